@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { ExplainedError } from './model/explained-error.ts';
 
 /** Another program uses the port. */
@@ -56,4 +57,83 @@ export async function stopListening(server: Server, graceMs?: number): Promise<v
   await closed;
   clearInterval(idle);
   clearTimeout(grace);
+}
+
+/** Counts the slots that clients have taken, altogether and by client, and refuses more than the limits. */
+export class Slots {
+  readonly #limits: { total: number; perClient: number };
+  readonly #taken = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits: { total: number; perClient: number }) {
+    this.#limits = limits;
+  }
+
+  /** Takes a slot and returns what frees it, once however often it is called; null when none is free. */
+  take(client: string): (() => void) | null {
+    const taken = this.#taken.get(client) ?? 0;
+    if (this.#total >= this.#limits.total || taken >= this.#limits.perClient) return null;
+    this.#total += 1;
+    this.#taken.set(client, taken + 1);
+    let isFreed = false;
+    return () => {
+      if (isFreed) return;
+      isFreed = true;
+      this.#total -= 1;
+      const left = (this.#taken.get(client) ?? 1) - 1;
+      if (left === 0) this.#taken.delete(client);
+      else this.#taken.set(client, left);
+    };
+  }
+}
+
+/** What counts as one client: an IPv4 address, however written, or the /64 that an IPv6 client usually gets. */
+export function clientOf(address = ''): string {
+  if (!ipaddr.isValid(address)) return '';
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return `${parsed
+    .toByteArray()
+    .slice(0, 8)
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('')}/64`;
+}
+
+/**
+ * Keeps at most `most` connections. One more ends another, which has no request under way: the oldest of the client that
+ * has the most of those. A client that opens thousands, or sends its headers byte by byte, thus displaces only its own.
+ */
+export function keepConnections(server: Server, most: number): void {
+  /** By client, the oldest first. */
+  const waiting = new Map<string, Set<Socket>>();
+  let open = 0;
+  const wait = (socket: Socket, client: string) => {
+    waiting.set(client, (waiting.get(client) ?? new Set()).add(socket));
+  };
+  const leave = (socket: Socket, client: string) => {
+    const own = waiting.get(client);
+    own?.delete(socket);
+    if (own?.size === 0) waiting.delete(client);
+  };
+  server.on('connection', (socket: Socket) => {
+    const client = clientOf(socket.remoteAddress);
+    open += 1;
+    wait(socket, client);
+    socket.once('close', () => {
+      open -= 1;
+      leave(socket, client);
+    });
+    if (open <= most) return;
+    const [name, sockets] = [...waiting].reduce((a, b) => (b[1].size > a[1].size ? b : a));
+    const [oldest = socket] = sockets;
+    leave(oldest, name);
+    oldest.destroy();
+  });
+  server.on('request', ({ socket }, response) => {
+    const client = clientOf(socket.remoteAddress);
+    leave(socket, client);
+    response.once('close', () => {
+      if (!socket.destroyed) wait(socket, client);
+    });
+  });
 }

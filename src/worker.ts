@@ -1,9 +1,16 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Client } from '@temporalio/client';
+import {
+  ActivityCancelledError,
+  ActivityNotFoundError,
+  ActivityPausedError,
+  ActivityResetError,
+  type Client,
+} from '@temporalio/client';
 import type { WorkerDeploymentVersion } from '@temporalio/common';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
 import { limitMachineUse } from './bundle/machine-limits.ts';
 import { BudgetClient, budgetView } from './client/budgets/budget.ts';
@@ -153,7 +160,7 @@ async function createWorkers(
     },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
     recordHeartbeat: (taskToken, details) =>
-      client.withDeadline(Date.now() + heartbeatWithinMs, () => client.activity.heartbeat(taskToken, details)),
+      client.withDeadline(Date.now() + heartbeatWithinMs, () => heartbeat(client, taskToken, details)),
   });
   const common = {
     connection,
@@ -198,6 +205,20 @@ async function createWorkers(
   return workers;
 }
 
+async function heartbeat(client: Client, taskToken: Uint8Array, details: unknown): Promise<HeartbeatAnswer> {
+  try {
+    await client.activity.heartbeat(taskToken, details);
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof ActivityCancelledError) return 'cancelled';
+    const isOver = [ActivityNotFoundError, ActivityPausedError, ActivityResetError].some(
+      (type) => error instanceof type,
+    );
+    if (isOver) return 'over';
+    throw error;
+  }
+}
+
 /** Settings by which a dead worker's work moves on in time (docs/architecture.md). */
 function timesFor(handover: Handover, kind: WorkKind) {
   const { stickyTimeoutMs, heartbeats } = handoverTimes(handover);
@@ -225,7 +246,7 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
 
 /** A budget that takes longer gets the configuration again. */
 const configuredWithinMs = 15_000;
-/** A heartbeat that takes longer is given up: the next one has the same details. */
+/** A heartbeat that takes longer is sent again. */
 const heartbeatWithinMs = 5_000;
 /** A budget that does not answer a query in time is asked again with the next reading. */
 const readWithinMs = 5_000;

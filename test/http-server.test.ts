@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import { listen, stopListening } from '../src/http-server.ts';
+import { clientOf, listen, Slots, stopListening } from '../src/http-server.ts';
 
 const silent = (): Server => {
   const server = createServer(() => {});
@@ -44,4 +44,30 @@ it('lets an answer end that is under way', async () => {
   end();
   expect(await answer.text()).toBe('the whole');
   await stopped;
+});
+
+it('limits slots in total and by client, and frees each once', () => {
+  const slots = new Slots({ total: 3, perClient: 2 });
+  const [first, second] = [slots.take('a'), slots.take('a')];
+  expect([first, second].every((release) => release !== null)).toBe(true);
+  expect(slots.take('a')).toBeNull();
+  const other = slots.take('b');
+  expect(other).not.toBeNull();
+  expect(slots.take('c')).toBeNull();
+  first?.();
+  first?.();
+  expect(slots.take('c')).not.toBeNull();
+  expect(slots.take('d')).toBeNull();
+  other?.();
+  second?.();
+  expect([slots.take('a'), slots.take('a')].every((release) => release !== null)).toBe(true);
+  expect(slots.take('a')).toBeNull();
+});
+
+it('counts all addresses of an IPv6 client as one, and an IPv4 address however it is written', () => {
+  expect(clientOf('2001:db8:1:2::1')).toBe(clientOf('2001:db8:1:2:ffff::9'));
+  expect(clientOf('2001:db8:1:2::1')).not.toBe(clientOf('2001:db8:1:3::1'));
+  expect(clientOf('fe80::1%eth0')).toBe(clientOf('fe80::2%eth0'));
+  expect(clientOf('::ffff:10.0.0.1')).toBe('10.0.0.1');
+  expect(clientOf(undefined)).toBe('');
 });

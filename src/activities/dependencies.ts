@@ -73,6 +73,9 @@ export interface Outlook {
   refusedRuns(org: string): Promise<number>;
 }
 
+/** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */
+export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over';
+
 /** How spare requests are used (`budget.spare: verify`). */
 export interface SpareUse {
   /**
@@ -104,8 +107,8 @@ export interface ActivityDependencies {
   deliver(delivery: WebhookDelivery): Promise<void>;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
-  /** Gives Temporal an attempt's heartbeat, and returns once Temporal has it. */
-  recordHeartbeat(taskToken: Uint8Array, details: object): Promise<void>;
+  /** Gives Temporal an attempt's heartbeat. Throws when Temporal does not answer. */
+  recordHeartbeat(taskToken: Uint8Array, details: unknown): Promise<HeartbeatAnswer>;
 }
 
 export function organizationOf(deps: ActivityDependencies, org: string): Organization {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -5,54 +6,217 @@ import { transient } from './history-safe-failures.ts';
 
 /** Often enough for heartbeat time-outs of a few seconds. */
 const beatEveryMs = 1_000;
+/** An accepted heartbeat counts for so long, so that changes that follow one another at once cost one. */
+const acceptedForMs = 50;
+/** While Temporal does not answer, an attempt asks so often. */
+const [firstAskMs, laterAskMs] = [100, 1_000];
+/** The SDK learns of a cancellation with its own next heartbeat, at the latest after this. */
+const cancelledWithinMs = 15_000;
 
 /**
  * Does `work` with a heartbeat every second, so that a dead worker is noticed quickly and cancellation arrives. Each
- * heartbeat has the latest details, since one without would erase them. A step that succeeds within a second sends
- * none; one that fails sends a last one, with which the next attempt continues.
+ * heartbeat has the latest details, since one without would erase them. A step that succeeds within a second and changes
+ * nothing sends none; one that fails sends a last one, with which the next attempt continues. The signal also ends work
+ * that Temporal has given up (`whileMine`).
  */
 export async function withHeartbeats<Details, Result>(
   details: () => Details,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const context = Context.current();
-  const timer = setInterval(() => context.heartbeat(details()), beatEveryMs);
+  const attempt = attemptOf(context);
+  attempt.details = details;
+  const timer = setInterval(() => attempt.beat(), beatEveryMs);
   try {
-    return await work(context.cancellationSignal);
+    return await work(attempt.signal);
   } catch (error) {
-    context.heartbeat(details());
-    if (!context.cancellationSignal.aborted) throw error;
-    if (wasCancelled()) throw new CancelledFailure('cancelled');
-    throw transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
+    attempt.beat();
+    if (!attempt.signal.aborted) throw error;
+    throw wasCancelled() ? new CancelledFailure('cancelled') : endedEarly();
   } finally {
     clearInterval(timer);
   }
 }
 
-/**
- * Gives Temporal the details before the step goes on: the next attempt has them even if this worker is killed at once. If
- * Temporal does not take them, a later heartbeat brings them.
- */
-export async function heartbeatNow(
-  { recordHeartbeat }: Pick<ActivityDependencies, 'recordHeartbeat'>,
-  details: object,
-): Promise<void> {
-  const context = Context.current();
-  // Takes the place of an older one that waits to be sent, and would come after this one.
-  context.heartbeat(details);
-  try {
-    await recordHeartbeat(context.info.taskToken, details);
-  } catch {
-    log.info('Temporal has not taken a heartbeat yet');
+const endedEarly = () => transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
+
+/** One attempt of an activity on this worker, and how it stands with Temporal. */
+class Attempt {
+  /** What the next attempt goes on from: by default what this one was given. */
+  details: () => unknown;
+  /** Aborted by the SDK, and as soon as Temporal has given up the attempt. */
+  readonly signal: AbortSignal;
+  readonly #context: Context;
+  readonly #givenUp = new AbortController();
+  #hasBeaten = false;
+  #accepted = { at: Number.NEGATIVE_INFINITY, details: '' };
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.details = () => context.info.heartbeatDetails;
+    this.signal = AbortSignal.any([context.cancellationSignal, this.#givenUp.signal]);
+  }
+
+  beat(): void {
+    this.#hasBeaten = true;
+    this.#context.heartbeat(this.details());
+  }
+
+  /** Resolves once Temporal has accepted a heartbeat with the latest details; throws when the attempt is over. */
+  async confirm({ recordHeartbeat }: Pick<ActivityDependencies, 'recordHeartbeat'>): Promise<void> {
+    for (let waitMs = firstAskMs; ; waitMs = Math.min(laterAskMs, waitMs * 2)) {
+      this.signal.throwIfAborted();
+      const [details, at] = [this.details(), performance.now()];
+      const text = JSON.stringify(details) ?? '';
+      if (text === this.#accepted.details && at - this.#accepted.at < acceptedForMs) return;
+      // Takes the place of an older one that waits to be sent, and would come after this one.
+      if (this.#hasBeaten) this.beat();
+      const answer = await recordHeartbeat(this.#context.info.taskToken, details).catch(() => 'unreachable' as const);
+      if (answer === 'accepted') {
+        this.#accepted = { at, details: text };
+        return;
+      }
+      if (answer === 'unreachable') {
+        if (waitMs === firstAskMs) log.info('Temporal does not answer: the attempt changes nothing until it does');
+        await sleep(waitMs, undefined, { signal: this.signal });
+        continue;
+      }
+      if (answer === 'cancelled') await this.#cancelledBySdk();
+      this.#givenUp.abort(answer === 'cancelled' ? new CancelledFailure('cancelled') : endedEarly());
+    }
+  }
+
+  /** The SDK reports an attempt as cancelled only if it knows of the cancellation itself. */
+  async #cancelledBySdk(): Promise<void> {
+    this.beat();
+    await sleep(cancelledWithinMs, undefined, { signal: this.#context.cancellationSignal }).catch(() => {});
   }
 }
+
+const attempts = new WeakMap<Context, Attempt>();
+
+function attemptOf(context: Context): Attempt {
+  const attempt = attempts.get(context) ?? new Attempt(context);
+  attempts.set(context, attempt);
+  return attempt;
+}
+
+/**
+ * Resolves if Temporal still counts on this attempt: a heartbeat was accepted a moment ago. Throws when Temporal has given
+ * it up (cancelled, terminated, reset, timed out, paused). While Temporal does not answer, neither is known: waits until it
+ * does, or a time-out ends the attempt. An activity within a workflow task is short, and goes on.
+ */
+export async function stillMine(deps: Pick<ActivityDependencies, 'recordHeartbeat'>): Promise<void> {
+  const context = Context.current();
+  if (!context.info.isLocal) await attemptOf(context).confirm(deps);
+}
+
+/** What changes something outside, by the dependency's methods. */
+const changes = {
+  bundles: ['saveStaged', 'discardStaged', 'claim', 'publish', 'startRollout', 'recordRollout', 'prune', 'withdraw'],
+  holds: ['place', 'release', 'noteWaiting'],
+  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'planSpare', 'countRequests', 'finishPass', 'expire'],
+  runs: ['recordExportRun'],
+  deeds: ['recordDeeds'],
+  notices: ['turnNotice'],
+  permits: ['ask'],
+  service: ['startExportJob'],
+} as const;
+
+/**
+ * The same dependencies for activities: an attempt changes something outside only while it is `stillMine`, which is asked
+ * immediately before each change (E11). The last word on the pointer and on a target's switch is asked within them.
+ */
+export function whileMine(deps: ActivityDependencies): ActivityDependencies {
+  const confirm = () => stillMine(deps);
+  const { bundles, organizations, feedback, runs, deeds, notices, permits, deliver } = deps;
+  return {
+    ...deps,
+    bundles: confirming(bundles, changes.bundles, confirm, {
+      holds: confirming(bundles.holds, changes.holds, confirm),
+      moveCurrent: (domain, version, epoch, at) =>
+        bundles.moveCurrent(domain, version, epoch, at, { since: stepScheduledAt(), confirm }),
+    }),
+    feedback: confirming(feedback, changes.feedback, confirm),
+    runs: confirming(runs, changes.runs, confirm),
+    deeds: confirming(deeds, changes.deeds, confirm),
+    notices: confirming(notices, changes.notices, confirm),
+    permits: confirming(permits, changes.permits, confirm),
+    async deliver(delivery) {
+      await confirm();
+      await deliver(delivery);
+    },
+    organizations: organizations.map((organization) => ({
+      ...organization,
+      service: confirming(organization.service, changes.service, confirm),
+      sites: organization.sites.map((site) => ({
+        ...site,
+        targets: site.targets.map((target) =>
+          confirming(target, [], confirm, {
+            async rollOut(request) {
+              await confirm();
+              const isWanted = async () => {
+                const wanted = (await request.isWanted?.()) ?? true;
+                await confirm();
+                return wanted;
+              };
+              return target.rollOut({ ...request, isWanted });
+            },
+          }),
+        ),
+      })),
+    })),
+  };
+}
+
+/** `what`, whose methods `names` run after `confirm`, with parts of it replaced. */
+function confirming<T extends object>(
+  what: T,
+  names: readonly (keyof T)[],
+  confirm: () => Promise<void>,
+  replaced: Partial<T> = {},
+): T {
+  return new Proxy(what, {
+    get(_, name) {
+      if (Object.hasOwn(replaced, name)) return replaced[name as keyof T];
+      const value: unknown = Reflect.get(what, name, what);
+      if (typeof value !== 'function') return value;
+      if (!names.includes(name as keyof T)) return value.bind(what);
+      return async (...args: unknown[]) => {
+        await confirm();
+        return value.apply(what, args);
+      };
+    },
+  });
+}
+
+/**
+ * From a reset on, attempts of the run before it move the site's pointer no more: their steps were scheduled earlier. The
+ * first run of an execution needs no claim, since nothing of it went on before. `stageId` is that run's.
+ */
+export async function claimSite(
+  { bundles }: Pick<ActivityDependencies, 'bundles'>,
+  { domain, stageId }: { domain: string; stageId: string },
+): Promise<void> {
+  if (Context.current().info.workflowExecution?.runId !== stageId) await bundles.claim(domain, stepScheduledAt());
+}
+
+/** When Temporal first scheduled the step, by its clock: the same for every attempt. */
+const stepScheduledAt = () => new Date(Context.current().info.scheduledTimestampMs);
 
 /**
  * Whether a step whose signal is aborted was cancelled, which is final: after a worker's shutdown, a pause or a reset, the
  * next attempt continues.
  */
-export function wasCancelled(): boolean {
-  return Context.current().cancellationDetails?.cancelRequested ?? true;
+function wasCancelled(): boolean {
+  const { cancellationDetails } = Context.current();
+  if (cancellationDetails) return cancellationDetails.cancelRequested;
+  return attemptOf(Context.current()).signal.reason instanceof CancelledFailure;
+}
+
+/** Whether this worker shuts down: Temporal still counts on what the attempt returns now. */
+export function isShuttingDown(): boolean {
+  return Context.current().cancellationDetails?.workerShutdown ?? false;
 }
 
 /** Details of the previous attempt, or `fallback` if there are none or their shape differs. */

@@ -8,12 +8,15 @@ import { createRollbackActivities } from './export/rollback-steps.ts';
 import { createRolloutActivities } from './export/site-rollouts.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
+import { whileMine } from './heartbeats.ts';
 import { createWatchActivities } from './notices/watch-steps.ts';
 import { createKeyActivities } from './try-key.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
 
-/** All activities of a worker. Workflows import this function's type only. */
-export const createActivities = (deps: ActivityDependencies) => ({
+/** All activities of a worker: what Temporal has given up changes nothing (E11). Workflows import this function's type only. */
+export const createActivities = (given: ActivityDependencies) => activitiesOf(whileMine(given));
+
+const activitiesOf = (deps: ActivityDependencies) => ({
   ...createPassActivities(deps),
   ...createPageActivities(deps),
   ...createJobActivities(deps),

@@ -7,6 +7,7 @@ import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks
 import { settingsMark, type Webhook } from '../webhooks/webhook.ts';
 import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
+import { stillMine } from './heartbeats.ts';
 import { notConfigured, permanent, transient } from './history-safe-failures.ts';
 import { goneWebhooks, isGone } from './notices/subscribers.ts';
 import { tell } from './notices/tell.ts';
@@ -28,6 +29,7 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
     const receiver = receiverOf(deps, delivery, which);
     const gone = permanent('WebhookRefused', `${which} is gone (410): correct or remove it in the configuration`);
     if (await isKnownGone(deps, org, receiver)) throw gone;
+    await stillMine(deps);
     const { status, retryAfter } = await answerTo(receiver, delivery, which);
     if (status >= 200 && status < 300) return { messageId, status, attempts: attempt };
     if (status === 410) {

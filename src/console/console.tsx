@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { listen, requestLimits, stopListening } from '../http-server.ts';
+import { keepConnections, listen, requestLimits, Slots, stopListening } from '../http-server.ts';
 import type { ConsoleApp, ConsoleEnv } from './app-context.ts';
 import type { ConsoleOptions } from './console-options.ts';
 import { OpenIdSignIn } from './identity/openid.ts';
@@ -17,7 +17,7 @@ import { addEventRoute } from './routes/event-route.ts';
 import { addFeedbackRoutes } from './routes/feedback-routes.tsx';
 import { answerOverlong } from './routes/overlong-request.tsx';
 import { addReadRoutes } from './routes/read-routes.tsx';
-import { addSignInRoutes, signedIn } from './routes/sign-in.tsx';
+import { addSignInRoutes, senderOf, signedIn } from './routes/sign-in.tsx';
 import { knownHosts } from './security/known-hosts.ts';
 import { icon, pageHeaders } from './security/page-headers.ts';
 import { refusalOf } from './security/request-guard.ts';
@@ -41,6 +41,8 @@ const longestForm = 512 * 1024;
 /** More than any page sends. A form that is kept is rendered again, field by field. */
 const mostFields = 4_000;
 const connections = 1_024;
+/** Some connections are left for who has to be told that there is no room. */
+const requestsUnderWay = { total: 960, perClient: 64 };
 
 /** Serves the console until it is stopped. Throws `PortTaken`. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
@@ -56,7 +58,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     overrideGlobalObjects: false,
     serverOptions: requestLimits,
   }) as Server;
-  server.maxConnections = connections;
+  keepConnections(server, connections);
   answerOverlong(server);
   const { port, url: local } = await listen(server, { host, port: options.port, flag: '--port or --console-port' });
   const address = url ?? local.replace('//0.0.0.0:', '//localhost:');
@@ -100,6 +102,18 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     if (refusal === null) return next();
     const { title, message, status } = refusal;
     return page(c, <MessagePage title={title} message={message} />, status);
+  });
+  const underWay = new Slots(requestsUnderWay);
+  // Before the body is read, which may come byte by byte.
+  hono.use(async (c, next) => {
+    const release = underWay.take(senderOf(c, app));
+    if (release !== null) {
+      c.env.outgoing.once('close', release);
+      return next();
+    }
+    c.header('Connection', 'close');
+    const message = 'Too many requests of yours are under way. Nothing was done.';
+    return page(c, <MessagePage title="Too many at once" message={message} />, 429);
   });
   const tooLong = (c: Context) => {
     const message = 'The form is longer than the console accepts. Nothing was done.';

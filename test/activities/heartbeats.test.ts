@@ -1,6 +1,8 @@
+import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { withHeartbeats } from '../../src/activities/heartbeats.ts';
-import { mockActivity } from '../tools/activity-dependencies.ts';
+import type { HeartbeatAnswer } from '../../src/activities/dependencies.ts';
+import { stillMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
+import { failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 
 /** The details of every heartbeat that a step sends. */
 async function heartbeatsOf(work: () => Promise<void>): Promise<unknown[]> {
@@ -24,5 +26,76 @@ describe('heartbeats', () => {
   it('leave the details of a step that fails to its next attempt', async () => {
     const failing = () => Promise.reject(new Error('reset'));
     expect(await heartbeatsOf(failing)).toEqual([{ offset: 7 }]);
+  });
+});
+
+/** A step that acts once, with what Temporal answers to its heartbeats; unreachable without an answer. */
+function actingStep(answers: (HeartbeatAnswer | null)[], isLocal = false) {
+  const seen: { details: unknown[]; acted: number; signal: AbortSignal | null } = {
+    details: [],
+    acted: 0,
+    signal: null,
+  };
+  const attempt = mockActivity({ isLocal });
+  const recordHeartbeat = async (_token: Uint8Array, details: unknown) => {
+    seen.details.push(details);
+    const answer = answers.shift() ?? null;
+    if (answer === null && answers.length === 0) attempt.cancel('TIMED_OUT');
+    if (answer === 'cancelled') attempt.cancel('CANCELLED');
+    if (answer === null) throw new Error('unreachable');
+    return answer;
+  };
+  const run = () =>
+    attempt.run(() =>
+      withHeartbeats(
+        () => ({ offset: 7 }),
+        async (signal) => {
+          seen.signal = signal;
+          await stillMine({ recordHeartbeat });
+          seen.acted += 1;
+        },
+      ),
+    );
+  return { seen, run, recordHeartbeat };
+}
+
+describe('a step that is about to change something outside (E11)', () => {
+  it('does so once Temporal has accepted its latest details, however long it does not answer', async () => {
+    const { seen, run } = actingStep([null, null, 'accepted']);
+    await run();
+    expect(seen).toMatchObject({ acted: 1, details: [{ offset: 7 }, { offset: 7 }, { offset: 7 }] });
+  });
+
+  it('does nothing and stops by its signal when Temporal has given it up', async () => {
+    const { seen, run } = actingStep(['over']);
+    expect(await failureOf(run())).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
+    expect(seen).toMatchObject({ acted: 0, signal: { aborted: true } });
+  });
+
+  it('does nothing and ends as cancelled when it was cancelled', async () => {
+    const { seen, run } = actingStep(['cancelled']);
+    await expect(run()).rejects.toBeInstanceOf(CancelledFailure);
+    expect(seen.acted).toBe(0);
+  });
+
+  it('does nothing when a time-out ends it before Temporal answers', async () => {
+    const { seen, run } = actingStep([null, null]);
+    await expect(run()).rejects.toThrow();
+    expect(seen).toMatchObject({ acted: 0, details: [{ offset: 7 }, { offset: 7 }] });
+  });
+
+  it('asks nothing within a workflow task', async () => {
+    const { seen, run } = actingStep([], true);
+    await run();
+    expect(seen).toMatchObject({ acted: 1, details: [] });
+  });
+
+  it('asks once for changes that follow one another at once', async () => {
+    const { seen, recordHeartbeat } = actingStep(['accepted', 'accepted']);
+    await mockActivity().run(async () => {
+      await stillMine({ recordHeartbeat });
+      await stillMine({ recordHeartbeat });
+    });
+    expect(seen.details).toHaveLength(1);
   });
 });

@@ -107,7 +107,8 @@ export async function activityScene(
     },
     async announcePhase() {},
     async recordHeartbeat(_taskToken, details) {
-      heartbeats.push({ ...details });
+      heartbeats.push({ ...(details as object) });
+      return 'accepted';
     },
   };
   return {

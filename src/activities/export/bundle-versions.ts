@@ -1,5 +1,6 @@
 import { log } from '@temporalio/activity';
 import { type ActivityDependencies, requireStore } from '../dependencies.ts';
+import { claimSite } from '../heartbeats.ts';
 import { bundleFailure } from './bundle-failures.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
 import { type StoredVersion, versionStep } from './version-step.ts';
@@ -27,7 +28,10 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
    * decides first. Safe to repeat.
    */
   async publishVersion(input: PublishInput): Promise<PublishedAt> {
-    return versionStep(deps, input, (signal) => publishStaged(deps, input, signal));
+    return versionStep(deps, input, async (signal) => {
+      await claimSite(deps, input);
+      return publishStaged(deps, input, signal);
+    });
   },
 
   /** Removes a download that will not be published. Safe to repeat. */

@@ -7,7 +7,7 @@ import type { ArchiveFacts, Reason } from '../../model/export/archive-facts.ts';
 import { versionWithContent } from '../../model/export/site-export.ts';
 import { versionName } from '../../model/export/version-name.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from '../dependencies.ts';
-import { earlierDetails, heartbeatNow, wasCancelled, withHeartbeats } from '../heartbeats.ts';
+import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from '../heartbeats.ts';
 import { bundleFailure, publishFailure } from './bundle-failures.ts';
 import { type PublishedAt, publishStaged } from './bundle-versions.ts';
 import { type FetchDetails, noFetchYet } from './fetch-archive.ts';
@@ -65,6 +65,7 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
       () => details,
       async (signal) => {
         try {
+          await claimSite(deps, input);
           const before = details.seal === '' ? null : await deps.bundles.staged(input.stageId, details.seal);
           const verified = before
             ? { ok: true as const, staged: before }
@@ -73,8 +74,8 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
           if (!verified.ok) return { linksRequested, ...verified };
           const stage = async () => {
             if (before) return;
+            // Temporal has it before anything is staged: the next attempt goes on from there, even after a kill.
             details.seal = sealOf(verified.staged);
-            await heartbeatNow(deps, details);
             await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, verified.staged, { signal }));
           };
           const found = await keepOrStage(deps, site, input, verified.staged, stage);
@@ -138,7 +139,7 @@ async function publishedAtOnce(
     return await publishStaged(deps, { domain, version, stageId, seal, promote, awaitsApproval: false }, signal);
   } catch (error) {
     // A worker that shuts down leaves the rest to the other step: another attempt would download again.
-    if (signal.aborted && wasCancelled()) throw error;
+    if (signal.aborted && !isShuttingDown()) throw error;
     log.warn('a separate step publishes the version', { failure: publishFailure(error, domain).message });
     return null;
   }

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici';
 import { DownloadFailed } from './download-errors.ts';
 import type { Answer } from './judge-answer.ts';
 import { checkedConnector, checkLink, type LinkPolicy } from './link-policy.ts';
@@ -51,13 +51,7 @@ export async function requestObject(
 ): Promise<ObjectResponse> {
   let url = checkLink(link, options.policy);
   for (let redirects = 0; ; redirects += 1) {
-    const response = await request(url, {
-      dispatcher: options.dispatchers.to(url),
-      headers: { 'accept-encoding': 'identity', ...headers },
-      headersTimeout: options.idleTimeoutMs,
-      bodyTimeout: options.idleTimeoutMs,
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
+    const response = await answerTo(url, headers, options);
     // The reader of the body listens for errors itself; until then an early end must not crash the process.
     response.body.on('error', () => undefined);
     const location = headerOf(response, 'location');
@@ -66,6 +60,30 @@ export async function requestObject(
     if (redirects === maxRedirects) throw new DownloadFailed(`more than ${maxRedirects} redirects`, false);
     if (!URL.canParse(location, url.href)) throw new DownloadFailed('a redirect does not lead to a URL', false);
     url = checkLink(new URL(location, url).href, options.policy);
+  }
+}
+
+/** Informational answers (1xx) are none: each would begin undici's own limit anew, so the first begins one of ours. */
+async function answerTo(
+  url: URL,
+  headers: Record<string, string>,
+  { dispatchers, idleTimeoutMs, signal }: Parameters<typeof requestObject>[2],
+): Promise<ObjectResponse> {
+  const tooLate = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await request(url, {
+      dispatcher: dispatchers.to(url),
+      headers: { 'accept-encoding': 'identity', ...headers },
+      headersTimeout: idleTimeoutMs,
+      bodyTimeout: idleTimeoutMs,
+      signal: AbortSignal.any([tooLate.signal, ...(signal ? [signal] : [])]),
+      onInfo() {
+        timer ??= setTimeout(() => tooLate.abort(new errors.HeadersTimeoutError()), idleTimeoutMs);
+      },
+    });
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -2,13 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { listen, requestLimits, stopListening } from '../../http-server.ts';
+import { clientOf, listen, requestLimits, Slots, stopListening } from '../../http-server.ts';
 import { withoutEnd } from '../../model/short-texts.ts';
 import type { BundleStore, ByteRange } from '../store/bundle-store.ts';
 import { StoreUnreachable } from '../store/store-errors.ts';
 import { isStoreName } from '../store/store-names.ts';
 import { PublishedFiles } from './published-files.ts';
-import { ReaderSlots } from './reader-slots.ts';
 import { ReaderGone, sendObject } from './send-object.ts';
 
 /** What is served: the folder of a directory store, or a store read through its client. */
@@ -61,13 +60,13 @@ const publishedPath =
 export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
   const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
-  const handler = new RequestHandler(options, new ReaderSlots({ total: readers, perAddress: readersPerAddress }));
+  const handler = new RequestHandler(options, new Slots({ total: readers, perClient: readersPerAddress }));
   const server = createServer({ ...requestLimits, maxHeaderSize: 8 * 1024 }, (request, response) =>
     handler.answer(request, response),
   );
   limitConnections(server, {
     total: readers * connectionsPerReader,
-    perAddress: readersPerAddress * connectionsPerReader,
+    perClient: readersPerAddress * connectionsPerReader,
   });
   const { port, url } = await listen(server, { host, port: options.port, flag: '--bundle-port' });
   let stopping: Promise<void> | undefined;
@@ -82,14 +81,14 @@ export async function startBundleServer(options: BundleServerOptions): Promise<B
 class RequestHandler {
   readonly #store: Pick<BundleStore, 'open'>;
   readonly #files: PublishedFiles;
-  readonly #slots: ReaderSlots;
+  readonly #slots: Slots;
   /** The path of `publicUrl`, without a slash at its end. */
   readonly #prefix: string;
   readonly #token: string | undefined;
   readonly #idleMs: number;
   readonly #onFailure: (error: unknown) => void;
 
-  constructor(options: BundleServerOptions, slots: ReaderSlots) {
+  constructor(options: BundleServerOptions, slots: Slots) {
     const { publicUrl = 'http://localhost', token, idleMs = 30_000, onFailure = () => {} } = options;
     this.#store = options.store ?? folderReader(options.root);
     this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
@@ -104,7 +103,7 @@ class RequestHandler {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     const refusal = this.#refusalOf(request);
     const healthy = request.url === '/healthz' && refusal === null;
-    const release = refusal === null && !healthy ? this.#slots.take(request.socket.remoteAddress) : null;
+    const release = refusal === null && !healthy ? this.#slots.take(clientOf(request.socket.remoteAddress)) : null;
     if (refusal !== null) refuse(response, ...refusal);
     else if (healthy) response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
     else if (release === null) refuse(response, 503, { 'Retry-After': `${retryAfterS}` });
@@ -175,10 +174,10 @@ function folderReader(root: string): Pick<BundleStore, 'open'> {
 const noFile = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
 /** Closes connections beyond the limits at once; each would cost memory before its first request. */
-function limitConnections(server: Server, limits: ConstructorParameters<typeof ReaderSlots>[0]): void {
-  const connections = new ReaderSlots(limits);
+function limitConnections(server: Server, limits: ConstructorParameters<typeof Slots>[0]): void {
+  const connections = new Slots(limits);
   server.on('connection', (socket) => {
-    const release = connections.take(socket.remoteAddress);
+    const release = connections.take(clientOf(socket.remoteAddress));
     if (release === null) socket.destroy();
     else socket.once('close', release);
   });

@@ -54,6 +54,14 @@ export interface Work {
   onProgress?: (() => void) | undefined;
 }
 
+/** Who moves the pointer, if it may have been given up meanwhile. */
+export interface Mover {
+  /** When its step was scheduled: a later `claim` keeps it from the pointer. */
+  since: Date;
+  /** Called last before the move; throws to prevent it. */
+  confirm(): Promise<void>;
+}
+
 /** Bytes `start` to `end` of a file, both included. */
 export interface ByteRange {
   start: number;
@@ -94,9 +102,18 @@ export interface BundleStore {
   current(domain: string): Promise<Current | null>;
   /**
    * Points the domain at `version` if its epoch is still `expectedEpoch` (0 = none yet); throws `PointerMoved`
-   * otherwise, and `SiteHeld` when the domain is held at another version. Does nothing when it points there already.
+   * otherwise or when the domain was claimed since, and `SiteHeld` when it is held at another version. Does nothing when
+   * it points there already.
    */
-  moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current>;
+  moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current>;
+  /** From now on no `Mover` from before `since` moves the pointer. */
+  claim(domain: string, since: Date): Promise<void>;
   /** The manifest as it is stored; to act upon it, use `provenManifest`. Throws `NoSuchVersion`. */
   manifest(domain: string, version: string): Promise<Manifest>;
   /** Newest first. */
@@ -144,6 +161,12 @@ export interface BundleStore {
 
 export class PointerMoved extends Error {
   override readonly name = 'PointerMoved';
+}
+
+/** Throws `PointerMoved` when the domain was claimed after the mover's step was scheduled. */
+export function requireUnclaimed(domain: string, claimedAt: Date | null, mover: Mover | undefined): void {
+  if (claimedAt === null || mover === undefined || claimedAt <= mover.since) return;
+  throw new PointerMoved(`${domain} was claimed by a later run`);
 }
 
 export class NoSuchVersion extends ExplainedError {

@@ -27,6 +27,7 @@ const holdSchema = z.object({
   reason: z.string().nullable(),
   waiting: z.string().nullable(),
 });
+const claimSchema = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
 /** By the name of the target. */
 const rolloutsSchema = z.record(z.string(), z.string());
 const inUseSchema = z.object({
@@ -47,6 +48,7 @@ export const parseCurrent = (text: string): Current => parsed('current.json', cu
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
 export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
 export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
+export const parseClaim = (text: string): { since: Date } => parsed('claim.json', claimSchema, text);
 export const parseIdentity = (text: string): StoreIdentity => parsed('.store.json', identitySchema, text);
 
 function parsed<Record>(file: string, schema: z.ZodType<Record>, text: string): Record {

@@ -21,6 +21,8 @@ export const currentPath = (domain: string): string => `${storeName('domain', do
 export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
 /** Whether, and at which version, a person holds the site. */
 export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
+/** From when on a step must be scheduled to move the pointer (E11); absent: any. */
+export const claimPath = (domain: string): string => `${storeName('domain', domain)}/claim.json`;
 /** What must not be removed now (`retention.ts`). */
 export const inUsePath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
 

@@ -1,10 +1,10 @@
 import type { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
+import { Slots } from '../../http-server.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
 
 const beatMs = 15_000;
-const mostStreams = 512;
-const mostStreamsPerSession = 16;
+const mostStreams = { total: 512, perClient: 32 };
 
 interface Listening {
   listen(onChange: () => void): () => void;
@@ -12,19 +12,19 @@ interface Listening {
 
 /** Says when what a page shows has changed, until the browser leaves or the session ends. */
 export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
-  const streams = new Map<string, number>();
-  let all = 0;
+  const streams = new Slots(mostStreams);
   hono.get('/events', (c) => {
     const { cookie, session } = c.get('signedIn');
     const reading = readingOf(c, app);
     if (reading === null) return c.body(null, 204);
     // A stream that no browser reads would last as long as the session.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
-    const own = streams.get(cookie) ?? 0;
-    // 204 tells a browser not to try again: the page stays as it is.
-    if (all >= mostStreams || own >= mostStreamsPerSession) return c.body(null, 204);
-    all += 1;
-    streams.set(cookie, own + 1);
+    const release = streams.take(session.identity.login);
+    if (release === null) {
+      c.header('Connection', 'close');
+      // 204 tells a browser not to try again: the page stays as it is.
+      return c.body(null, 204);
+    }
     // Proxies such as nginx would hold events back otherwise.
     c.header('X-Accel-Buffering', 'no');
     return streamSSE(c, async (stream) => {
@@ -47,10 +47,7 @@ export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       clearInterval(beat);
       stopListening();
       for (const ending of endings) ending.removeEventListener('abort', end);
-      all -= 1;
-      const left = (streams.get(cookie) ?? 1) - 1;
-      if (left === 0) streams.delete(cookie);
-      else streams.set(cookie, left);
+      release();
     });
   });
 }

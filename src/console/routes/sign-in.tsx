@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { clientOf } from '../../http-server.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
 import { whyNotBelieved } from '../identity/why-not-believed.ts';
 import { KeptFormPage } from '../pages/kept-form-page.tsx';
@@ -66,7 +67,7 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
 
 /** Who is signed in, by the proxy's word or by a cookie; otherwise the answer that says how to sign in. */
 export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Response | Promise<Response> {
-  const { proxy, sessions } = app;
+  const { sessions } = app;
   const cookie = getCookie(c, app.cookieName);
   if (sessions.isRevoked(cookie)) {
     deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
@@ -75,9 +76,7 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
   // A page left open must not keep a session alive.
   const byScript = c.req.path === '/events' || c.req.header('x-docferry-live') !== undefined;
   const session = sessions.find(cookie, byScript ? 'script' : 'person');
-  const named = proxy?.isFrom(c.env.incoming.socket.remoteAddress)
-    ? proxy.identityIn((name) => c.req.header(name))
-    : null;
+  const named = namedByProxy(c, app);
   const isTheirs = (of: Session) =>
     named === null ? !of.byProxy : named !== 'refused' && sameIdentity(of.identity, named);
   if (session !== null && cookie !== undefined && isTheirs(session)) return { session, cookie };
@@ -86,6 +85,18 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
   if (named !== null) return keep(c, app, named, true);
   if (c.req.method === 'POST') return keptForm(c, app);
   return refused(c, app, cookie === undefined ? 'You are not signed in.' : 'Your session has ended.');
+}
+
+/** Whom the proxy names, if the request comes from it. */
+function namedByProxy(c: ConsoleContext, { proxy }: ConsoleApp): Identity | 'refused' | null {
+  const isFromProxy = proxy?.isFrom(c.env.incoming.socket.remoteAddress) === true;
+  return isFromProxy ? proxy.identityIn((name) => c.req.header(name)) : null;
+}
+
+/** Who shares the limits of this request: a login or, where there is none, an address. */
+export function senderOf(c: ConsoleContext, app: ConsoleApp): string {
+  const named = namedByProxy(c, app) ?? app.sessions.find(getCookie(c, app.cookieName), 'script')?.identity ?? null;
+  return named === null || named === 'refused' ? clientOf(c.env.incoming.socket.remoteAddress) : `login ${named.login}`;
 }
 
 /** A new session whatever was there before: an id that another person has set is worth nothing. */

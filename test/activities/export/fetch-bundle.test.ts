@@ -12,6 +12,7 @@ import {
   type FetchBundleInput,
   type FetchBundleResult,
 } from '../../../src/activities/export/fetch-bundle.ts';
+import { whileMine } from '../../../src/activities/heartbeats.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
 import { StoreUnreachable } from '../../../src/bundle/store/store-errors.ts';
 import { hashFile } from '../../../src/files/hash-file.ts';
@@ -47,7 +48,8 @@ async function exported(options: SandboxOptions = {}): Promise<string> {
   return jobId;
 }
 
-const attempt = mockActivity;
+const attempt = (info: Parameters<typeof mockActivity>[0] = {}) =>
+  mockActivity({ workflowExecution: { workflowId: 'export', runId: 'stage-1' }, ...info });
 
 async function fetchBundle(
   jobId: string,
@@ -57,7 +59,7 @@ async function fetchBundle(
   const { deps } = scene;
   const stage = { storeId: deps.bundles.identity, stageId: 'stage-1' };
   const input = { org: 'acme', domain, ...stage, jobId, force: false, ...(publish && { publish }) };
-  return env.run(() => createFetchActivities(deps).fetchBundle(input));
+  return env.run(() => createFetchActivities(whileMine(deps)).fetchBundle(input));
 }
 
 const sealIn = (result: FetchBundleResult) => (result.ok ? result.seal : 'refused');
@@ -339,7 +341,7 @@ describe('fetchBundle', () => {
   it('refuses to use another store than the one the run began with', async () => {
     const jobId = await exported();
     const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
-    const bundles = createFetchActivities(scene.deps);
+    const bundles = createFetchActivities(whileMine(scene.deps));
     expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
   });
 });

@@ -197,6 +197,20 @@ describe('H3: what a store may answer', () => {
     await expect(download(server.links, options)).rejects.toMatchObject({ name: 'DownloadFailed' });
   });
 
+  it('endless informational answers: ended by the idle limit', { timeout: 30_000 }, async () => {
+    const endless: Handler = (request) => {
+      const timer = setInterval(() => request.socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'), 50);
+      request.socket.on('close', () => clearInterval(timer)).on('error', () => undefined);
+    };
+    const server = await serve(endless);
+    const options = { ...(await optionsFor()), idleTimeoutMs: 200 };
+    await expect(download(server.links, options)).rejects.toMatchObject({
+      name: 'DownloadFailed',
+      retryable: true,
+      message: expect.stringContaining('UND_ERR_HEADERS_TIMEOUT'),
+    });
+  });
+
   it('416 for a complete file: proved again, or downloaded again', async () => {
     const options = await optionsFor();
     const first = await serve(store(object));

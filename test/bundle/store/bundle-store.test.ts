@@ -246,6 +246,27 @@ for (const backend of backends) {
       }
     });
 
+    it('keeps the pointer from movers of before a claim, even from one that is about to move it (E11)', async () => {
+      const { store, open } = await backend.scene();
+      await publish(store, v1);
+      await publish(store, v2);
+      await store.moveCurrent(siteDomain, v1, 0, now);
+      const [early, late] = [new Date(now.getTime() + 1_000), new Date(now.getTime() + 2_000)];
+      const other = await open();
+      const confirm = async () => {};
+      const claiming = { since: early, confirm: () => other.claim(siteDomain, late) };
+      await expect(store.moveCurrent(siteDomain, v2, 1, now, claiming)).rejects.toBeInstanceOf(PointerMoved);
+      // An older claim takes nothing back.
+      await other.claim(siteDomain, early);
+      const { epoch = 0, ...current } = (await store.current(siteDomain)) ?? {};
+      expect(current).toMatchObject({ version: v1, publishedAt: now.toISOString() });
+      const early2 = store.moveCurrent(siteDomain, v2, epoch, now, { since: early, confirm });
+      await expect(early2).rejects.toBeInstanceOf(PointerMoved);
+      expect(await store.moveCurrent(siteDomain, v2, epoch, now, { since: late, confirm })).toMatchObject({
+        version: v2,
+      });
+    });
+
     it('remembers rollouts by target, together with those made at the same time', async () => {
       const { store, open } = await backend.scene();
       expect(await store.rolledOut(siteDomain, 'directory:./site')).toBeNull();

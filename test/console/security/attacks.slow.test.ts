@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { Agent, createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -11,7 +11,7 @@ import { scheduleActions } from '../../../src/console/actions/schedule-actions.t
 import { siteActions } from '../../../src/console/actions/site-actions.ts';
 import type { ConsoleOptions } from '../../../src/console/console-options.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
-import { ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
+import { ask, formToken, roles, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 
 const site = '/sites/acme/docs.acme.example';
 
@@ -136,7 +136,7 @@ describe('floods', () => {
     expect(await ask(console, '/', { headers: { cookie } })).toMatchObject({ status: 200 });
   });
 
-  it('of connections and streams are bounded, and over when they are', async () => {
+  it('of connections are bounded, and displace nobody', async () => {
     const console = await runningConsole();
     const cookie = await signIn(console);
     const idle = await Promise.all(
@@ -150,39 +150,102 @@ describe('floods', () => {
     const open = async () =>
       idle.filter((socket) => socket !== null && !socket.destroyed && !socket.readableEnded).length;
     await expect.poll(open).toBeLessThanOrEqual(1_024);
-    for (const socket of idle) socket?.destroy();
     const home = () =>
       ask(console, '/', { headers: { cookie } }).then(
         ({ status }) => status,
         () => 0,
       );
-    await expect.poll(home).toBe(200);
+    // The others are open still.
+    expect([await home(), await home()]).toEqual([200, 200]);
+  });
 
-    const streams: Socket[] = [];
-    for (let nth = 0; nth < 20; nth += 1) {
-      const socket = await opened(console.port);
-      streams.push(socket);
-      const lines = [`GET /events?of=overview HTTP/1.1`, `Host: 127.0.0.1:${console.port}`, `Cookie: ${cookie}`];
-      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
-      const said = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
-      expect([nth, said.slice(9, 12)]).toEqual([nth, nth < 16 ? '200' : '204']);
+  it('of headers byte by byte end the oldest of their own, and nobody waits', async () => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    // A person's connection, which waits for the next request all the while.
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const statuses = new Set<number>();
+    const drips: NodeJS.Timeout[] = [];
+    onTestFinished(() => drips.forEach(clearInterval));
+    for (let nth = 0; nth < 1_500; nth += 1) {
+      const socket = await opened(console.port, nth % 2 === 0 ? '127.0.0.2' : '127.0.0.3');
+      socket.write('GET / HT');
+      drips.push(setInterval(() => socket.writable && socket.write('T'), 500));
+      if (nth % 100 === 0) statuses.add((await ask(console, '/', { headers: { cookie }, agent })).status);
     }
-    for (const socket of streams) socket.destroy();
-    const another = async () => {
-      const controller = new AbortController();
-      const headers = { cookie };
-      const url = `http://127.0.0.1:${console.port}/events?of=overview`;
-      const { status } = await fetch(url, { headers, signal: controller.signal });
-      controller.abort();
-      return status;
+    // And who comes anew.
+    statuses.add((await ask(console, '/', { headers: { cookie } })).status);
+    expect(statuses).toEqual(new Set([200]));
+  });
+
+  const proxied = { proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' } };
+
+  it('of event streams by one login leave those of others alone', async () => {
+    const console = await runningConsole(proxied);
+    const cookies = new Map<string, string>();
+    for (const user of ['eve', 'ada']) {
+      const { headers } = await ask(console, '/', { headers: { 'x-user': user } });
+      cookies.set(user, String(headers['set-cookie']?.[0]).split(';')[0] ?? '');
+    }
+    const streamOf = async (user: string): Promise<{ socket: Socket; status: string }> => {
+      const socket = await opened(console.port);
+      const cookie = cookies.get(user) ?? '';
+      const lines = ['GET /events?of=overview HTTP/1.1', `Host: 127.0.0.1:${console.port}`];
+      lines.push(`x-user: ${user}`, `Cookie: ${cookie}`);
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      const said = await new Promise<string>((resolve) => {
+        socket.once('data', (data) => resolve(data.toString()));
+        socket.once('close', () => resolve(''));
+      });
+      return { socket, status: said.slice(9, 12) };
     };
-    await expect.poll(another).toBe(200);
+    const streams: Awaited<ReturnType<typeof streamOf>>[] = [];
+    for (let nth = 0; nth < 2_000; nth += 50) {
+      streams.push(...(await Promise.all(Array.from({ length: 50 }, () => streamOf('eve')))));
+    }
+    const open = streams.filter(({ status }) => status === '200');
+    expect(open.length).toBe(32);
+    expect(streams.filter(({ status }) => !['200', '204', '429'].includes(status))).toEqual([]);
+    expect((await streamOf('ada')).status).toBe('200');
+    expect(await ask(console, '/', { headers: { 'x-user': 'ada' } })).toMatchObject({ status: 200 });
+    // The place of one that ends is free.
+    open[0]?.socket.destroy();
+    await expect.poll(async () => (await streamOf('eve')).status).toBe('200');
+  });
+
+  it('of forms that never end keep nobody else from theirs', async () => {
+    const console = await runningConsole({ ...proxied, roles: roles({ operators: { logins: ['ada'] } }) });
+    const slow = await Promise.all(Array.from({ length: 200 }, () => opened(console.port)));
+    let refused = 0;
+    for (const socket of slow) {
+      const head = [
+        `POST ${site}/hold HTTP/1.1`,
+        `Host: 127.0.0.1:${console.port}`,
+        'x-user: eve',
+        `Origin: http://127.0.0.1:${console.port}`,
+        'Content-Type: application/x-www-form-urlencoded',
+        'Content-Length: 1000',
+      ];
+      socket.write(`${head.join('\r\n')}\r\n\r\na`);
+      socket.once('data', (said) => {
+        if (said.toString().startsWith('HTTP/1.1 429')) refused += 1;
+      });
+    }
+    // All but 64 are refused at once.
+    await expect.poll(() => refused).toBe(136);
+    const first = await ask(console, '/', { headers: { 'x-user': 'ada' } });
+    const cookie = String(first.headers['set-cookie']?.[0]).split(';')[0] ?? '';
+    const token = /name="token" value="([^"]+)"/.exec(first.text)?.[1] ?? '';
+    const sent = await send(console, `${site}/hold`, filled(token), { cookie, headers: { 'x-user': 'ada' } });
+    expect([sent.status, console.effects.calls]).toEqual([303, ['hold']]);
   });
 });
 
-function opened(port: number): Promise<Socket> {
+function opened(port: number, localAddress?: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(socket));
+    const from = localAddress === undefined ? {} : { localAddress };
+    const socket = connect({ port, host: '127.0.0.1', ...from }, () => resolve(socket));
     socket.on('error', reject);
     onTestFinished(() => {
       socket.destroy();

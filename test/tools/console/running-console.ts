@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type Agent, request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { type RunningConsole, startConsole } from '../../../src/console/console.tsx';
 import type { ConsoleOptions } from '../../../src/console/console-options.ts';
@@ -51,10 +51,15 @@ export async function runningConsole(
 export function ask(
   { port }: { port: number },
   path: string,
-  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  {
+    method = 'GET',
+    headers = {},
+    body,
+    agent = false,
+  }: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent | false } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+    const sent = request({ host: '127.0.0.1', port, path, method, headers, agent }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (piece: string) => {
         text += piece;

@@ -7,8 +7,9 @@ import { NoSuchVersion } from '../bundle-store.ts';
 import { type InUse, nothingInUse, prunable, type RetentionFacts, withdrawable, withRollout } from '../retention.ts';
 import type { SiteHold } from '../site-holds.ts';
 import { changing } from '../store-errors.ts';
-import { parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from '../store-json.ts';
+import { parseClaim, parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from '../store-json.ts';
 import {
+  claimPath,
   currentPath,
   holdPath,
   inUsePath,
@@ -48,10 +49,24 @@ export class DirectoryRecords {
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await changing(this.#root, () => mkdir(join(this.#root, storeName('domain', domain)), { recursive: true }));
+    await this.#makeFolder(domain);
     await this.locked(() => {
       const rollouts = { ...this.rollouts(domain), [target]: version };
       replaceFileSync(join(this.#root, rolloutsPath(domain)), toJson(rollouts));
+    });
+  }
+
+  claimedAt(domain: string): Date | null {
+    const text = readIfExistsSync(join(this.#root, claimPath(domain)));
+    return text === null ? null : parseClaim(text).since;
+  }
+
+  /** As `BundleStore.claim`. */
+  async claim(domain: string, since: Date): Promise<void> {
+    await this.#makeFolder(domain);
+    await this.locked(() => {
+      if ((this.claimedAt(domain) ?? 0) < since)
+        replaceFileSync(join(this.#root, claimPath(domain)), toJson({ since }));
     });
   }
 
@@ -100,6 +115,10 @@ export class DirectoryRecords {
   rollouts(domain: string): Record<string, string> {
     const text = readIfExistsSync(join(this.#root, rolloutsPath(domain)));
     return text === null ? {} : parseRollouts(text);
+  }
+
+  async #makeFolder(domain: string): Promise<void> {
+    await changing(this.#root, () => mkdir(join(this.#root, storeName('domain', domain)), { recursive: true }));
   }
 
   #inUse(domain: string): InUse {

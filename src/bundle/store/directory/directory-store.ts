@@ -15,9 +15,11 @@ import {
   type Current,
   type InService,
   type Manifest,
+  type Mover,
   NoSuchVersion,
   PointerMoved,
   type PublishedVersion,
+  requireUnclaimed,
   type StagedManifest,
   type StoredVersion,
 } from '../bundle-store.ts';
@@ -132,14 +134,22 @@ export class DirectoryBundleStore implements BundleStore {
     return text === null ? null : parseCurrent(text);
   }
 
-  async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
+  async moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current> {
     const { contentDigest } = await this.manifest(domain, version);
     const file = join(this.#root, currentPath(domain));
+    await mover?.confirm();
     return this.#records.locked(() => {
       const text = readIfExistsSync(file);
       const now = text === null ? null : parseCurrent(text);
       if (now?.version === version) return now;
       requireNotHeldElsewhere(domain, this.#records.hold(domain), version);
+      requireUnclaimed(domain, this.#records.claimedAt(domain), mover);
       const epoch = now?.epoch ?? 0;
       if (epoch !== expectedEpoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
@@ -149,6 +159,10 @@ export class DirectoryBundleStore implements BundleStore {
       replaceFileSync(file, toJson(next));
       return next;
     });
+  }
+
+  claim(domain: string, since: Date): Promise<void> {
+    return this.#records.claim(domain, since);
   }
 
   async manifest(domain: string, version: string): Promise<Manifest> {

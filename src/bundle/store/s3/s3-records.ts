@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Current, NoSuchVersion, PointerMoved } from '../bundle-store.ts';
+import { type Current, type Mover, NoSuchVersion, PointerMoved, requireUnclaimed } from '../bundle-store.ts';
 import {
   type InUse,
   livePromotions,
@@ -13,8 +13,9 @@ import {
 } from '../retention.ts';
 import { requireNotHeldElsewhere, type SiteHold } from '../site-holds.ts';
 import { StoreUnreachable } from '../store-errors.ts';
-import { parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from '../store-json.ts';
+import { parseClaim, parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from '../store-json.ts';
 import {
+  claimPath,
   currentPath,
   holdPath,
   inUsePath,
@@ -90,31 +91,51 @@ export class S3Records {
   }
 
   /** Like `swapCurrent`, then marks the pointer: a repetition after a crash between the two marks it too. */
-  async moveCurrent(domain: string, next: Current): Promise<Current> {
-    const moved = await this.swapCurrent(domain, next);
+  async moveCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
+    const moved = await this.swapCurrent(domain, next, mover);
     await this.marks.current(domain, moved);
     return moved;
   }
 
   /** Makes `next` the pointer if it is at the epoch before; no error when it is there already. Throws `PointerMoved`, `SiteHeld`. */
-  async swapCurrent(domain: string, next: Current): Promise<Current> {
+  async swapCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
     const path = currentPath(domain);
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.#bucket.read(path);
       const now = found === null ? null : parseCurrent(found.text);
       // This is so too when our own write arrived and its answer did not.
       if (now?.version === next.version) return now;
-      // After the pointer: a hold placed from here on changes its ETag, and the swap fails.
+      // After the pointer: a hold or claim from here on changes its ETag, and the swap fails.
       requireNotHeldElsewhere(domain, await this.hold(domain), next.version);
+      if (mover) requireUnclaimed(domain, await this.#claimedAt(domain), mover);
       const epoch = now?.epoch ?? 0;
       if (epoch + 1 !== next.epoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${next.epoch - 1}: another run has published`);
       }
+      await mover?.confirm();
       const condition = found === null ? 'absent' : { etag: found.etag };
       if (await this.#bucket.write(path, toJson(next), condition)) return next;
       await waitAfterConflict(tries);
     }
     throw new StoreUnreachable('the object store refuses every change of current.json');
+  }
+
+  /** As `BundleStore.claim`. The pointer's new epoch fails a swap that has begun. */
+  async claim(domain: string, since: Date): Promise<void> {
+    await this.change(claimPath(domain), (text) =>
+      text !== null && parseClaim(text).since >= since ? null : toJson({ since }),
+    );
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const current = await this.current(domain);
+      if (current === null || (await this.renewEpoch(domain, current))) return;
+      await waitAfterConflict(tries);
+    }
+    throw new StoreUnreachable(`${domain} cannot be claimed: its pointer keeps moving`);
+  }
+
+  async #claimedAt(domain: string): Promise<Date | null> {
+    const found = await this.#bucket.read(claimPath(domain));
+    return found === null ? null : parseClaim(found.text).since;
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

@@ -13,6 +13,7 @@ import {
   type Current,
   type InService,
   type Manifest,
+  type Mover,
   NoSuchVersion,
   type PublishedVersion,
   type StagedManifest,
@@ -135,17 +136,23 @@ export class S3BundleStore implements BundleStore {
     return this.#records.current(domain);
   }
 
-  async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
+  async moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current> {
     return this.#records.promoting(domain, version, async () => {
       const { contentDigest } = await this.manifest(domain, version);
       const epoch = expectedEpoch + 1;
-      return this.#records.moveCurrent(domain, {
-        version,
-        contentDigest,
-        publishedAt: publishedAt.toISOString(),
-        epoch,
-      });
+      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch };
+      return this.#records.moveCurrent(domain, next, mover);
     });
+  }
+
+  claim(domain: string, since: Date): Promise<void> {
+    return this.#records.claim(domain, since);
   }
 
   async manifest(domain: string, version: string): Promise<Manifest> {
