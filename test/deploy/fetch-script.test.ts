@@ -5,10 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startBundleServer } from '../../src/bundle/server/bundle-server.ts';
+import { rawTar } from '../tools/archives/raw-tar.ts';
+import { index } from '../tools/archives/refusal.ts';
 import { publishSite, smallSiteVersion as version } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
+import { sha256Of } from '../tools/fuzz/oracles/tree.ts';
 import { Minisign } from '../tools/servers/minisign.ts';
 
 const script = fileURLToPath(new URL('../../deploy/chart/files/fetch.sh', import.meta.url));
@@ -34,7 +38,7 @@ async function scene({ token, verifier }: { token?: string; verifier?: keyof typ
   await mkdir(bin);
   await symlink(curl ?? '', join(bin, 'curl'));
   if (verifier !== undefined) await symlink(verifiers[verifier] ?? '', join(bin, verifier));
-  const applets = ['sh', 'sed', 'sha256sum', 'cut', 'rm', 'mkdir', 'tar', 'unzip', 'test', 'base64', 'head', 'tail'];
+  const applets = 'sh sed sha256sum cut find rm mkdir tar unzip test base64 head tail'.split(' ');
   for (const applet of applets) {
     await symlink(busybox ?? '', join(bin, applet));
   }
@@ -70,6 +74,22 @@ describe.skipIf(busybox === null || curl === null)("the sample chart's script", 
     await writeFile(archive, bytes);
     expect(await fetch()).toContain('its SHA-256 is not the one in its manifest');
     expect(await page()).toBeNull();
+  });
+
+  it('refuses an archive of which the server could not read all', async () => {
+    const { fetch, versionFolder } = await scene();
+    const [manifest, archive] = [join(versionFolder, 'manifest.json'), join(versionFolder, 'bundle.tar.gz')];
+    const [stated, published] = [await readFile(manifest, 'utf8'), await readFile(archive)];
+    const closed = gzipSync(
+      rawTar([
+        { ...index, change: (header) => void header.write('0000000', 100) },
+        { name: 'a.html', content: 'a' },
+      ]),
+    );
+    await writeFile(archive, closed);
+    const told = stated.replace(sha256Of(published), sha256Of(closed));
+    await writeFile(manifest, told.replace(`"bytes": ${published.length}`, `"bytes": ${closed.length}`));
+    expect(await fetch()).toMatch(/the server cannot read .*index\.html/);
   });
 
   it('follows no redirect, so that the token goes to no other host', async () => {

@@ -64,4 +64,7 @@ case $url in
   *) tar -xzf "$archive" -C "$SITE/html" ;;
 esac
 rm -f "$archive" "$SITE/.manifest.json" "$SITE/.signature" "$SITE/.signed" "$SITE/.raw" "$SITE/.key" "$SITE/.digest"
+# The server runs as the user that unpacks.
+closed=$(find "$SITE/html" \( -type d ! -perm -500 -o -type f ! -perm -400 \) | sed -n 1p)
+[ -z "$closed" ] || refuse "the server cannot read $closed"
 test -f "$SITE/html/index.html"
