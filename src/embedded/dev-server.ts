@@ -27,6 +27,8 @@ export interface DevServerOptions {
   /** How many days closed workflows are kept. */
   retentionDays?: number;
   logFile: string;
+  /** For the answer of a server that a killed docferry left; later it is replaced. A busy machine takes its time. */
+  adoptWithinMs?: number;
 }
 
 export interface DevServerExit extends ProcessExit {
@@ -52,8 +54,7 @@ export interface DevServer {
 
 type Settings = Required<Omit<DevServerOptions, 'dbFile' | 'ui'>> & { dbFile: string | undefined; ui: string | null };
 
-const readyLimitMs = 60_000;
-const adoptLimitMs = 3_000;
+const readyLimitMs = 180_000;
 const unresponsiveGraceMs = 2_000;
 
 /**
@@ -68,6 +69,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     namespace: 'default',
     searchAttributes: {},
     retentionDays,
+    adoptWithinMs: 20_000,
     ...given,
     dbFile: options.dbFile === undefined ? undefined : resolve(options.dbFile),
   };
@@ -99,7 +101,7 @@ async function takeOrphan(settings: Settings, record: ServerRecord): Promise<Ser
 }
 
 function becomesReady(settings: Settings): Promise<boolean> {
-  return waitUntilReady(settings, adoptLimitMs).then(
+  return waitUntilReady(settings, settings.adoptWithinMs).then(
     () => true,
     () => false,
   );

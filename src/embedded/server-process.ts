@@ -65,7 +65,7 @@ export function watchServer(pid: number, startedAt: string): ServerProcess {
 }
 
 /** Asks the process to end, kills it after `graceMs`, and resolves when it is gone. */
-export async function endServer({ pid, startedAt, exited }: ServerProcess, graceMs = 10_000): Promise<void> {
+export async function endServer({ pid, startedAt, exited }: ServerProcess, graceMs = 30_000): Promise<void> {
   const send = async (signal: 'SIGTERM' | 'SIGKILL') => {
     if (await isRunning(pid, startedAt)) process.kill(pid, signal);
   };

@@ -14,7 +14,7 @@ export interface Readiness {
 }
 
 const retryMs = 50;
-const connectTimeoutMs = 1_000;
+const connectTimeoutMs = 5_000;
 
 /**
  * Resolves when the server answers, its namespace has the wanted retention and search attributes, and the UI, if there is one, answers.

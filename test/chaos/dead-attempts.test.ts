@@ -279,6 +279,10 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
     }
     case 'cancel':
       await handle.cancel();
+      // Until the workflow has passed it on, the attempt is not cancelled.
+      await expect
+        .poll(async () => (await attempts(handle)).some(({ state }) => state === atWork[1]), patience)
+        .toBe(true);
       call.pass();
       await handle.result().catch(() => {});
       return scenario.outside();
@@ -348,6 +352,7 @@ describe.each(Object.keys(scenarios) as (keyof typeof scenarios)[])('an attempt 
       asked.push(step);
       const outside = await scenario.outside();
       const after = await disturb(lane, how, handle, call, scenario);
+      process.stderr.write(`  ${kind}, ${how}: question ${n + 1}, of ${step}\n`);
       if (after !== null) expect(after, `${how} at question ${n + 1}, ${step}`).toBe(outside);
       // Terminated and deleted runs leave no row by themselves.
       if (how === 'terminate' || how === 'delete') continue;

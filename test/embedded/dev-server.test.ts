@@ -274,7 +274,7 @@ describe('after a kill -9 of its docferry, the server', () => {
   it('is replaced when it does not answer', async () => {
     const orphan = await leaveOrphan();
     process.kill(orphan, 'SIGSTOP');
-    const server = await start();
+    const server = await start({ adoptWithinMs: 100 });
     expect(server.adopted).toBe(false);
     expect(await isAlive(orphan)).toBe(false);
   });

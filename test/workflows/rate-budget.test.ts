@@ -129,9 +129,10 @@ describe('rateBudget on the real server', () => {
       await client.configure(org);
       expect(await budgetView(env.client, org)).toMatchObject({ limit: 3, used: 2, override: { requests: 3 } });
       expect(await client.override(org, null)).toMatchObject({ limit: 20, used: 2, available: 18, override: null });
-      const set = await client.override(org, { requests: 2, reserve: 1, forMs: 1_500 });
+      const set = await client.override(org, { requests: 2, reserve: 1, forMs: 3_600_000 });
       expect(set.override).toEqual({ requests: 2, reserve: 1, until: expect.any(Number) });
       expect((await ask('q2', 'sync:b')).kind).toBe('wait');
+      await client.override(org, { requests: 2, reserve: 1, forMs: 1_000 });
       await expect.poll(() => budgetView(env.client, org)).toMatchObject({ limit: 20 });
     });
   });
@@ -214,6 +215,33 @@ describe('rateBudget on the real server', () => {
         ]);
         expect(new Set(kept.map(({ deedId }) => deedId)).size).toBe(4);
         expect(kept.map((deed) => deed.org)).toEqual([org, org, org, org]);
+      },
+      { recordDeed },
+    );
+  });
+
+  it('keeps who changed its settings, dated ahead or not, and returns to docferry.yaml when it is reset', async () => {
+    const kept: Deed[] = [];
+    const recordDeed = async (deed: Deed) => void kept.push(deed);
+    await withBudget(
+      async ({ org, client }) => {
+        await client.configure(org);
+        const raise = { ...settings, requests: 500, configuredAt: Date.now() + 86_400_000 };
+        for (let times = 0; times < 2; times += 1) {
+          await env.client.workflow
+            .getHandle(budgetWorkflowId(org))
+            .executeUpdate('configureBudget', { args: [raise] });
+        }
+        await client.configure(org);
+        expect(await budgetView(env.client, org)).toMatchObject({ limit: 500, configured: { requests: 500 } });
+        await client.override(org, null, { who: 'anna' });
+        expect(await budgetView(env.client, org)).toMatchObject({ limit: 20, configured: { requests: 20 } });
+        await expect.poll(() => kept.length).toBe(3);
+        expect(kept.map(({ action, who, detail }) => [action, who, detail]).sort()).toEqual([
+          ['budget-configure', 'Temporal UI or other client', '{"requests":500}'],
+          ['budget-configure', 'anna', '{"requests":20}'],
+          ['budget-reset', 'anna', '{}'],
+        ]);
       },
       { recordDeed },
     );

@@ -4,7 +4,7 @@ import { ProjectCharts } from '../../../src/console/readings/project-charts.ts';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
 import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
-const times = { freshMs: 10_000, patienceMs: 1_000, firstMs: 10_000 };
+const times = { freshMs: 10_000, patienceMs: 1_000, firstMs: 600_000 };
 
 describe("a project's charts", () => {
   it('are those of the report, without what people wrote', async () => {

@@ -103,7 +103,7 @@ describe('analytics faults', () => {
   it('sends slowly: the head of an answer comes long before its end', async () => {
     const sandbox = await sandboxWith();
     const page = await getPage(sandbox);
-    sandbox.setFaults({ slowBody: 300 });
+    sandbox.setFaults({ slowBody: 1_000 });
     const response = await getFeedback(sandbox);
     expect(sandbox.log()[1]?.bytes).toBeLessThan(Number(response.headers.get('content-length')));
     expect(await response.json()).toEqual(page);
