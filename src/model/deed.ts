@@ -22,6 +22,7 @@ export const deedActions = [
   'budget-reset',
   'budget-pause',
   'budget-resume',
+  'budget-configure',
   'erase',
   'start-export',
   'cancel-export',

@@ -13,6 +13,9 @@ import { feedbackEntrySchemas, feedbackResponseSchema } from './schemas.ts';
  */
 const longestId = 512;
 
+/** Levels within the value of an unknown field: writing much deeper ones overflows the stack, so their page would always fail. */
+const deepestField = 100;
+
 const baseFields = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
 
 /**
@@ -50,7 +53,16 @@ function readEntry(value: unknown): FeedbackEntry | string {
     if (!variant.success) return describeIssue(variant.error, value);
   }
   const rest = new Map(Object.entries(value as object).filter(([name]) => !baseFields.has(name)));
-  return { id, path, comment, createdAt, source, status, ...takeVariant(rest), extra: Object.fromEntries(rest) };
+  const variant = takeVariant(rest);
+  if ([...rest.values()].some((field) => isDeeper(field, deepestField))) {
+    return `an unknown field: nested deeper than ${deepestField} levels`;
+  }
+  return { id, path, comment, createdAt, source, status, ...variant, extra: Object.fromEntries(rest) };
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
 }
 
 type Variant = Pick<FeedbackEntry, 'helpful' | 'contact' | 'code' | 'filename' | 'lang'>;

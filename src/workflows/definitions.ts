@@ -39,7 +39,7 @@ export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('sta
 export const budgetLedgerQuery = defineQuery<CarriedWindow>('ledger');
 export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
-export const configureBudgetUpdate = defineUpdate<BudgetConfirmation, [WindowSettings]>('configureBudget');
+export const configureBudgetUpdate = defineUpdate<BudgetConfirmation, [WindowSettings, Sender?]>('configureBudget');
 /** Overrides limit or reserve by hand; null ends that. */
 export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAsk | null, Sender?]>('overrideBudget');
 /** Stops granting for a time, or until resumed; null resumes. */

@@ -24,7 +24,7 @@ import {
 import { describeWindow, detailRows } from '../model/budget/budget-text.ts';
 import { ask } from '../model/budget/grant-lease.ts';
 import { foreignText, isForeign } from '../model/budget/installations.ts';
-import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
+import { drift, type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
 import { messagesPerRun } from '../model/budget/run-length.ts';
 import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
 import { packed, unpacked } from '../model/budget/window/carried-window.ts';
@@ -152,10 +152,16 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     ignored: () => settle(ignore(known(), Date.now())),
     description: 'Reports which permits of a lease were used; the others become free.',
   });
-  onUpdate(configureBudgetUpdate, readSettings, {
-    answer: (settings) => confirm(configure(known(), settings, Date.now())),
+  onDeed(configureBudgetUpdate, readSettings, {
+    answer: (settings, sent) => {
+      const before = known().settings;
+      const next = configure(known(), settings, Date.now());
+      const changed = drift(next.settings, before);
+      if (Object.keys(changed).length > 0) keep(sent, 'budget-configure', changed);
+      return confirm(next);
+    },
     check: ({ installation }) => requireOwn(installation),
-    description: 'Takes over limit, reserve and window from the configuration.',
+    description: 'Takes over limit, reserve and window from the configuration; the audit keeps a change.',
   });
   onDeed(overrideBudgetUpdate, readOverride, {
     answer: (asked, sent) => {

@@ -2,7 +2,6 @@ import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { startExport } from '../../src/client/exports.ts';
@@ -13,6 +12,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import { searchAttributes } from '../../src/model/workflow-ids.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 import { markdownTable } from '../tools/markdown-table.ts';
@@ -167,7 +167,7 @@ ${domains.map((domain) => `      - { domain: ${domain}, rollout: [{ directory: {
   }
 
   query(sql: string, ...values: string[]): Record<string, unknown>[] {
-    const db = new Database(join(this.folder, 'data/feedback.db'), { readonly: true });
+    const db = new Database(join(this.folder, 'data/feedback.db'), { readOnly: true });
     try {
       return db.prepare(sql).all(...values) as Record<string, unknown>[];
     } finally {
@@ -280,6 +280,10 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
     }
     case 'cancel':
       await handle.cancel();
+      // Until the workflow has passed it on, the attempt is not cancelled.
+      await expect
+        .poll(async () => (await attempts(handle)).some(({ state }) => state === atWork[1]), patience)
+        .toBe(true);
       call.pass();
       await handle.result().catch(() => {});
       return scenario.outside();
@@ -349,6 +353,7 @@ describe.each(Object.keys(scenarios) as (keyof typeof scenarios)[])('an attempt 
       asked.push(step);
       const outside = await scenario.outside();
       const after = await disturb(lane, how, handle, call, scenario);
+      process.stderr.write(`  ${kind}, ${how}: question ${n + 1}, of ${step}\n`);
       if (after !== null) expect(after, `${how} at question ${n + 1}, ${step}`).toBe(outside);
       // Terminated and deleted runs leave no row by themselves.
       if (how === 'terminate' || how === 'delete') continue;

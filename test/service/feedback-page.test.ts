@@ -155,6 +155,18 @@ describe('an id too long to be a key', () => {
 });
 
 describe('feedback response', () => {
+  it('is kept aside where a field nests so deep that writing it would overflow the stack', () => {
+    const nested = (levels: number) => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+    const page = (levels: number) =>
+      readFeedbackPage(`{"feedback":[${JSON.stringify(base).slice(0, -1)},"deep":${nested(levels)}}],"hasMore":false}`);
+    expect(page(100)).toMatchObject({
+      entries: [],
+      rejected: [{ reason: 'an unknown field: nested deeper than 100 levels' }],
+    });
+    expect(page(100_000).rejected).toHaveLength(1);
+    expect(page(50).entries).toHaveLength(1);
+  });
+
   it('one bad entry leaves the others alone', () => {
     const { entries, rejected } = pageOf(base, { ...base, id: 5 }, { ...base, id: 'fb_3' });
     expect(entries.map(({ id }) => id)).toEqual(['fb_1', 'fb_3']);

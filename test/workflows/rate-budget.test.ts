@@ -220,6 +220,33 @@ describe('rateBudget on the real server', () => {
     );
   });
 
+  it('keeps who changed its settings, dated ahead or not, and returns to docferry.yaml when it is reset', async () => {
+    const kept: Deed[] = [];
+    const recordDeed = async (deed: Deed) => void kept.push(deed);
+    await withBudget(
+      async ({ org, client }) => {
+        await client.configure(org);
+        const raise = { ...settings, requests: 500, configuredAt: Date.now() + 86_400_000 };
+        for (let times = 0; times < 2; times += 1) {
+          await env.client.workflow
+            .getHandle(budgetWorkflowId(org))
+            .executeUpdate('configureBudget', { args: [raise] });
+        }
+        await client.configure(org);
+        expect(await budgetView(env.client, org)).toMatchObject({ limit: 500, configured: { requests: 500 } });
+        await client.override(org, null, { who: 'anna' });
+        expect(await budgetView(env.client, org)).toMatchObject({ limit: 20, configured: { requests: 20 } });
+        await expect.poll(() => kept.length).toBe(3);
+        expect(kept.map(({ action, who, detail }) => [action, who, detail]).sort()).toEqual([
+          ['budget-configure', 'Temporal UI or other client', '{"requests":500}'],
+          ['budget-configure', 'anna', '{"requests":20}'],
+          ['budget-reset', 'anna', '{}'],
+        ]);
+      },
+      { recordDeed },
+    );
+  });
+
   it('continues as new without losing its ledger, its leases or a question asked meanwhile', async () => {
     await withBudget(async ({ org, client, ask }) => {
       const kept = await ask('kept', 'sync:keeper');

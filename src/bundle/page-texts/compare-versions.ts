@@ -88,7 +88,7 @@ async function compareTexts(
     const parts = lineDiff(was, is, limits);
     texts.push({
       path,
-      parts: parts.map((part) => (part.kind === 'skipped' ? part : { ...part, text: cut(part.text) })),
+      parts: parts.map((part) => ('text' in part ? { ...part, text: cut(part.text) } : part)),
     });
   }
   return texts;

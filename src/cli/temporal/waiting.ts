@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
+import { triedAgain } from '../../client/retries.ts';
 import { TemporalUnreachable } from '../../client/temporal-connection.ts';
 import { Detached, StillRunning, waitForResult } from '../../client/wait-for-result.ts';
 import { CliFailure } from '../failures/cli-failure.ts';
@@ -144,7 +145,7 @@ function watchTroubles(
     }
     lackedBefore = lacking ?? [];
     if (retry && retry.reason !== told) {
-      output.warn(`${label}: ${retry.activity} failed and is tried again (attempt ${retry.attempt}): ${retry.reason}`);
+      output.warn(`${label}: ${retry.activity} failed and is ${triedAgain(retry)}: ${retry.reason}`);
     }
     told = retry?.reason ?? told;
   };

@@ -87,14 +87,15 @@ export class BudgetClient {
     );
   }
 
-  /** Makes the budget follow the configuration; starts it if necessary. */
-  async configure(org: string): Promise<BudgetConfirmation> {
-    return this.#update(org, configureBudgetUpdate, [this.#settingsOf(org)]);
+  /** Makes the budget follow the configuration; starts it if necessary. By default a worker that starts does so. */
+  async configure(org: string, sender: Sender = { who: 'worker, by docferry.yaml' }): Promise<BudgetConfirmation> {
+    return this.#update(org, configureBudgetUpdate, [this.#settingsOf(org), sender]);
   }
 
-  /** Overrides limit or reserve by hand, null ends that; gives the window after it. */
+  /** Overrides limit or reserve by hand, null returns to docferry.yaml; gives the window after it. */
   async override(org: string, override: OverrideAsk | null, sender: Sender = {}): Promise<WindowView> {
     await this.#update(org, overrideBudgetUpdate, [override, sender]);
+    if (override === null) await this.configure(org, sender);
     return budgetView(this.#client, org);
   }
 

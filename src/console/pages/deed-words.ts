@@ -13,6 +13,7 @@ export const deedWords: Readonly<Record<DeedAction, string>> = {
   'budget-reset': 'ended the override of the budget',
   'budget-pause': 'paused the budget',
   'budget-resume': 'resumed the budget',
+  'budget-configure': 'configured the budget',
   erase: 'erased a person’s data',
   'start-export': 'started an export',
   'cancel-export': 'cancelled the export or rollback',

@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { csv } from '../../feedback/files/csv-file.ts';
 import type { FeedbackRecord } from '../../feedback/files/feedback-record.ts';
 import type { LineFormat } from '../../feedback/files/file-format.ts';
@@ -84,7 +85,11 @@ export class Downloads {
       let count = 0;
       for await (const record of records) {
         const piece = encoder.add(record);
-        if (piece !== null) yield String(piece);
+        if (piece !== null) {
+          yield String(piece);
+          // SQLite and a browser that takes all at once would leave no turn to other requests.
+          await letOthersRun();
+        }
         count += 1;
         if (count === mostInFile) break;
       }

@@ -140,6 +140,22 @@ export interface ProgramView {
   share: number | null;
 }
 
+/** What docferry.yaml says of a window. */
+export type Limits = Pick<WindowSettings, 'requests' | 'reserve' | 'windowMs' | 'arrivalMs'>;
+
+export const limitsIn = ({ requests, reserve, windowMs, arrivalMs }: Limits): Limits => ({
+  requests,
+  reserve,
+  windowMs,
+  arrivalMs,
+});
+
+/** The limits of one that the other does not have. */
+export function drift(own: Limits, other: Limits): Partial<Limits> {
+  const names = ['requests', 'reserve', 'windowMs', 'arrivalMs'] as const;
+  return Object.fromEntries(names.filter((name) => own[name] !== other[name]).map((name) => [name, own[name]]));
+}
+
 /** The window as `budget show` prints it (contracts.md). */
 export interface WindowView {
   limit: number;
@@ -155,6 +171,8 @@ export interface WindowView {
   /** Requests per window that other clients are seen to use; null when nothing is known of them. */
   strangers: number | null;
   override: BudgetOverride | null;
+  /** What was configured last, by docferry.yaml or by another client; absent from a budget of an older version. */
+  configured?: Limits;
   holders: { workflowId: string; class: PermitClass; permits: number; since: number; forecast: Forecast | null }[];
   waiters: {
     workflowId: string;

@@ -4,7 +4,7 @@ import { type DiffLimits, lineDiff } from '../../../src/bundle/page-texts/line-d
 /** One letter a line: ` a` for both, `-a` and `+a` for one of them, `…3` for those that are skipped. */
 function diff(before: string, after: string, limits: Partial<DiffLimits> = {}): string {
   return lineDiff([...before], [...after], { around: 1, most: 100, ...limits })
-    .map((part) => (part.kind === 'skipped' ? `…${part.lines}` : `${signs[part.kind]}${part.text}`))
+    .map((part) => ('text' in part ? `${signs[part.kind]}${part.text}` : 'lines' in part ? `…${part.lines}` : '?'))
     .join(' ');
 }
 
@@ -47,10 +47,22 @@ describe('lineDiff', () => {
     }
   });
 
-  it('takes texts that are too long to be matched as all removed and all added', () => {
+  it('matches long texts that differ in a few lines', () => {
+    const before = Array.from({ length: 5_000 }, (_, number) => `line ${number}`);
+    const after = before.toSpliced(4_000, 1, 'new').toSpliced(100, 1);
+    const shown = lineDiff(before, after, { around: 0, most: 10 }).filter(({ kind }) => kind !== 'skipped');
+    expect(shown).toEqual([
+      { kind: 'removed', text: 'line 100' },
+      { kind: 'removed', text: 'line 4000' },
+      { kind: 'added', text: 'new' },
+    ]);
+  });
+
+  it('takes texts that differ too much to be matched as all removed and all added', () => {
     const lines = (name: string) => Array.from({ length: 1_500 }, (_, number) => `${name} ${number}`);
     const parts = lineDiff(lines('a'), lines('b'), { around: 1, most: 2 });
     expect(parts).toEqual([
+      { kind: 'unmatched' },
       { kind: 'removed', text: 'a 0' },
       { kind: 'removed', text: 'a 1' },
       { kind: 'skipped', lines: 2_998 },

@@ -39,13 +39,14 @@ describe('the page of a site', () => {
 
   it('says what a run that goes on keeps failing at', async () => {
     const lastFailure = { message: 'no room <b>left</b>', applicationFailureInfo: { type: 'RolloutFailed' } };
-    const pending = { activityType: { name: 'rollOut' }, attempt: 4, lastFailure };
+    const nextAttemptScheduleTime = { seconds: Date.UTC(2026, 10, 22, 4, 2) / 1_000, nanos: 0 };
+    const pending = { activityType: { name: 'rollOut' }, attempt: 4, lastFailure, nextAttemptScheduleTime };
     const described = {
       status: { name: 'RUNNING' },
       raw: { pendingActivities: [pending, { ...pending, attempt: 1 }] },
     };
     const page = await sitePage({ described });
-    expect(page.split('rollOut has failed and is tried again')).toHaveLength(2);
+    expect(page.split('rollOut has failed and is tried again at 04:02:00 UTC')).toHaveLength(2);
     expect(page).toContain(
       '(attempt 4): <bdi>No room &lt;b&gt;left&lt;/b&gt;.</bdi> <span class="fine">RolloutFailed</span>',
     );

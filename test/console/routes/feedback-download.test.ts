@@ -44,6 +44,26 @@ describe('files of feedback', () => {
     expect([lines, source.read, source.ended]).toEqual([mostInFile, mostInFile, true]);
   });
 
+  it('leave a turn to others between two pieces, even of a store and a browser that never wait', async () => {
+    const file = await new Downloads(forever).begin('ada', endless().records, format);
+    let turns = 0;
+    let isOver = false;
+    const others = () => {
+      turns += 1;
+      if (!isOver) setImmediate(others);
+    };
+    others();
+    const seen = new Set<number>();
+    const reader = file.getReader();
+    for (let piece = 0; piece < 50; piece += 1) {
+      await reader.read();
+      seen.add(turns);
+    }
+    isOver = true;
+    await reader.cancel();
+    expect(seen.size).toBeGreaterThan(40);
+  });
+
   it('are six at a time, two of a login: the next is refused until one has ended', async () => {
     const downloads = new Downloads(forever);
     const begin = (login: string, records = endless().records) => downloads.begin(login, records, format);

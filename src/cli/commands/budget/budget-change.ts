@@ -50,7 +50,10 @@ export default async function changeBudget(
     const budgets = budgetClient(client, config, organization);
     return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, senderOf(flags))));
   });
-  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));
+  context.output.result(
+    budgetDocument(organization, view),
+    budgetText(organization, view, Date.now(), context.output.surface),
+  );
   return exitCodes.done;
 }
 

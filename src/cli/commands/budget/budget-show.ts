@@ -13,9 +13,11 @@ export default async function showBudget(context: CommandContext, name?: string)
   const config = await loadContextConfig(context);
   if (name === undefined && config.organizations.length > 1) return showAllBudgets(context, config);
   const organization = findOrganization(config, name);
-  const { id } = organization;
   const view = await withTemporal(config, (session) => readBudget(session, organization));
-  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));
+  context.output.result(
+    budgetDocument(organization, view),
+    budgetText(organization, view, Date.now(), context.output.surface),
+  );
   return exitCodes.done;
 }
 
@@ -23,11 +25,11 @@ async function showAllBudgets({ output }: CommandContext, config: Config): Promi
   const organizations = [...config.organizations].sort((a, b) => naturalOrder(a.id, b.id));
   const budgets = await withTemporal(config, (session) =>
     inBatches(organizations, callsAtOnce, async (organization) => ({
-      org: organization.id,
+      organization,
       view: await readBudget(session, organization),
     })),
   );
-  const document = { organizations: budgets.map(({ org, view }) => budgetDocument(org, view)) };
+  const document = { organizations: budgets.map(({ organization, view }) => budgetDocument(organization, view)) };
   output.result(document, budgetTable(budgets, Date.now(), output.surface));
   return exitCodes.done;
 }

@@ -1,14 +1,21 @@
 import { windowFacts } from '../../../model/budget/budget-text.ts';
-import type { Forecast, WindowView } from '../../../model/budget/permits.ts';
+import { drift, type Forecast, type Limits, type WindowView } from '../../../model/budget/permits.ts';
 import { clockTime, momentText, spanText } from '../../../model/details-text.ts';
+import { counted } from '../../../model/quantities.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
 import { releaseStrip, stripWidth, windowStrip } from './budget-strip.ts';
 
 const shortestStrip = 4;
 
+/** An organization with what docferry.yaml says of its budget. */
+export interface Configured {
+  id: string;
+  budget: Limits;
+}
+
 /** The document of `budget show --json` (contracts.md): moments as ISO 8601. */
-export function budgetDocument(org: string, view: WindowView): object {
+export function budgetDocument({ id: org, budget }: Configured, view: WindowView): object {
   const { limit, reserve, windowMs, used, available, pausedBy, strangers, throttledInWindow } = view;
   return {
     org,
@@ -22,6 +29,8 @@ export function budgetDocument(org: string, view: WindowView): object {
     nextFreeAt: isoTime(view.nextFreeAt),
     strangers,
     override: view.override && { ...view.override, until: isoTime(view.override.until) },
+    configured: view.configured ?? null,
+    differs: view.configured !== undefined && Object.keys(drift(view.configured, budget)).length > 0,
     holders: view.holders.map(({ since, forecast, ...holder }) => ({
       ...holder,
       since: isoTime(since),
@@ -42,10 +51,24 @@ export const forecastDocument = (forecast: Forecast | null): object | null =>
   forecast && { ...forecast, doneAt: isoTime(forecast.doneAt) };
 
 /** The window for people, under its heading. */
-export function budgetText(org: string, view: WindowView, now: number, surface: Surface): string {
+export function budgetText({ id, budget }: Configured, view: WindowView, now: number, surface: Surface): string {
   const { paint } = surface;
-  const heading = `${paint.bold(`budget of ${org}`)} ${paint.dim(`at ${clockTime(now)}`)}`;
-  return `${heading}\n${budgetLines(view, now, surface)}`;
+  const heading = `${paint.bold(`budget of ${id}`)} ${paint.dim(`at ${clockTime(now)}`)}`;
+  const text = `${heading}\n${budgetLines(view, now, surface)}`;
+  const file = view.configured === undefined ? [] : limitTexts(drift(budget, view.configured));
+  if (view.configured === undefined || file.length === 0) return text;
+  const inForce = limitTexts(drift(view.configured, budget)).join(', ');
+  const why = `differs from docferry.yaml: ${inForce} instead of ${file.join(', ')}`;
+  return `${text}\n  ${paint.yellow(`${why}; \`docferry budget reset ${id}\` takes it back`)}`;
+}
+
+function limitTexts({ requests, reserve, windowMs, arrivalMs }: Partial<Limits>): string[] {
+  return [
+    ...(requests === undefined ? [] : [counted(requests, 'request')]),
+    ...(reserve === undefined ? [] : [`${reserve} left to others`]),
+    ...(windowMs === undefined ? [] : [`a window of ${spanText(windowMs)}`]),
+    ...(arrivalMs === undefined ? [] : [`arrival within ${spanText(arrivalMs)}`]),
+  ];
 }
 
 export const pauseWords = {
@@ -56,18 +79,21 @@ export const pauseWords = {
 
 /** A line for each organization. */
 export function budgetTable(
-  budgets: readonly { org: string; view: WindowView }[],
+  budgets: readonly { organization: Configured; view: WindowView }[],
   now: number,
   { columns }: Surface,
 ): string {
-  const rows = budgets.map(({ org, view }) => {
+  const rows = budgets.map(({ organization: { id, budget }, view }) => {
     const { used, limit, windowMs, available, holders, waiters, nextFreeAt, throttledInWindow, pausedBy } = view;
     const state = [
       ...(pausedBy === null ? [] : [pauseWords[pausedBy]]),
+      ...(view.configured && limitTexts(drift(view.configured, budget)).length > 0
+        ? ['differs from docferry.yaml']
+        : []),
       ...(throttledInWindow > 0 ? [`${throttledInWindow} refused (429)`] : []),
     ];
     return [
-      org,
+      id,
       `${used} of ${limit} in ${spanText(windowMs)}`,
       `${available}`,
       `${holders.length}`,

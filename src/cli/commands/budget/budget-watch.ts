@@ -37,7 +37,7 @@ export default async function watchBudget(
       }
     });
     live.end();
-    output.result(budgetDocument(id, last), budgetText(id, last, Date.now(), output.surface));
+    output.result(budgetDocument(organization, last), budgetText(organization, last, Date.now(), output.surface));
     return exitCodes.done;
   } finally {
     live.end();

@@ -1,5 +1,6 @@
 import type { SiteHold } from '../../../bundle/store/site-holds.ts';
 import { exportHandle, exportState } from '../../../client/exports.ts';
+import { type Retry, retriesIn, triedAgain } from '../../../client/retries.ts';
 import type { Config } from '../../../config/config.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/feedback-store-unavailable.ts';
 import type { ExportRunRow, RunRecords } from '../../../feedback/runs/run-records.ts';
@@ -33,6 +34,8 @@ interface Status {
   status: string | null;
   /** Of the running export; null when none runs or no worker answers. */
   state: ExportState | null;
+  /** Steps of the running export that failed and are tried again. */
+  retries: Retry[];
   /** Null when the site is not held or the bundle store is unavailable. */
   hold: SiteHold | null;
   /** Of the feedback store; empty when it is away. */
@@ -85,7 +88,7 @@ async function readRunning(
   { client, config }: Session,
   org: string,
   domain: string,
-): Promise<Pick<Status, 'workflowId' | 'runId' | 'status' | 'state'>> {
+): Promise<Pick<Status, 'workflowId' | 'runId' | 'status' | 'state' | 'retries'>> {
   const handle = exportHandle(client, org, domain);
   const description = await describeWorkflow(handle);
   const state =
@@ -93,12 +96,14 @@ async function readRunning(
       ? await answerOrNull(client, config.temporal.taskQueue, () => exportState(client, org, domain))
       : null;
   const { workflowId } = handle;
-  return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state };
+  const retries = description === null ? [] : retriesIn(description);
+  return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state, retries };
 }
 
-function documentOf({ state, runs, ...status }: Status): object {
+function documentOf({ state, runs, retries, ...status }: Status): object {
   return {
     ...status,
+    retries: retries.map((retry) => ({ ...retry, nextAt: isoTime(retry.nextAt) })),
     state: state && {
       ...state,
       progress: state.progress && {
@@ -127,9 +132,14 @@ function shownProgress({ samples: _samples, storeId: _storeId, ignored: _ignored
   return progress;
 }
 
-function textOf({ domain, workflowId, status, state, hold, runs, runsUnread }: Status, paint: Paint): string {
+function textOf({ domain, workflowId, status, state, retries, hold, runs, runsUnread }: Status, paint: Paint): string {
   const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
+  const failing = retries.map((retry): [string, string] => [
+    `${retry.activity} failed`,
+    `${triedAgain(retry)}: ${retry.reason}`,
+  ]);
+  if (failing.length > 0) lines.push(indent(factLines(failing)));
   if (hold !== null) lines.push(indent(holdText(hold)));
   if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);
   else if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);

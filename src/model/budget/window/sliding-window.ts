@@ -67,9 +67,10 @@ export function configure(before: WindowState, settings: WindowSettings, at: num
   return { ...next, ownSeenAt: ownSeenAfter(next, settings.installation) };
 }
 
-/** Overrides limit or reserve; null ends that. */
+/** Overrides limit or reserve; null ends that, and the precedence of settings that were dated later than docferry.yaml. */
 export function setOverride(before: WindowState, override: BudgetOverride | null, at: number): WindowState {
-  return advance({ ...before, override }, at);
+  const { configuredAt: _claimed, ...undated } = before.settings;
+  return advance({ ...before, override, settings: override === null ? undated : before.settings }, at);
 }
 
 /** Pauses until `until`, null: until resumed. Null as `pause` resumes. */

@@ -1,11 +1,8 @@
-import type { WindowSettings, WindowView } from '../permits.ts';
+import { type Limits, limitsIn, type WindowView } from '../permits.ts';
 
 /** The window of an organization that never asked for a permit. */
-export function untouchedView({
-  requests,
-  reserve,
-  windowMs,
-}: Pick<WindowSettings, 'requests' | 'reserve' | 'windowMs'>): WindowView {
+export function untouchedView(limits: Limits): WindowView {
+  const { requests, reserve, windowMs } = limits;
   return {
     limit: requests,
     reserve,
@@ -17,6 +14,7 @@ export function untouchedView({
     nextFreeAt: null,
     strangers: null,
     override: null,
+    configured: limitsIn(limits),
     holders: [],
     waiters: [],
     programs: [],

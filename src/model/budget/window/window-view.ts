@@ -1,6 +1,6 @@
 import { forecaster } from '../holder-forecast.ts';
 import { requestsOfOthers } from '../other-clients.ts';
-import type { WindowView } from '../permits.ts';
+import { limitsIn, type WindowView } from '../permits.ts';
 import { programViews } from '../program-shares.ts';
 import { advance } from './advance-window.ts';
 import {
@@ -35,6 +35,7 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
     nextFreeAt: next <= state.now ? null : next,
     strangers: requestsOfOthers(state.sightings, limitOf(state)),
     override: state.override,
+    configured: limitsIn(state.settings),
     holders: active(state).map((lease, i) => ({
       workflowId: lease.holder,
       class: lease.class,

@@ -1,14 +1,16 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { releaseStrip, windowStrip } from '../../../../src/cli/commands/budget/budget-strip.ts';
-import { budgetText } from '../../../../src/cli/commands/budget/budget-view.ts';
+import { budgetDocument, budgetTable, budgetText } from '../../../../src/cli/commands/budget/budget-view.ts';
 import type { WindowView } from '../../../../src/model/budget/permits.ts';
 import { untouchedView } from '../../../../src/model/budget/window/untouched-view.ts';
 
 const plain = createColors(false);
 const terminal = { paint: plain, columns: 80 };
 const now = Date.parse('2026-11-21T14:00:00Z');
-const empty = untouchedView({ requests: 100, reserve: 0, windowMs: 3_600_000 });
+const budget = { requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
+const acme = { id: 'acme', budget };
+const empty = untouchedView(budget);
 
 describe('the window as strips', () => {
   it('shows used, free and reserved slots in proportion, always at full width', () => {
@@ -51,7 +53,7 @@ describe('the window in words', () => {
   };
 
   it('names holders, waiters with class, time and forecast, other clients, refusals and what was set by hand', () => {
-    const text = budgetText('acme', view, now, terminal);
+    const text = budgetText(acme, view, now, terminal);
     expect(text).toContain(
       'waiting        sync:acme:prj_2:incremental (on-demand), expected 14:01:00 UTC, done ≈ 14:05:00 UTC, 212 pages, 2 windows',
     );
@@ -61,8 +63,20 @@ describe('the window in words', () => {
     expect(text).toContain('set by hand    100 requests until 16:00:00 UTC');
   });
 
+  it('says how it differs from docferry.yaml, and what takes that back', () => {
+    expect(budgetDocument(acme, view)).toMatchObject({ configured: budget, differs: false });
+    expect(budgetText(acme, view, now, terminal)).not.toContain('docferry.yaml');
+    const raised = { ...view, configured: { ...budget, requests: 500, reserve: 5 } };
+    expect(budgetDocument(acme, raised)).toMatchObject({ configured: { requests: 500 }, differs: true });
+    const text =
+      'differs from docferry.yaml: 500 requests, 5 left to others instead of 100 requests, 0 left to others; ' +
+      '`docferry budget reset acme` takes it back';
+    expect(budgetText(acme, raised, now, terminal)).toContain(text);
+    expect(budgetTable([{ organization: acme, view: raised }], now, terminal)).toContain('differs from docferry.yaml');
+  });
+
   it('has no forecast while a pause has no end', () => {
-    const text = budgetText('acme', { ...view, pausedBy: 'paused', pausedUntil: null }, now, terminal);
+    const text = budgetText(acme, { ...view, pausedBy: 'paused', pausedUntil: null }, now, terminal);
     expect(text).toContain('waiting        sync:acme:prj_2:incremental (on-demand), until resumed');
     expect(text).not.toContain('≈');
   });
@@ -74,7 +88,7 @@ describe('the window in words', () => {
     [40, 4],
   ])('fits a terminal of %i columns', (columns, cells) => {
     const { holders: _holders, waiters: _waiters, ...rest } = view;
-    const all = budgetText('acme', { ...rest, holders: [], waiters: [], releases: [now] }, now, {
+    const all = budgetText(acme, { ...rest, holders: [], waiters: [], releases: [now] }, now, {
       paint: plain,
       columns,
     });
@@ -90,6 +104,6 @@ describe('the window in words', () => {
     ['paused', null, 'by hand until resumed'],
     ['paused', now + 2 * 86_400_000, 'by hand until 2026-11-23 14:00:00 UTC'],
   ] as const)('says why no waiter is served: %s', (pausedBy, pausedUntil, words) => {
-    expect(budgetText('acme', { ...view, pausedBy, pausedUntil }, now, terminal)).toContain(words);
+    expect(budgetText(acme, { ...view, pausedBy, pausedUntil }, now, terminal)).toContain(words);
   });
 });

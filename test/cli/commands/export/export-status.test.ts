@@ -1,0 +1,28 @@
+import { afterEach, expect, it } from 'vitest';
+import { startExport } from '../../../../src/client/exports.ts';
+import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../../../tools/scene.ts';
+
+let scene: Scene;
+afterEach(() => scene?.end());
+
+it('says of a fetch that keeps failing why, and when it is tried again', async () => {
+  scene = await setScene({ sandbox: { jobSeconds: 0, pages: 2, faults: { storageErrors: 10_000 } } });
+  await scene.startWorker();
+  const { client, taskQueue, org, domain, configFile } = scene;
+  await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
+  const status = ['export', 'status', domain, '--config', configFile];
+  const retries = async () => (await docferryJson(status)).document as { retries: unknown[] };
+  const nextAt = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+  const failing = {
+    activity: 'fetchBundle',
+    attempt: expect.any(Number),
+    reason: expect.stringMatching(/^DownloadFailed: /),
+    nextAt,
+  };
+  await expect.poll(retries, { interval: 50 }).toMatchObject({ retries: [failing] });
+  const text = async () => (await docferry(status)).stdout;
+  await expect
+    .poll(text)
+    .toMatch(/fetchBundle failed +tried again (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): DownloadFailed: /);
+});
