@@ -62,7 +62,7 @@ const packages = {
   'overview/': '^node_modules/(?!@temporalio/client/)',
   'console/': '^node_modules/(?!(hono|@hono/node-server|openid-client|ipaddr\\.js|@temporalio/(client|common))/)',
   'client/': '^node_modules/@temporalio/(worker|workflow|activity)/',
-  'cli/': '^node_modules/(axios|kysely|pg|better-sqlite3|@temporalio/(worker|workflow|activity))/',
+  'cli/': '^node_modules/(axios|kysely|pg|@photostructure/sqlite|@temporalio/(worker|workflow|activity))/',
 };
 
 const room = (name) => (name.endsWith('.ts') ? `^src/${name.replace('.', '\\.')}$` : `^src/${name}/`);

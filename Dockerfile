@@ -1,28 +1,26 @@
 # The worker and every other command of docferry. `up` is not for containers: its Temporal server stays outside.
 # docs/operations.md tells how to deploy it.
-ARG NODE_IMAGE=node:20.20.2-bookworm-slim
+ARG NODE_IMAGE=node:24.18.1-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7
 
-FROM ${NODE_IMAGE} AS with-compiler
-# better-sqlite3 is compiled where no prebuilt binary of it can be downloaded.
-RUN apt-get update \
-  && apt-get install --yes --no-install-recommends g++ make python3 \
-  && rm -rf /var/lib/apt/lists/*
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 
-FROM with-compiler AS build
-RUN npm ci
+FROM packages AS build
+RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY sandbox sandbox
 COPY scripts scripts
 COPY src src
 RUN npm run build
 
-FROM with-compiler AS modules
-# Temporal's package brings its core for five platforms; this image needs its own.
-RUN npm ci --omit=dev \
+FROM packages AS modules
+# Temporal's and SQLite's packages bring their binaries for all platforms; this image needs its own.
+RUN npm ci --omit=dev --ignore-scripts \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
-    ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
+    ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} + \
+  && find node_modules/@photostructure/sqlite/prebuilds -mindepth 1 -maxdepth 1 \
+    ! -name "linux-$(node --print process.arch)" -exec rm -r {} +
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \

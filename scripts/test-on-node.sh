@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
-# Runs the unit tests on another version of Node: `scripts/test-on-node.sh 24`, or `scripts/test-on-node.sh 24 24.18` to
-# build native modules with the headers of the second version (docs/operations.md tells why). Works on a copy of the files
-# as they are here (git's ignored ones left out), so that modules built for that version stay out of this checkout. The
-# registry's package of Node brings the program and its headers.
+# Runs the feedback store's tests and the demo on another version of Node: `scripts/test-on-node.sh 26`, or 26.10.0. Works
+# on a copy of the files as they are here (git's ignored ones left out), so that its modules stay out of this checkout.
+# The registry's package of Node brings the program.
 set -euo pipefail
-version=${1:?usage: scripts/test-on-node.sh <version> [<version of the headers>]}
-headers=${2:-$version}
+version=${1:?usage: scripts/test-on-node.sh <version>}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 case $(uname -m) in
@@ -17,12 +15,8 @@ package="node-$(uname | tr '[:upper:]' '[:lower:]')-$arch"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-for wanted in "$version" "$headers"; do
-  npm install --silent --prefix "$folder/$wanted" "$package@$wanted"
-done
-export PATH="$folder/$version/node_modules/$package/bin:$PATH"
-# Without it native modules are built against headers of another version, or not at all where none can be downloaded.
-export npm_config_nodedir="$folder/$headers/node_modules/$package"
+npm install --silent --prefix "$folder/node" "$package@$version"
+export PATH="$folder/node/node_modules/$package/bin:$PATH"
 copy="$folder/docferry"
 mkdir "$copy"
 # Deleted files that git still lists are left out.
@@ -31,6 +25,7 @@ git ls-files -z --cached --others --exclude-standard --deduplicate |
   tar --null --files-from=- --create | tar --extract --directory "$copy"
 
 cd "$copy"
-npm ci --no-progress
-echo "Node $(node --version), headers of $("$npm_config_nodedir/bin/node" --version)"
-npx vitest run --project unit
+npm ci --no-progress --ignore-scripts
+echo "Node $(node --version)"
+npx vitest run --project unit test/feedback test/files
+npm run demo

@@ -4,12 +4,12 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import Database from 'better-sqlite3';
 import { z } from 'zod';
 import { waitForResult } from '../../src/client/wait-for-result.ts';
 import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import type { PassKind } from '../../src/model/sync/pass-kind.ts';
 import type { SyncResult } from '../../src/model/sync/sync.ts';
 import { budgetWorkflowId, searchAttributes } from '../../src/model/workflow-ids.ts';
@@ -180,8 +180,8 @@ ${feedback === undefined ? '' : `store: { feedback: "${feedback}" }\n`}`,
   async lostAndDoubled(project: string): Promise<{ lost: number; doubled: number }> {
     const truth = new Set<string>();
     for await (const { id } of this.sandbox.truthOf(project)) truth.add(id);
-    const db = new Database(this.feedbackFile, { readonly: true });
-    const select = db.prepare<[string], { id: string }>('select id from feedback where project_id = ?');
+    const db = new Database(this.feedbackFile, { readOnly: true });
+    const select = db.prepare<{ id: string }>('select id from feedback where project_id = ?');
     const stored = new Set<string>();
     let doubled = 0;
     for (const { id } of select.iterate(project)) {
@@ -249,7 +249,6 @@ async function startServer(folder: string, ports: Ports): Promise<DevServer> {
   const settings = {
     binary: binary.path,
     port: ports.temporal,
-    uiPort: ports.ui,
     dbFile: join(folder, 'data/temporal.db'),
     logFile: join(folder, 'data/temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),

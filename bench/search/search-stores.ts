@@ -1,4 +1,3 @@
-import BetterSqlite3 from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import { Client } from 'pg';
 import { batchesOf } from '../../src/feedback/database/batches.ts';
@@ -8,6 +7,7 @@ import type { FeedbackStore } from '../../src/feedback/feedback-store.ts';
 import { openPostgresFeedbackStore, withPostgresDatabase } from '../../src/feedback/postgres-store.ts';
 import { indexRows, unindexRows } from '../../src/feedback/search/entry-index.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import { postgresBinaries } from '../../test/tools/servers/postgres-binaries.ts';
 import { startPostgres } from '../../test/tools/servers/postgres-server.ts';
 import type { AskedFor } from './search-queries.ts';
@@ -33,7 +33,7 @@ export interface SearchBench {
 
 export async function openSqliteBench(file: string): Promise<SearchBench> {
   const store = await openSqliteFeedbackStore(file);
-  const database = new BetterSqlite3(file);
+  const database = new Database(file);
   for (const setting of ['synchronous = FULL', 'secure_delete = ON', 'foreign_keys = ON']) database.pragma(setting);
   const db: Db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, (error) => error) });
   const bytesOf = (like: string) =>

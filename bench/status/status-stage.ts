@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { startExport } from '../../src/client/exports.ts';
 import { inBatches } from '../../src/client/in-batches.ts';
 import { applySchedules } from '../../src/client/schedules/schedules.ts';
@@ -11,6 +10,7 @@ import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { startDevServer } from '../../src/embedded/dev-server.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { openFeedbackStore } from '../../src/feedback/open-feedback-store.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import { searchAttributes } from '../../src/model/workflow-ids.ts';
 import { openBundleStore } from '../../src/wiring/open-bundle-store.ts';
 import { s3ServerProgram, startS3Server } from '../../test/tools/servers/s3-server.ts';
@@ -43,7 +43,6 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
   const temporal = await startDevServer({
     binary: (await resolveBinary(devServerTool)).path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     searchAttributes: attributes,
     logFile: join(folder, 'temporal.log'),
   });

@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import { Database } from '../../src/files/sqlite.ts';
 import { Stage } from '../budget/budget-stage.ts';
 import { statusChanges } from '../status/status-changes.ts';
 import type { Track } from '../tools/track.ts';
@@ -73,9 +73,9 @@ async function truthOf(stage: Stage) {
 }
 
 function storedStatuses(stage: Stage): Map<string, string> {
-  const db = new Database(stage.feedbackFile, { readonly: true });
+  const db = new Database(stage.feedbackFile, { readOnly: true });
   try {
-    const rows = db.prepare<[], { id: string; status: string }>('select id, status from feedback').all();
+    const rows = db.prepare<{ id: string; status: string }>('select id, status from feedback').all();
     return new Map(rows.map(({ id, status }) => [id, status]));
   } finally {
     db.close();

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import BetterSqlite3 from 'better-sqlite3';
 import { createRandom, pick, type Random } from '../../sandbox/random.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { Database } from '../../src/files/sqlite.ts';
 
 /**
  * What `feedback report` costs: `npm run bench:report -- [entries …]`. Processor time, because other programs on the
@@ -57,27 +57,27 @@ async function lineOf(entries: number): Promise<string> {
 
 /** Entries of 700 days on some 2,000 pages, most of them closed within ten days. */
 function fill(file: string, entries: number, random: Random): void {
-  const db = new BetterSqlite3(file);
+  const db = new Database(file);
   const insert = db.prepare(`insert into feedback
     (org_id, project_id, id, path, comment, created_at, created_at_utc, source, status, helpful, first_seen_at, last_seen_at)
     values ('acme', 'prj_1', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const change = db.prepare(`insert into feedback_changes (project_id, id, field, old, new, seen_at)
     values ('prj_1', ?, 'status', 'pending', ?, ?)`);
   const now = Date.now();
-  db.transaction(() => {
-    for (let number = 0; number < entries; number++) {
-      const id = `fb_${number}`;
-      const at = now - random() * 700 * dayMs;
-      const created = new Date(at).toISOString();
-      const source = pick(random, ['contextual', 'agent', 'thumbs_only', 'code_snippet']);
-      const status = pick(random, ['pending', 'resolved', 'resolved', 'resolved', 'dismissed', 'dismissed']);
-      const said = `Comment ${number}: ${'the example of this page fails for me. '.repeat(1 + Math.floor(random() * 8))}`;
-      const comment = random() < 0.6 ? said : null;
-      const helpful = source === 'contextual' ? Number(random() < 0.64) : null;
-      const path = `/guides/page-${Math.floor(random() * random() * 2_000)}`;
-      insert.run(id, path, comment, created, created, source, status, helpful, created, created);
-      if (status !== 'pending') change.run(id, status, new Date(at + random() * 10 * dayMs).toISOString());
-    }
-  })();
+  db.exec('begin');
+  for (let number = 0; number < entries; number++) {
+    const id = `fb_${number}`;
+    const at = now - random() * 700 * dayMs;
+    const created = new Date(at).toISOString();
+    const source = pick(random, ['contextual', 'agent', 'thumbs_only', 'code_snippet']);
+    const status = pick(random, ['pending', 'resolved', 'resolved', 'resolved', 'dismissed', 'dismissed']);
+    const said = `Comment ${number}: ${'the example of this page fails for me. '.repeat(1 + Math.floor(random() * 8))}`;
+    const comment = random() < 0.6 ? said : null;
+    const helpful = source === 'contextual' ? Number(random() < 0.64) : null;
+    const path = `/guides/page-${Math.floor(random() * random() * 2_000)}`;
+    insert.run(id, path, comment, created, created, source, status, helpful, created, created);
+    if (status !== 'pending') change.run(id, status, new Date(at + random() * 10 * dayMs).toISOString());
+  }
+  db.exec('commit');
   db.close();
 }

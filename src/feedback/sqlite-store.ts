@@ -1,9 +1,9 @@
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
 import { errorCode } from '../files/error-code.ts';
 import { ifMissing } from '../files/if-missing.ts';
+import { Database } from '../files/sqlite.ts';
 import type { OpenAudit } from './audit/deed-records.ts';
 import { addDocumentKey } from './database/document-of.ts';
 import { rewriteFile } from './database/rewrite-file.ts';
@@ -84,7 +84,7 @@ async function openDatabase(path: string, prepare: Prepare = makeTables): Promis
   await refuseFolder(path);
   await makePrivate(path);
   // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
-  const database = new BetterSqlite3(path, { timeout: 0 });
+  const database = new Database(path, { timeout: 0 });
   try {
     const explain = (error: unknown) => explainSqliteProblem(path, error);
     const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
@@ -103,14 +103,16 @@ async function openDatabase(path: string, prepare: Prepare = makeTables): Promis
  * several committed pages, and even a pass reported as finished; S2 allows the page in flight only. It costs one
  * fsync a page, which a budget of 100 requests an hour never notices. `fullfsync` makes macOS write through to the
  * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros; copies that
- * SQLite leaves behind when it moves rows are left to `rewriteFile`.
+ * SQLite leaves behind when it moves rows are left to `rewriteFile`. A cache of 16 MB holds the upper levels of the
+ * indexes of a million entries.
  */
-function configure(database: BetterSqlite3.Database): void {
+function configure(database: Database): void {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
   database.pragma('fullfsync = ON');
   database.pragma('foreign_keys = ON');
   database.pragma('secure_delete = ON');
+  database.pragma('cache_size = -16000');
   addDocumentKey(database);
 }
 

@@ -1,20 +1,17 @@
 import { open } from 'node:fs/promises';
-import Database from 'better-sqlite3';
 import { errorCode } from './error-code.ts';
 import { flushPath } from './replace-file.ts';
-
-const allPages = 0x7fffffff;
+import { Database, SqliteError } from './sqlite.ts';
 
 /**
  * Copies a SQLite database at one moment, while other processes write to it, into one new file that only this user can
- * read, and checks the copy. All pages are copied in one step: between smaller ones every write would start the copy
- * again. Throws what SQLite and the file system throw, and an error of code `SQLITE_CORRUPT` for a damaged database.
+ * read, and checks the copy. Throws what SQLite and the file system throw, and an error of code `SQLITE_CORRUPT` for a damaged database.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   await (await open(to, 'wx', 0o600)).close();
-  const source = new Database(from, { readonly: true, fileMustExist: true });
+  const source = new Database(from, { readOnly: true });
   try {
-    await source.backup(to, { progress: () => allPages });
+    await source.backup(to);
   } finally {
     source.close();
   }
@@ -22,8 +19,8 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   try {
     // One file with everything in it, instead of one with a log beside it.
     copy.pragma('journal_mode = DELETE');
-    const problems = copy.pragma('quick_check(1)', { simple: true });
-    if (problems !== 'ok') throw new Database.SqliteError(`${from} is damaged: ${String(problems)}`, 'SQLITE_CORRUPT');
+    const problems = copy.pragma('quick_check(1)');
+    if (problems !== 'ok') throw new SqliteError(`${from} is damaged: ${String(problems)}`, 'SQLITE_CORRUPT');
   } finally {
     copy.close();
   }
@@ -34,11 +31,11 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
  * Opens a SQLite database that no other process has open, writes its log into the file, and keeps others out until it is
  * closed; undefined when another process has it open. Throws what SQLite throws.
  */
-export function openAlone(file: string): Database.Database | undefined {
-  const database = new Database(file, { timeout: 0, fileMustExist: true });
+export function openAlone(file: string): Database | undefined {
+  const database = new Database(file, { timeout: 0, mustExist: true });
   try {
     // Succeeds only for the one connection that has the database open.
-    if (database.pragma('journal_mode = DELETE', { simple: true }) === 'delete') {
+    if (database.pragma('journal_mode = DELETE') === 'delete') {
       database.exec('BEGIN EXCLUSIVE');
       return database;
     }

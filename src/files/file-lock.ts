@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { errorCode } from './error-code.ts';
+import { Database } from './sqlite.ts';
 
 /** An exclusive lock, taken until `release` or until the process ends in whatever way. */
 export interface FileLock {

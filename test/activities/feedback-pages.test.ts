@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import type { MockActivityEnvironment } from '@temporalio/testing';
-import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { organizationOf } from '../../src/activities/dependencies.ts';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import { PageReader } from '../../src/activities/page-reader.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
 import { everything, type PlannedSlice } from '../../src/model/sync/slice.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
@@ -203,7 +203,7 @@ describe('fetchPages', () => {
     await feedback.finishPass('pass-1', { outcome: 'completed', error: null, waitedMs: 0, finishedAt: new Date() });
     const present = new Date(Date.now() - aheadMs).toISOString();
     expect(String(await feedback.verifiedUpTo('acme', 'prj_1')) <= present).toBe(true);
-    const db = new Database(join(scene.folder, 'feedback.db'), { readonly: true });
+    const db = new Database(join(scene.folder, 'feedback.db'), { readOnly: true });
     onTestFinished(() => void db.close());
     expect(db.prepare('select count(*) as ahead from feedback where last_seen_at > ?').get(present)).toEqual({
       ahead: 0,

@@ -2,7 +2,6 @@ import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { startExport } from '../../src/client/exports.ts';
@@ -13,6 +12,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import { searchAttributes } from '../../src/model/workflow-ids.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 import { markdownTable } from '../tools/markdown-table.ts';
@@ -39,7 +39,6 @@ beforeAll(async () => {
   server = await startDevServer({
     binary,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     logFile: join(await mkdtemp(join(tmpdir(), 'docferry-dead-log-')), 'temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
   });
@@ -166,7 +165,7 @@ ${domains.map((domain) => `      - { domain: ${domain}, rollout: [{ directory: {
   }
 
   query(sql: string, ...values: string[]): Record<string, unknown>[] {
-    const db = new Database(join(this.folder, 'data/feedback.db'), { readonly: true });
+    const db = new Database(join(this.folder, 'data/feedback.db'), { readOnly: true });
     try {
       return db.prepare(sql).all(...values) as Record<string, unknown>[];
     } finally {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Database } from '../../src/files/sqlite.ts';
 import { type Handover, handovers } from '../../src/model/temporal-settings.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
@@ -41,7 +41,7 @@ async function movesAgain(what: string, log: () => readonly { at: number }[]): P
 }
 
 function expectAllStoredOnce(): void {
-  const db = new Database(join(scene.folder, 'data/feedback.db'), { readonly: true });
+  const db = new Database(join(scene.folder, 'data/feedback.db'), { readOnly: true });
   const ids = db.prepare('select id from feedback order by id').all() as { id: string }[];
   db.close();
   const truth = [...scene.sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id).sort();

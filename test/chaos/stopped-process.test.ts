@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import { searchAttributes } from '../../src/model/workflow-ids.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
@@ -46,7 +46,6 @@ async function begin(pages: number): Promise<void> {
   server = await startDevServer({
     binary,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     logFile: join(folder, 'temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
   });
@@ -121,8 +120,8 @@ async function numberIn(orders: string, prefix: string, timeout: number): Promis
 }
 
 function expectAllStoredOnce(): void {
-  const db = new Database(join(folder, 'data/feedback.db'), { readonly: true });
-  const stored = db.prepare<[], { id: string }>('select id from feedback order by id').all();
+  const db = new Database(join(folder, 'data/feedback.db'), { readOnly: true });
+  const stored = db.prepare<{ id: string }>('select id from feedback order by id').all();
   db.close();
   const truth = [...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id).sort();
   expect(stored.map(({ id }) => id).sort()).toEqual(truth);

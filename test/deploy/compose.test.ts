@@ -25,7 +25,8 @@ const version: string = JSON.parse(readFileSync('package.json', 'utf8')).version
 
 describe('docker-compose.yml', () => {
   it('pins every image to a version, ours to this one', () => {
-    const pinned = /^(postgres|temporalio\/auto-setup|temporalio\/ui|prom\/prometheus|grafana\/grafana):v?\d+\.\d+/;
+    const pinned =
+      /^(postgres:[\w.-]+@sha256:[0-9a-f]{64}$|(temporalio\/auto-setup|temporalio\/ui|prom\/prometheus|grafana\/grafana):v?\d+\.\d+)/;
     for (const [name, { image }] of services) {
       expect(image, name).toMatch(image.startsWith('docferry') ? new RegExp(`^docferry:${version}$`) : pinned);
     }
@@ -137,7 +138,7 @@ describe('Dockerfile', () => {
     expect(last('USER')).toBe('USER 1000:1000');
     expect(JSON.parse(last('ENTRYPOINT').slice('ENTRYPOINT '.length))).toEqual(['node', '/app/dist/src/starter.js']);
     expect(JSON.parse(last('CMD').slice('CMD '.length))).toEqual(['worker', '--health', '127.0.0.1:8091']);
-    expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:20\.\d+\.\d+-bookworm-slim$/m);
+    expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/m);
   });
 
   it('copies only what the context has', () => {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { afterEach, expect, it } from 'vitest';
 import { ourTables } from '../../src/feedback/database/tables/our-tables.ts';
 import { filesBelow } from '../../src/files/files-below.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import { leaseMs } from '../../src/model/budget/permits.ts';
 import { ChaosScene } from '../chaos/chaos-scene.ts';
 
@@ -29,7 +29,7 @@ const analytics = () => scene.sandbox.log().filter(({ kind }) => kind === 'analy
 const pagesRead = () => analytics().length;
 
 function tablesIn(file: string): Record<string, unknown[]> {
-  const database = new BetterSqlite3(file);
+  const database = new Database(file);
   try {
     const own = new Set(['store_identity', 'retired_identities']);
     const tables = ourTables.filter((table) => !own.has(table));

@@ -1,8 +1,8 @@
-import BetterSqlite3 from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { isOurTable, ourTables } from '../../src/feedback/database/tables/our-tables.ts';
 import { moveFeedback } from '../../src/feedback/move/move-feedback.ts';
 import { openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import {
   begin,
   entry,
@@ -63,14 +63,15 @@ describe.skipIf(!hasPostgres())('a feedback store moved to PostgreSQL', () => {
     expect(await tablesOf(source.rows)).toEqual(before);
   });
 
-  it('is refused while another process has the file open, and into a database that holds something', async () => {
-    await expect(moveFeedback(source.file, target.place)).rejects.toThrow('another process has it open');
+  it('is refused into a database that holds something, and while another connection has the file open', async () => {
     await source.store.close();
     const other = await openPostgresFeedbackStore(target.place);
     await wholePass(other, 'earlier', [entry('other')]);
     await other.close();
     await expect(moveFeedback(source.file, target.place)).rejects.toThrow('it is not empty (table feedback)');
     expect(await target.rows('select id from feedback')).toEqual([{ id: 'other' }]);
+    await source.open();
+    await expect(moveFeedback(source.file, target.place)).rejects.toThrow('another process has it open');
   });
 
   it('is there as a whole or not at all', async () => {
@@ -150,8 +151,8 @@ async function tablesOf(rows: TemporaryStore['rows']): Promise<Record<string, st
 
 it('knows every table that the migrations make', async () => {
   await using made = await temporarySqliteStore();
-  const database = new BetterSqlite3(made.file);
-  const names = database.prepare<[], { name: string }>("select name from sqlite_master where type = 'table'").all();
+  const database = new Database(made.file);
+  const names = database.prepare<{ name: string }>("select name from sqlite_master where type = 'table'").all();
   database.close();
   const ours = names
     .map(({ name }) => name)

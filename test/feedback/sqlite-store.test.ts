@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
 import { keepEverything } from '../../src/feedback/privacy/privacy.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import {
   begin,
   entry,
@@ -17,7 +17,7 @@ import {
   wholePass,
 } from '../tools/feedback/temporary-store.ts';
 
-const betterSqlite3 = createRequire(import.meta.url).resolve('better-sqlite3');
+const library = createRequire(import.meta.url).resolve('@photostructure/sqlite');
 
 /** Opens what must not open. */
 async function refused(file: string): Promise<FeedbackStoreUnavailable> {
@@ -100,7 +100,7 @@ describe('opening', () => {
   it("refuses another program's database, and leaves it alone", async () => {
     await using temporary = await temporaryFolder();
     const file = join(temporary.folder, 'temporal.db');
-    const other = new BetterSqlite3(file);
+    const other = new Database(file);
     other.exec('create table executions (id text)');
     other.close();
     const before = await readFile(file);
@@ -169,7 +169,7 @@ describe('several writers', () => {
     await begin(at.store, 'p');
     const reader = await at.open();
     const script = `
-      const database = new (require(${JSON.stringify(betterSqlite3)}))(${JSON.stringify(at.file)});
+      const database = new (require(${JSON.stringify(library)}).DatabaseSync)(${JSON.stringify(at.file)});
       database.exec('begin immediate');
       database.exec("insert into feedback_rejects values ('prj_1', 'from the other process', '{}', 'x', 'x')");
       process.stdout.write('locked');
@@ -197,7 +197,7 @@ describe('several writers', () => {
     await using at = await temporarySqliteStore();
     await wholePass(at.store, 'p', [entry('a')]);
     const script = `
-      const database = new (require(${JSON.stringify(betterSqlite3)}))(${JSON.stringify(at.file)});
+      const database = new (require(${JSON.stringify(library)}).DatabaseSync)(${JSON.stringify(at.file)});
       database.exec('begin immediate; delete from feedback; delete from sync_passes;');
       process.stdout.write('half-way');
       setInterval(() => {}, 1000);`;

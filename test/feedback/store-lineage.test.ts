@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { requireStore } from '../../src/activities/dependencies.ts';
 import { openSqliteFeedbackStore, succeedSqliteStore } from '../../src/feedback/sqlite-store.ts';
 import { installationOf } from '../../src/feedback/store-lineage.ts';
+import { Database } from '../../src/files/sqlite.ts';
 import { temporarySqliteStore } from '../tools/feedback/temporary-store.ts';
 
 it('a restored store continues the runs of the original, which no longer continues its own', async () => {
   await using original = await temporarySqliteStore();
   const copy = join(original.folder, 'copy.db');
-  const source = new BetterSqlite3(original.file);
+  const source = new Database(original.file);
   await source.backup(copy);
   source.close();
   const at = new Date('2026-11-21T09:00:00Z');

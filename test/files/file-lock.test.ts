@@ -30,9 +30,9 @@ it('has one owner at a time and can be taken again after its release', () => {
 });
 
 it('excludes other processes and is free after a kill -9 of its owner', async () => {
-  const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
+  const sqlite = createRequire(import.meta.url).resolve('@photostructure/sqlite');
   const program = `
-    const database = new (require(${JSON.stringify(sqlite)}))(${JSON.stringify(file)});
+    const database = new (require(${JSON.stringify(sqlite)}).DatabaseSync)(${JSON.stringify(file)});
     database.exec('BEGIN EXCLUSIVE');
     console.log('held');
     setInterval(() => database, 1000);`;

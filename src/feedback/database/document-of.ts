@@ -1,12 +1,12 @@
-import type BetterSqlite3 from 'better-sqlite3';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../files/sqlite.ts';
 import { documentKey } from '../../model/report/document-key.ts';
 import { isPostgres } from './postgres/is-postgres.ts';
 import type { FeedbackDatabase } from './tables/tables.ts';
 
 /** Makes `documentOf` known to a connection of SQLite. */
-export function addDocumentKey(database: BetterSqlite3.Database): void {
-  database.function('document_key', { deterministic: true }, (path) => documentKey(String(path)));
+export function addDocumentKey(database: Database): void {
+  database.function('document_key', (path) => documentKey(String(path)));
 }
 
 /** The `documentKey` of an entry's `path`, computed by the database. A path that is its own key costs one comparison. */

@@ -11,17 +11,18 @@ const longestWaitMs = 10_000;
  */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads');
-const database = new (require(workerData.library))(workerData.file, { timeout: workerData.longestWaitMs });
-database.pragma('fullfsync = ON');
-database.pragma('secure_delete = ON');
-database.exec(\`begin immediate;
+const database = new (require(workerData.library).DatabaseSync)(workerData.file, { timeout: workerData.longestWaitMs });
+database.exec(\`pragma fullfsync = ON;
+  pragma secure_delete = ON;
+  pragma cache_size = -16000;
+  begin immediate;
   insert into search_words (search_words) values ('optimize');
   insert into search_words (search_words, rank) values ('secure-delete', 1);
   commit;
   vacuum\`);
 database.prepare('update search_progress set cleaned_at = ?').run(workerData.at);
-database.pragma('busy_timeout = 0');
-const [{ busy }] = database.pragma('wal_checkpoint(truncate)');
+database.exec('pragma busy_timeout = 0');
+const { busy } = database.prepare('pragma wal_checkpoint(truncate)').get();
 database.close();
 parentPort.postMessage(busy);
 `;
@@ -33,7 +34,7 @@ parentPort.postMessage(busy);
  * a thread, so that this process goes on with everything but writing. Throws what SQLite throws.
  */
 export async function rewriteFile(file: string): Promise<boolean> {
-  const library = createRequire(import.meta.url).resolve('better-sqlite3');
+  const library = createRequire(import.meta.url).resolve('@photostructure/sqlite');
   const workerData = { library, file, longestWaitMs, at: new Date().toISOString() };
   const [busy] = await once(new Worker(program, { eval: true, workerData }), 'message');
   return busy === 0;

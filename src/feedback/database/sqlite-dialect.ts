@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type BetterSqlite3 from 'better-sqlite3';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -9,6 +8,7 @@ import {
   SqliteDriver,
   type TransactionSettings,
 } from 'kysely';
+import type { Database } from '../../files/sqlite.ts';
 
 /** How long a statement waits for another connection's lock before it fails with `SQLITE_BUSY`. */
 const longestWaitMs = 10_000;
@@ -20,10 +20,10 @@ const longestWaitMs = 10_000;
  * event loop (SQLite's own `busy_timeout` would), so heartbeats continue. Errors pass through `explain`.
  */
 export class ImmediateSqliteDialect extends SqliteDialect {
-  readonly #database: BetterSqlite3.Database;
+  readonly #database: Database;
   readonly #explain: (error: unknown) => unknown;
 
-  constructor(database: BetterSqlite3.Database, explain: (error: unknown) => unknown) {
+  constructor(database: Database, explain: (error: unknown) => unknown) {
     super({ database });
     this.#database = database;
     this.#explain = explain;
@@ -39,10 +39,10 @@ export class ImmediateSqliteDialect extends SqliteDialect {
 }
 
 class ImmediateSqliteDriver extends SqliteDriver {
-  readonly #database: BetterSqlite3.Database;
+  readonly #database: Database;
   readonly #explain: (error: unknown) => unknown;
 
-  constructor(database: BetterSqlite3.Database, explain: (error: unknown) => unknown) {
+  constructor(database: Database, explain: (error: unknown) => unknown) {
     super({ database });
     this.#database = database;
     this.#explain = explain;

@@ -1,6 +1,6 @@
-import type BetterSqlite3 from 'better-sqlite3';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { openAlone } from '../../files/copy-database.ts';
+import type { Database } from '../../files/sqlite.ts';
 import { batchesOf } from '../database/batches.ts';
 import type { PostgresPlace } from '../database/postgres/postgres-place.ts';
 import { ourTables } from '../database/tables/our-tables.ts';
@@ -82,8 +82,8 @@ async function requireEmpty(trx: Transaction<FeedbackDatabase>, { place }: Postg
   await trx.deleteFrom('store_identity').execute();
 }
 
-async function moveTable(source: BetterSqlite3.Database, trx: Db, table: TableName): Promise<MovedTable> {
-  const columns = source.pragma(`table_info(${table})`) as { name: string }[];
+async function moveTable(source: Database, trx: Db, table: TableName): Promise<MovedTable> {
+  const columns = source.prepare(`pragma table_info(${table})`).all() as { name: string }[];
   const names = columns.map(({ name }) => name);
   const read = new RowsDigest(names);
   let batch: Row[] = [];
@@ -93,7 +93,7 @@ async function moveTable(source: BetterSqlite3.Database, trx: Db, table: TableNa
     batch = [];
   };
   // In the order of insertion, which changes of one moment are listed in.
-  for (const row of source.prepare<[], Row>(`select * from ${table} order by rowid`).iterate()) {
+  for (const row of source.prepare(`select * from ${table} order by rowid`).iterate()) {
     batch.push(row);
     if (batch.length === rowsPerFetch) await insert();
   }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BudgetClient } from '../../../src/client/budgets/budget.ts';
 import { type SyncHandle, startSync, syncHandle } from '../../../src/client/syncs.ts';
+import { Database } from '../../../src/files/sqlite.ts';
 import { budgetWorkflowId } from '../../../src/model/workflow-ids.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 import { resetRun } from '../../tools/temporal/reset-run.ts';
@@ -49,7 +49,7 @@ async function startSweeps() {
 
 /** Ids of the service's entries that are not stored, and of rows that are stored besides them. */
 function differences(project: string): { lost: number; surplus: number } {
-  const db = new Database(join(scene.folder, 'data/feedback.db'), { readonly: true });
+  const db = new Database(join(scene.folder, 'data/feedback.db'), { readOnly: true });
   const rows = db.prepare('select id from feedback where project_id = ?').all(project) as { id: string }[];
   db.close();
   const stored = new Set(rows.map(({ id }) => id));

@@ -1,7 +1,7 @@
-import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { explainSqliteProblem } from '../../../src/feedback/database/sqlite-problem.ts';
 import { FeedbackStoreUnavailable } from '../../../src/feedback/feedback-store-unavailable.ts';
+import { SqliteError } from '../../../src/files/sqlite.ts';
 
 describe('explainSqliteProblem', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('explainSqliteProblem', () => {
     ['SQLITE_CORRUPT_INDEX', 'it is damaged'],
     ['SQLITE_BUSY', 'another program keeps it locked'],
   ])('puts %s into words, with the file and what to do', (code, words) => {
-    const cause = new BetterSqlite3.SqliteError('as SQLite says it', code);
+    const cause = new SqliteError('as SQLite says it', code);
     const explained = explainSqliteProblem('/data/feedback.db', cause);
     expect(explained).toBeInstanceOf(FeedbackStoreUnavailable);
     expect(explained).toMatchObject({ place: '/data/feedback.db', cause });
@@ -21,7 +21,7 @@ describe('explainSqliteProblem', () => {
   });
 
   it('leaves every other error alone', () => {
-    const error = new BetterSqlite3.SqliteError('UNIQUE constraint failed', 'SQLITE_CONSTRAINT_UNIQUE');
+    const error = new SqliteError('UNIQUE constraint failed', 'SQLITE_CONSTRAINT_UNIQUE');
     expect(explainSqliteProblem('/data/feedback.db', error)).toBe(error);
     expect(explainSqliteProblem('/data/feedback.db', 'text')).toBe('text');
   });

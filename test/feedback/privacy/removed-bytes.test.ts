@@ -1,5 +1,5 @@
-import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { Database } from '../../../src/files/sqlite.ts';
 import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { begin, entry, finished, page, temporarySqliteStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 import { bytesIn } from '../../tools/file-bytes.ts';
@@ -57,7 +57,7 @@ describe('the bytes of what was removed are in no file of SQLite', () => {
   it('or the erasure says that another program is in the way, and can be repeated', async () => {
     await using db = await temporarySqliteStore();
     await wholePass(db.store, 'p', many.slice(0, 3));
-    const reader = new BetterSqlite3(db.file, { readonly: true });
+    const reader = new Database(db.file, { readOnly: true });
     const rows = reader.prepare('select id from feedback').iterate();
     rows.next();
     const first = await db.store.erase({ contact: 'jane@planted.example', at });

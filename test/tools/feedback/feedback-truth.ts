@@ -1,6 +1,6 @@
 /// <reference lib="es2024.string" />
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../../src/files/sqlite.ts';
 import type { ActivityScene } from '../activity-dependencies.ts';
 
 type Fields = Record<string, unknown>;
@@ -34,11 +34,11 @@ const known = [
 
 /** Compares the store with the sandbox's truth, field by field, past both their code (S1). */
 export function compareWithTruth(scene: Pick<ActivityScene, 'folder' | 'sandbox'>): Differences {
-  const db = new Database(join(scene.folder, 'feedback.db'), { readonly: true });
+  const db = new Database(join(scene.folder, 'feedback.db'), { readOnly: true });
   try {
-    const all = db.prepare<[], Fields>('select * from feedback').all();
+    const all = db.prepare<Fields>('select * from feedback').all();
     const rows = new Map(all.map((row) => [row.id, row]));
-    const rejects = db.prepare<[], Fields>('select * from feedback_rejects').all();
+    const rejects = db.prepare<Fields>('select * from feedback_rejects').all();
     const rejected = new Set(rejects.map(({ raw }) => raw));
     const found: Differences = { entries: 0, missing: 0, different: 0, surplus: 0, unrejected: 0 };
     const ids = new Set<unknown>();

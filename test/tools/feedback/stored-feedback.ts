@@ -1,9 +1,9 @@
-import Database from 'better-sqlite3';
+import { Database } from '../../../src/files/sqlite.ts';
 import type { Scene } from '../scene.ts';
 
 /** What the feedback database of a scene holds, read past the store: rows by id. */
 export function storedFeedback(scene: Pick<Scene, 'config' | 'project'>) {
-  const db = new Database(scene.config.store.feedback.place, { readonly: true });
+  const db = new Database(scene.config.store.feedback.place, { readOnly: true });
   try {
     const rows = (table: string) =>
       db.prepare(`select * from ${table} where project_id = ?`).all(scene.project) as Record<string, unknown>[];

@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
 import type { FeedbackStorePlace } from '../../../src/feedback/open-feedback-store.ts';
 import type { PageUpsert, PassRow } from '../../../src/feedback/pass/pass-store.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/postgres-store.ts';
 import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
 import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
+import { Database } from '../../../src/files/sqlite.ts';
 import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
 import { createDatabase, type PostgresDatabase } from '../servers/postgres-database.ts';
 
@@ -48,8 +48,8 @@ export async function temporarySqliteStore(
   const { folder } = temporary;
   const file = join(folder, 'feedback.db');
   const { open, close } = opener((settings) => openSqliteFeedbackStore(file, settings));
-  const direct = async <T>(work: (database: BetterSqlite3.Database) => T): Promise<T> => {
-    const database = new BetterSqlite3(file);
+  const direct = async <T>(work: (database: Database) => T): Promise<T> => {
+    const database = new Database(file);
     try {
       return work(database);
     } finally {
@@ -62,7 +62,7 @@ export async function temporarySqliteStore(
     place: { kind: 'sqlite', file },
     store: await open(privacy),
     open,
-    rows: (sql) => direct((database) => database.prepare<[], Record<string, unknown>>(sql).all()),
+    rows: (sql) => direct((database) => database.prepare<Record<string, unknown>>(sql).all()),
     run: (sql) => direct((database) => void database.exec(sql)),
     insertion: 'rowid',
     [Symbol.asyncDispose]: async () => {

@@ -1,10 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import SQLite from 'better-sqlite3';
 import { retryKey } from '../../../src/client/budgets/retry-key.ts';
 import { approveExport, rejectExport } from '../../../src/client/decide-approval.ts';
 import { type ExportHandle, exportHandle, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
 import { startRollback } from '../../../src/client/start-rollback.ts';
+import { Database } from '../../../src/files/sqlite.ts';
 import { watchWorkflowId } from '../../../src/model/workflow-ids.ts';
 import { lookSignal, phaseSignal } from '../../../src/workflows/definitions.ts';
 import type { RecordingScene } from './record-scene.ts';
@@ -131,7 +131,7 @@ const recordedLater: RecordingScene = {
   name: 'recorded-later',
   settings: { sandbox: quickJob },
   async play(stage) {
-    const database = new SQLite(join(stage.folder, 'data/feedback.db'));
+    const database = new Database(join(stage.folder, 'data/feedback.db'));
     database.exec("create trigger away before insert on export_runs begin select raise(abort, 'away'); end");
     await exportOnce(stage, 'recorded-later');
     database.exec('drop trigger away');

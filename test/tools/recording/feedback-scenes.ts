@@ -5,8 +5,8 @@ import { retryKey } from '../../../src/client/budgets/retry-key.ts';
 import { exportHandle, startExport } from '../../../src/client/exports.ts';
 import { applySchedules } from '../../../src/client/schedules/schedules.ts';
 import { type SyncHandle, startSync, syncState } from '../../../src/client/syncs.ts';
-import { budgetWorkflowId, keyCheckWorkflowId } from '../../../src/model/workflow-ids.ts';
-import { permitsFreedSignal, reportLeaseSignal } from '../../../src/workflows/definitions.ts';
+import { budgetWorkflowId, keyCheckWorkflowId, patientKeyCheckWorkflowId } from '../../../src/model/workflow-ids.ts';
+import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/workflows/definitions.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 
@@ -22,12 +22,15 @@ const phaseIs = ({ client, org, project }: Stage, phase: string) =>
 const budgetOf = ({ client, taskQueue, config }: Stage) =>
   new BudgetClient(client, taskQueue, new Map(config.organizations.map(({ id, budget }) => [id, budget])));
 
-/** A person overrides and pauses the budget while a pass waits, tries to cancel it, and sends it nonsense. */
+/**
+ * A person overrides, pauses and configures the budget while a pass waits, tries to cancel it, and sends it nonsense; a
+ * program's 401 makes it check the key.
+ */
 const byHand: RecordingScene = {
   name: 'by-hand',
   settings: { sandbox: { entries: 300 } },
   async play(stage) {
-    const { client, org } = stage;
+    const { client, org, config } = stage;
     const budget = budgetOf(stage);
     const handle = client.workflow.getHandle(budgetWorkflowId(org));
     await until('the budget has started', () => budget.pause(org, { forMs: null }));
@@ -41,13 +44,23 @@ const byHand: RecordingScene = {
     await budget.pause(org, null);
     await sync.result();
     await budget.override(org, { reserve: 3, forMs: null });
+    const raised = { ...config.organizations[0]?.budget, requests: 90 };
+    await handle.executeUpdate(configureBudgetUpdate.name, { args: [raised] });
     await budget.override(org, null);
-    await budget.configure(org);
+    await handle.signal(reportLeaseSignal.name, { leaseId: 'of-a-program', arrived: [], doubted: true });
+    const check = client.workflow.getHandle(patientKeyCheckWorkflowId(org));
+    await until('the key is checked', () =>
+      check.result().then(
+        () => true,
+        () => false,
+      ),
+    );
     await retryKey(client, org);
     await budget.pause(org, { forMs: 500 });
     // Lets the timer fire at which the pause ends.
     await sleep(2_000);
     await stage.keep('by-hand', handle.workflowId);
+    await stage.keep('doubted', check.workflowId);
     await stage.keep('woken', sync.workflowId);
   },
 };

@@ -1,8 +1,8 @@
 import { appendFile, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { DirectoryBundleStore } from '../../../../src/bundle/store/directory/directory-store.ts';
+import { Database } from '../../../../src/files/sqlite.ts';
 import { sealOfStaged, siteDomain, stage } from '../../../tools/bundle/staged.ts';
 import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
 

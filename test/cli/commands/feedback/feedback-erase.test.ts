@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
+import { Database } from '../../../../src/files/sqlite.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { begin, entry, finished, page } from '../../../tools/feedback/temporary-store.ts';
 import { bytesIn } from '../../../tools/file-bytes.ts';
@@ -73,8 +73,11 @@ describe('feedback erase', () => {
     let stdout = '';
     for await (const piece of child.stdout) stdout += piece;
     expect(JSON.parse(stdout)).toMatchObject({ entries: 1, rejects: 1, projects: [{ project: 'prj_2' }] });
-    const database = new BetterSqlite3(join(cwd, 'data/feedback.db'), { readonly: true });
-    const held = database.prepare('select project_id from feedback where contact = ? order by 1').pluck().all(contact);
+    const database = new Database(join(cwd, 'data/feedback.db'), { readOnly: true });
+    const select = database.prepare<{ project: string }>(
+      'select project_id as project from feedback where contact = ? order by 1',
+    );
+    const held = select.all(contact).map(({ project }) => project);
     database.close();
     expect(held).toEqual(['prj_1', 'prj_gone']);
   });

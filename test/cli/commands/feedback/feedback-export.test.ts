@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import exportFeedback from '../../../../src/cli/commands/feedback/feedback-export.ts';
 import { Output } from '../../../../src/cli/terminal/output.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
+import { Database } from '../../../../src/files/sqlite.ts';
 import type { FeedbackEntry } from '../../../../src/model/sync/feedback-entry.ts';
 import { bin, docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
@@ -33,7 +33,7 @@ async function scene(inFirst: FeedbackEntry[] = entries): Promise<{ cwd: string;
 }
 
 function run(database: string, sql: string): void {
-  const direct = new BetterSqlite3(database);
+  const direct = new Database(database);
   direct.exec(sql);
   direct.close();
 }
