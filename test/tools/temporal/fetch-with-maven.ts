@@ -17,7 +17,13 @@ export async function fetchWithMaven(version: string, executable: string, contex
   const { folder, env, onProgress } = context;
   await writeFile(join(folder, 'pom.xml'), projectFor(version));
   // Refuses a library whose checksum is not the one that the repository has beside it, or that has none.
-  const args = ['--batch-mode', '--strict-checksums', '--no-transfer-progress', copyGoal, `-DoutputDirectory=${join(folder, 'lib')}`];
+  const args = [
+    '--batch-mode',
+    '--strict-checksums',
+    '--no-transfer-progress',
+    copyGoal,
+    `-DoutputDirectory=${join(folder, 'lib')}`,
+  ];
   onProgress('fetching its libraries with Maven');
   await runCommand('mvn', args, { env, cwd: folder, signal: timeLimit(limitMs) });
   await writeFile(join(folder, executable), wrapper, { mode: 0o755 });
