@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Worker } from '@temporalio/worker';
-import { BudgetClient } from '../../src/client/budgets/budget.ts';
-import { leaseMs } from '../../src/model/budget/permits.ts';
-import { messagesPerRun } from '../../src/model/budget/run-length.ts';
-import { packed } from '../../src/model/budget/window/carried-window.ts';
-import { reportLeaseSignal } from '../../src/workflows/definitions.ts';
+import { BudgetClient } from '../../src/budget/budget.ts';
+import { leaseMs } from '../../src/budget/rules/permits.ts';
+import { messagesPerRun } from '../../src/budget/rules/run-length.ts';
+import { packed } from '../../src/budget/rules/carried-window.ts';
+import { reportLeaseSignal } from '../../src/definitions.ts';
 import { machineFacts } from '../tools/machine-facts.ts';
 import { Stage } from './budget-stage.ts';
 import {

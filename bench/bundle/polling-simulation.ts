@@ -1,5 +1,5 @@
-import { keepSamples, nextPollDelay, type ProgressSample, pollSpacing } from '../../src/model/export/cadence.ts';
-import { observedDuration } from '../../src/model/export/usual-duration.ts';
+import { keepSamples, nextPollDelay, type ProgressSample, pollSpacing } from '../../src/exports/rules/cadence.ts';
+import { observedDuration } from '../../src/exports/rules/usual-duration.ts';
 
 const second = 1_000;
 

@@ -1,4 +1,4 @@
-import type { Handover } from '../../src/model/temporal-settings.ts';
+import type { Handover } from '../../src/temporal/rules/failover.ts';
 
 /** How much is asked for at once. */
 export interface FleetSize {

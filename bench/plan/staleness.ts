@@ -1,12 +1,12 @@
-import { runCost } from '../../src/model/planning/observed-load.ts';
-import { plannedShare, shortestProposedMs } from '../../src/model/planning/proposed-intervals.ts';
+import { runCost } from '../../src/budget/rules/observed-load.ts';
+import { plannedShare, shortestProposedMs } from '../../src/budget/rules/proposed-intervals.ts';
 import {
   freshestIntervals,
   longestEveryMs,
   meanStaleness,
   type Refreshed,
   roundedUp,
-} from '../../src/model/planning/staleness.ts';
+} from '../../src/budget/rules/staleness.ts';
 import { equalIntervals } from './equal-intervals.ts';
 import { type SimulatedStaleness, simulateStaleness } from './staleness-simulation.ts';
 

@@ -1,4 +1,4 @@
-import type { Refusal } from '../permits/lease.ts';
+import type { Refusal } from '../budget/lease.ts';
 import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
 
 /** A full window or a refused key, for which the whole organization must wait. */

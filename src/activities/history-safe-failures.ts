@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import type { FailureType } from '../model/failure-types.ts';
+import type { FailureType } from '../rules/failure-types.ts';
 
 /**
  * A failure fit for a history: type and message only, never the original error, which may contain requests, links or

@@ -1,15 +1,15 @@
 import type { ActivityDependencies } from './dependencies.ts';
-import { createApprovalActivities } from './export/approval-steps.ts';
-import { createBundleActivities } from './export/bundle-versions.ts';
-import { createJobActivities } from './export/export-jobs.ts';
-import { createRecordActivities } from './export/export-records.ts';
-import { createFetchActivities } from './export/fetch-bundle.ts';
-import { createRollbackActivities } from './export/rollback-steps.ts';
-import { createRolloutActivities } from './export/site-rollouts.ts';
+import { createApprovalActivities } from './approval-steps.ts';
+import { createBundleActivities } from './bundle-versions.ts';
+import { createJobActivities } from './export-jobs.ts';
+import { createRecordActivities } from './export-records.ts';
+import { createFetchActivities } from './fetch-bundle.ts';
+import { createRollbackActivities } from './rollback-steps.ts';
+import { createRolloutActivities } from './site-rollouts.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
 import { whileMine } from './heartbeats.ts';
-import { createWatchActivities } from './notices/watch-steps.ts';
+import { createWatchActivities } from './watch-steps.ts';
 import { createKeyActivities } from './try-key.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
 

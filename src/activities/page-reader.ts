@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
-import { pageSize, type SliceQuery } from '../model/sync/slice.ts';
-import { type Lease, LeaseOver, type SentRequest } from '../permits/lease.ts';
+import { pageSize, type SliceQuery } from '../feedback/rules/slice.ts';
+import { type Lease, LeaseOver, type SentRequest } from '../budget/lease.ts';
 import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, ServerError } from '../service/errors.ts';
 import { isAnswer, refusalOf } from './answers.ts';

@@ -1,7 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
-import type { PermitAsk, PermitWait } from '../model/budget/permits.ts';
-import { askForLease, type PermitSource } from '../permits/ask-for-lease.ts';
-import { Lease, type Refusal } from '../permits/lease.ts';
+import type { PermitAsk, PermitWait } from '../budget/rules/permits.ts';
+import { askForLease, type PermitSource } from '../budget/ask-for-lease.ts';
+import { Lease, type Refusal } from '../budget/lease.ts';
 import { transient } from './history-safe-failures.ts';
 
 /** What an activity asks of the budget. */

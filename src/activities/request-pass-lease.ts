@@ -1,8 +1,8 @@
-import type { PassRow } from '../feedback/pass/pass-store.ts';
-import { maxLease, type PermitClass, type PermitWait } from '../model/budget/permits.ts';
-import { expectedDemand } from '../model/planning/expected-demand.ts';
-import type { PassSlice } from '../model/sync/pass-slice.ts';
-import type { Lease } from '../permits/lease.ts';
+import type { PassRow } from '../feedback/reading/pass-store.ts';
+import { maxLease, type PermitClass, type PermitWait } from '../budget/rules/permits.ts';
+import { expectedDemand } from '../budget/rules/expected-demand.ts';
+import type { PassSlice } from '../feedback/rules/pass-slice.ts';
+import type { Lease } from '../budget/lease.ts';
 import { type ActivityDependencies, spareUseOf } from './dependencies.ts';
 import { requestLease } from './request-lease.ts';
 import { scheduledAt } from './scheduled-at.ts';

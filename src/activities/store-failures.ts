@@ -1,5 +1,5 @@
 import type { ApplicationFailure } from '@temporalio/common';
-import { NoSuchVersion } from '../bundle/store/bundle-store.ts';
+import { NoSuchVersion } from '../exports/store/bundle-store.ts';
 import {
   RecordDamaged,
   SigningKeyUnusable,
@@ -10,7 +10,7 @@ import {
   StoreUnreachable,
   VersionConflict,
   VersionDamaged,
-} from '../bundle/store/store-errors.ts';
+} from '../exports/store/store-errors.ts';
 import { permanent, transient } from './history-safe-failures.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
-import type { KeyCheck } from '../model/budget/key-check.ts';
-import { Lease, LeaseOver, type Refusal, type SentRequest } from '../permits/lease.ts';
+import type { KeyCheck } from '../budget/rules/key-check.ts';
+import { Lease, LeaseOver, type Refusal, type SentRequest } from '../budget/lease.ts';
 import { isAnswer, refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';

@@ -1,16 +1,16 @@
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { readRetryAfter } from '../model/budget/retry-after.ts';
-import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
-import { messageBody } from '../webhooks/formats/message-body.ts';
-import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks/send-webhook.ts';
-import { settingsMark, type Webhook } from '../webhooks/webhook.ts';
+import { readRetryAfter } from '../budget/rules/retry-after.ts';
+import type { WebhookDelivery, WebhookReceipt } from '../runs/rules/webhook-event.ts';
+import { messageBody } from '../runs/message-body.ts';
+import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../runs/send-webhook.ts';
+import { settingsMark, type Webhook } from '../runs/webhook.ts';
 import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { stillMine } from './heartbeats.ts';
 import { notConfigured, permanent, transient } from './history-safe-failures.ts';
-import { goneWebhooks, isGone } from './notices/subscribers.ts';
-import { tell } from './notices/tell.ts';
+import { goneWebhooks, isGone } from './subscribers.ts';
+import { tell } from './tell.ts';
 import { scheduledAt } from './scheduled-at.ts';
 
 /** Attempts after which a refusal that load did not cause is final. */

@@ -1,5 +1,5 @@
 import type { CommandContext } from './context.ts';
-import type { ExitCode } from './failures/exit-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
 
 /** Runs a command's work with its context; what it throws is reported, what it returns is the exit code. */
 export type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;

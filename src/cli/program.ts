@@ -8,7 +8,7 @@ import { addFeedbackCommands } from './commands/feedback/index.ts';
 import { addTopLevelCommands } from './commands/index.ts';
 import { addScheduleCommands } from './commands/schedules/index.ts';
 import { addStoreCommands } from './commands/store/index.ts';
-import { packageVersion } from './input/package-file.ts';
+import { packageVersion } from './package-file.ts';
 
 /** Flags of every command. */
 export interface GlobalFlags {

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
-import { ExplainedError } from '../model/explained-error.ts';
+import { ExplainedError } from '../rules/explained-error.ts';
 import type { CommandContext } from './context.ts';
-import { explainedFailure, type Failure, failureOf, usageFailure } from './failures/cli-failure.ts';
-import { exitCodes } from './failures/exit-codes.ts';
+import { explainedFailure, type Failure, failureOf, usageFailure } from './cli-failure.ts';
+import { exitCodes } from './exit-codes.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { Output, type OutputStream } from './terminal/output.ts';
 
@@ -99,7 +99,7 @@ function usageOf(error: CommanderError): Failure {
 async function explain(error: unknown): Promise<Failure> {
   if (error instanceof ExplainedError) return explainedFailure(error);
   try {
-    const { explainFailure } = await import('./failures/explain-failure.ts');
+    const { explainFailure } = await import('./explain-failure.ts');
     return explainFailure(error);
   } catch {
     const message = error instanceof Error ? error.message : String(error);

@@ -1,8 +1,8 @@
-import type { PermitClass } from '../model/budget/permits.ts';
-import type { Handover } from '../model/temporal-settings.ts';
-import type { WebhookEventType, WebhookFormat } from '../model/webhook-event.ts';
+import type { PermitClass } from '../budget/rules/permits.ts';
+import type { Handover } from '../temporal/rules/failover.ts';
+import type { WebhookEventType, WebhookFormat } from '../runs/rules/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
-import type { SiteRulesInput } from './schema/site-schema.ts';
+import type { SiteRulesInput } from './site-schema.ts';
 import type { SecretSource } from './secret-source.ts';
 
 /**

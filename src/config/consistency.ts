@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ConfigInput } from './file-schema.ts';
 import { isSecure } from './is-secure.ts';
-import type { Finding } from './shorthand/expand.ts';
+import type { Finding } from './expand.ts';
 
 /** Contradictions between several fields. */
 export function findContradictions(config: ConfigInput): Finding[] {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { handovers } from '../model/temporal-settings.ts';
-import { consoleSchema } from './schema/console-schema.ts';
-import { address, duration, linkHost, text, wholeNumber } from './schema/field-schemas.ts';
-import { gatewaySchema } from './schema/gateway-schema.ts';
-import { organizationDefaultsSchema, organizationSchema, projectDefaultsSchema } from './schema/organization-schema.ts';
-import { siteDefaultsSchema, siteEntrySchema, siteSchema } from './schema/site-schema.ts';
-import { storeSchema } from './schema/store-schema.ts';
+import { handovers } from '../temporal/rules/failover.ts';
+import { consoleSchema } from './console-schema.ts';
+import { address, duration, linkHost, text, wholeNumber } from './field-schemas.ts';
+import { gatewaySchema } from './gateway-schema.ts';
+import { organizationDefaultsSchema, organizationSchema, projectDefaultsSchema } from './organization-schema.ts';
+import { siteDefaultsSchema, siteEntrySchema, siteSchema } from './site-schema.ts';
+import { storeSchema } from './store-schema.ts';
 
 /*
  * The schema of `docferry.yaml` (contracts.md), with organizations, sites and stores in other files. Strict: an unknown key is an error.

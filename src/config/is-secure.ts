@@ -1,4 +1,4 @@
-import { isLoopback } from '../model/loopback.ts';
+import { isLoopback } from '../rules/loopback.ts';
 
 /** Whether no one on the way can listen: `https://`, or this machine. */
 export function isSecure(url: URL): boolean {

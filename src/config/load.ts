@@ -10,7 +10,7 @@ import { readHashKey } from './hash-key.ts';
 import { resolveConfig } from './resolve.ts';
 import { describeIssues, problemAt } from './schema-problems.ts';
 import type { SecretSource } from './secret-source.ts';
-import { type Expanded, expandShorthand, type Finding } from './shorthand/expand.ts';
+import { type Expanded, expandShorthand, type Finding } from './expand.ts';
 import { YamlFile } from './yaml-file.ts';
 
 export interface LoadOptions {

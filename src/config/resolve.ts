@@ -1,7 +1,7 @@
 import path from 'node:path';
-import { noticeTypes } from '../model/notice/notice.ts';
-import { withoutEnd } from '../model/short-texts.ts';
-import { webhookEventTypes } from '../model/webhook-event.ts';
+import { noticeTypes } from '../runs/rules/notice.ts';
+import { withoutEnd } from '../rules/short-texts.ts';
+import { webhookEventTypes } from '../runs/rules/webhook-event.ts';
 import type {
   BundleStoreConfig,
   Config,
@@ -18,7 +18,7 @@ import type { Environment } from './environment.ts';
 import type { ConfigInput } from './file-schema.ts';
 import { GatewayToken } from './gateway-token.ts';
 import { type PostgresAddress, parsePostgresAddress, shownAddress } from './postgres-address.ts';
-import type { ScheduleInput } from './schema/schedule-schema.ts';
+import type { ScheduleInput } from './schedule-schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { nearestName } from '../model/nearest-name.ts';
+import { nearestName } from '../rules/nearest-name.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { fileSchema } from './file-schema.ts';
 import { formatPath } from './format-path.ts';
-import type { Expanded } from './shorthand/expand.ts';
+import type { Expanded } from './expand.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** Issues found by the schema, in words and with their places in the file, which `written` knows. */

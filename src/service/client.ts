@@ -1,6 +1,6 @@
 import type { DocumentationService, FeedbackQuery } from './documentation-service.ts';
 import { readFeedbackPage } from './feedback-page.ts';
-import type { OutgoingRequest } from './http/exchange.ts';
+import type { OutgoingRequest } from './exchange.ts';
 import { readBundleLink, readJobStatus, readStartedJob } from './job-answer.ts';
 import { type AreaOptions, openArea } from './service-area.ts';
 

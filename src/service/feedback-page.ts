@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FeedbackEntry, RejectedEntry } from '../model/sync/feedback-entry.ts';
+import type { FeedbackEntry, RejectedEntry } from '../feedback/rules/feedback-entry.ts';
 import { describeIssue } from './describe-issue.ts';
 import type { FeedbackPage } from './documentation-service.ts';
 import { MalformedResponse } from './errors.ts';

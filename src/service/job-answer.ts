@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { visibleText } from '../model/visible-text.ts';
+import { visibleText } from '../rules/visible-text.ts';
 import { describeIssue } from './describe-issue.ts';
 import type { BundleLink, ExportJob } from './documentation-service.ts';
 import { MalformedResponse } from './errors.ts';

@@ -1,15 +1,15 @@
 import type tls from 'node:tls';
-import { readHttpDate } from '../model/budget/retry-after.ts';
-import { isLoopback } from '../model/loopback.ts';
-import { withoutEnd } from '../model/short-texts.ts';
+import { readHttpDate } from '../budget/rules/retry-after.ts';
+import { isLoopback } from '../rules/loopback.ts';
+import { withoutEnd } from '../rules/short-texts.ts';
 import type { RequestOptions } from './documentation-service.ts';
 import { BadRequest, Unauthorized } from './errors.ts';
-import { errorFor } from './http/error-response.ts';
-import { exchange, type OutgoingRequest } from './http/exchange.ts';
-import { type OpenAnswer, openAnswer } from './http/open-answer.ts';
-import type { Timeouts } from './http/outgoing-call.ts';
-import { proxyFor } from './http/proxy.ts';
-import { ServiceAgent } from './http/service-agent.ts';
+import { errorFor } from './error-response.ts';
+import { exchange, type OutgoingRequest } from './exchange.ts';
+import { type OpenAnswer, openAnswer } from './open-answer.ts';
+import type { Timeouts } from './outgoing-call.ts';
+import { proxyFor } from './proxy.ts';
+import { ServiceAgent } from './service-agent.ts';
 
 /** How an organization talks to an area of the service. */
 export interface AreaOptions {

@@ -1,5 +1,5 @@
 import { type ActivityOptions, type LocalActivityOptions, workflowInfo } from '@temporalio/workflow';
-import { bulkQueueOf, handoverTimes } from '../model/temporal-settings.ts';
+import { bulkQueueOf, handoverTimes } from '../temporal/rules/failover.ts';
 import { runHandover } from './handover.ts';
 
 /*

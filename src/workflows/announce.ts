@@ -6,13 +6,13 @@ import {
   startChild,
   uuid4,
 } from '@temporalio/workflow';
-import { taskTimeoutFor } from '../model/temporal-settings.ts';
-import type { WebhookEvent } from '../model/webhook-event.ts';
-import { webhookWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import { taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
+import { webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { deliverWebhook } from './deliver-webhook.ts';
 import { failureSummary } from './failure-summary.ts';
 import { runHandover } from './handover.ts';
-import { attributesOf } from './search-attributes.ts';
+import { attributesOf } from '../search-attributes.ts';
 
 /**
  * Starts a workflow for each of these webhooks that delivers the event and outlives this run: the run neither waits for

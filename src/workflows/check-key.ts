@@ -1,8 +1,8 @@
 import { defineWorkflowOptions, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { KeyCheck } from '../model/budget/key-check.ts';
-import { factsTable } from '../model/details-text.ts';
-import { bool, record, text } from '../model/message-readers.ts';
+import type { KeyCheck } from '../budget/rules/key-check.ts';
+import { factsTable } from '../rules/details-text.ts';
+import { bool, record, text } from '../rules/messages.ts';
 import { keyCheckOptions } from './activity-options.ts';
 import { readInput, readsInput } from './read-input.ts';
 import { staysWithBuild } from './stays-with-build.ts';

@@ -1,7 +1,7 @@
 import { defineWorkflowOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { factsTable } from '../model/details-text.ts';
-import { aboutEvent, readDelivery, type WebhookDelivery, type WebhookReceipt } from '../model/webhook-event.ts';
+import { factsTable } from '../rules/details-text.ts';
+import { aboutEvent, readDelivery, type WebhookDelivery, type WebhookReceipt } from '../runs/rules/webhook-event.ts';
 import { deliveryOptions } from './activity-options.ts';
 import { readInput, readsInput } from './read-input.ts';
 

@@ -8,8 +8,8 @@ import {
   type UpdateDefinition,
 } from '@temporalio/common';
 import { ApplicationFailure, currentUpdateInfo, log, setHandler, workflowInfo } from '@temporalio/workflow';
-import { type Deed, readSender, type Sender, unnamedSender } from '../model/deed.ts';
-import { Misshapen, type Reader, refuse } from '../model/message-readers.ts';
+import { type Deed, readSender, type Sender, unnamedSender } from '../runs/rules/audit.ts';
+import { Misshapen, type Reader, refuse } from '../rules/messages.ts';
 
 /**
  * Handlers of messages whose shape is not known: the Temporal UI and older clients may send anything, and an error in a

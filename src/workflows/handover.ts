@@ -1,4 +1,4 @@
-import { type Handover, handoverIn, type WithHandover } from '../model/temporal-settings.ts';
+import { type Handover, handoverIn, type WithHandover } from '../temporal/rules/failover.ts';
 
 declare global {
   /** Temporal gives every run its own globals; modules are shared by all runs of a worker. */

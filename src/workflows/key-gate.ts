@@ -1,6 +1,6 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
-import { keyTryDelay, type RefusedKey } from '../model/budget/key-tries.ts';
-import { clockTime } from '../model/details-text.ts';
+import { keyTryDelay, type RefusedKey } from '../budget/rules/key-tries.ts';
+import { clockTime } from '../rules/details-text.ts';
 import { failureType } from './failure-summary.ts';
 
 /** How long a key has been refused, and how often. */

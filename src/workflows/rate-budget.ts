@@ -20,15 +20,15 @@ import {
   readReport,
   readSettings,
   readViewMoment,
-} from '../model/budget/budget-messages.ts';
-import { describeWindow, detailRows } from '../model/budget/budget-text.ts';
-import { ask } from '../model/budget/grant-lease.ts';
-import { foreignText, isForeign } from '../model/budget/installations.ts';
-import { drift, type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
-import { messagesPerRun } from '../model/budget/run-length.ts';
-import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
-import { packed, unpacked } from '../model/budget/window/carried-window.ts';
-import { windowAfter, windowAfterReset } from '../model/budget/window/earlier-ledger.ts';
+} from '../budget/rules/budget-messages.ts';
+import { describeWindow, detailRows } from '../budget/rules/budget-text.ts';
+import { ask } from '../budget/rules/grant-lease.ts';
+import { foreignText, isForeign } from '../budget/rules/installations.ts';
+import { drift, type ForAWhile, overrideProblem } from '../budget/rules/permits.ts';
+import { messagesPerRun } from '../budget/rules/run-length.ts';
+import { bringWaitersForward, dropWaiter } from '../budget/rules/wake-waiters.ts';
+import { packed, unpacked } from '../budget/rules/carried-window.ts';
+import { windowAfter, windowAfterReset } from '../budget/rules/earlier-ledger.ts';
 import {
   configure,
   ignore,
@@ -37,12 +37,12 @@ import {
   retryKey,
   setOverride,
   setPause,
-} from '../model/budget/window/sliding-window.ts';
-import type { BudgetInput, WindowState } from '../model/budget/window/window-state.ts';
-import { viewOf } from '../model/budget/window/window-view.ts';
-import type { DeedAction } from '../model/deed.ts';
-import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../model/temporal-settings.ts';
-import { patientKeyCheckWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+} from '../budget/rules/sliding-window.ts';
+import type { BudgetInput, WindowState } from '../budget/rules/window-state.ts';
+import { viewOf } from '../budget/rules/window-view.ts';
+import type { DeedAction } from '../runs/rules/audit.ts';
+import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { patientKeyCheckWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { checkKey } from './check-key.ts';
 import {
   askPermitsUpdate,
@@ -54,14 +54,14 @@ import {
   permitsFreedSignal,
   reportLeaseSignal,
   retryKeySignal,
-} from './definitions.ts';
+} from '../definitions.ts';
 import { failureSummary } from './failure-summary.ts';
 import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
 import { followHandover, runHandover } from './handover.ts';
 import { noticesResets, resetNoticed, wasReset } from './notice-resets.ts';
 import { nextInput, readInput, readsInput } from './read-input.ts';
 import { keepDeed } from './record-deed.ts';
-import { attributesOf } from './search-attributes.ts';
+import { attributesOf } from '../search-attributes.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at

@@ -1,5 +1,5 @@
 import { RawValue } from '@temporalio/common';
-import type { Reader } from '../model/message-readers.ts';
+import type { Reader } from '../rules/messages.ts';
 import { required, undecoded } from './handle-messages.ts';
 
 /** Static options of a workflow that reads its input itself, with `readInput`. */

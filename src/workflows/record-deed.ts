@@ -11,15 +11,15 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { type Deed, readDeed } from '../model/deed.ts';
-import { factsTable } from '../model/details-text.ts';
-import { taskTimeoutFor } from '../model/temporal-settings.ts';
-import { deedWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import { type Deed, readDeed } from '../runs/rules/audit.ts';
+import { factsTable } from '../rules/details-text.ts';
+import { taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { deedWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import { lateRecordOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
 import { runHandover } from './handover.ts';
 import { readInput, readsInput } from './read-input.ts';
-import { attributesOf } from './search-attributes.ts';
+import { attributesOf } from '../search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'recordDeed'>>(lateRecordOptions);
 

@@ -14,17 +14,17 @@ import {
   setCurrentDetails,
   startChild,
 } from '@temporalio/workflow';
-import { factsTable } from '../model/details-text.ts';
-import { failedTargets } from '../model/export/export-outcome.ts';
-import { type ExportResult, searchedPhase } from '../model/export/site-export.ts';
-import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
-import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../model/schedule/scheduled-run.ts';
-import type { SyncResult } from '../model/sync/sync.ts';
-import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
-import type { exportSite } from './export/export-site.ts';
+import { factsTable } from '../rules/details-text.ts';
+import { failedTargets } from '../exports/rules/export-outcome.ts';
+import { type ExportResult, searchedPhase } from '../exports/rules/site-export.ts';
+import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/schedule-target.ts';
+import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/scheduled-run.ts';
+import type { SyncResult } from '../feedback/rules/sync.ts';
+import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { exportSite } from './export-site.ts';
 import { innermost } from './failure-summary.ts';
 import { readInput, readsInput } from './read-input.ts';
-import { attributesOf } from './search-attributes.ts';
+import { attributesOf } from '../search-attributes.ts';
 import type { syncFeedback } from './sync-feedback.ts';
 
 type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;

@@ -10,19 +10,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { waitText } from '../model/budget/budget-text.ts';
-import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../model/details-text.ts';
-import { noEntries } from '../model/sync/entry-counts.ts';
-import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../model/sync/sync.ts';
-import { readSyncInput } from '../model/sync/sync-input.ts';
+import { waitText } from '../budget/rules/budget-text.ts';
+import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../rules/details-text.ts';
+import { noEntries } from '../feedback/rules/entry-counts.ts';
+import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../feedback/rules/sync.ts';
+import { readSyncInput } from '../feedback/rules/sync-input.ts';
 import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
-import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
+import { permitsFreedSignal, syncStateQuery } from '../definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
 import { noInput, onQuery, onSignal } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
 import { nextInput, readInput, readsInput } from './read-input.ts';
-import { showEnd, showPhase } from './search-attributes.ts';
+import { showEnd, showPhase } from '../search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 

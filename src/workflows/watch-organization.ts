@@ -9,11 +9,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { clockTime, factsTable } from '../model/details-text.ts';
-import type { NoticeType } from '../model/notice/notice.ts';
-import { readWatchInput, type WatchInput } from '../model/notice/watch.ts';
+import { clockTime, factsTable } from '../rules/details-text.ts';
+import type { NoticeType } from '../runs/rules/notice.ts';
+import { readWatchInput, type WatchInput } from '../runs/rules/watch.ts';
 import { watchOptions } from './activity-options.ts';
-import { lookSignal } from './definitions.ts';
+import { lookSignal } from '../definitions.ts';
 import { failureSummary, failureType } from './failure-summary.ts';
 import { noInput, onSignal } from './handle-messages.ts';
 import { followHandover } from './handover.ts';

@@ -1,7 +1,7 @@
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
-import type { WebhookDelivery } from '../../src/model/webhook-event.ts';
+import type { WebhookDelivery } from '../../src/runs/rules/webhook-event.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 

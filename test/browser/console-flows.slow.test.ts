@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exportState } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
+import { exportState } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { type ConsoleStage, hasBrowser, setConsoleStage } from './console-stage.ts';
 import { type Hands, keyboard, pointer } from './hands.ts';
 

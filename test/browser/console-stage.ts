@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { startConsolePart } from '../../src/cli/processes/console-part.ts';
-import { applySchedules } from '../../src/client/schedules/schedules.ts';
+import { startConsolePart } from '../../src/cli/parts/console-part.ts';
+import { applySchedules } from '../../src/schedules/schedules.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 

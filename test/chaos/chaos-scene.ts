@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import type { Handover } from '../../src/model/temporal-settings.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import type { Handover } from '../../src/temporal/rules/failover.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 export interface ChaosOptions {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Database } from '../../src/files/sqlite.ts';
-import { type Handover, handovers } from '../../src/model/temporal-settings.ts';
+import { Database } from '../../src/sqlite.ts';
+import { type Handover, handovers } from '../../src/temporal/rules/failover.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /**

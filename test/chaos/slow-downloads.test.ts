@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
-import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
-import { connectClient } from '../../src/client/temporal-connection.ts';
+import { exportHandle, exportState, startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
+import { connectClient } from '../../src/temporal/temporal-connection.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ChaosScene } from './chaos-scene.ts';
 

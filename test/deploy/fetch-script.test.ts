@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startBundleServer } from '../../src/bundle/server/bundle-server.ts';
+import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
 import { rawTar } from '../tools/archives/raw-tar.ts';
 import { index } from '../tools/archives/refusal.ts';
 import { publishSite, smallSiteVersion as version } from '../tools/bundle/published-version.ts';

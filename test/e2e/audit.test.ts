@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportState, startExport } from '../../src/client/exports.ts';
+import { exportState, startExport } from '../../src/operations/exports.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 

@@ -1,4 +1,4 @@
-import type { Handover } from '../../src/model/temporal-settings.ts';
+import type { Handover } from '../../src/temporal/rules/failover.ts';
 
 /** The service's limit for each organization, which the configuration never exceeds. */
 export const serviceBudget = { requests: 40, windowMs: 20_000 };

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/local/ports.ts';
 import { DocferryProcess } from './docferry-process.ts';
 import type { Scene } from './scene.ts';
 

@@ -1,9 +1,9 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
-import { BudgetClient } from '../../src/client/budgets/budget.ts';
-import type { Handover } from '../../src/model/temporal-settings.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
-import { configureBudgetUpdate } from '../../src/workflows/definitions.ts';
+import { BudgetClient } from '../../src/budget/budget.ts';
+import type { Handover } from '../../src/temporal/rules/failover.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
+import { configureBudgetUpdate } from '../../src/definitions.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 

@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { askForKeyCheck } from '../../src/client/budgets/ask-key-checks.ts';
-import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
-import type { KeyCheck } from '../../src/model/budget/key-check.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { askForKeyCheck } from '../../src/budget/ask-key-checks.ts';
+import { BudgetClient, budgetView } from '../../src/budget/budget.ts';
+import type { KeyCheck } from '../../src/budget/rules/key-check.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 

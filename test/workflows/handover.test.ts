@@ -1,9 +1,9 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
-import { BudgetClient } from '../../src/client/budgets/budget.ts';
-import { startExport } from '../../src/client/exports.ts';
-import type { Handover } from '../../src/model/temporal-settings.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { BudgetClient } from '../../src/budget/budget.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import type { Handover } from '../../src/temporal/rules/failover.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { exportActivities, input, sitePlan } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';

@@ -1,11 +1,11 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
-import type { PermitAnswer, WindowSettings } from '../../src/model/budget/permits.ts';
-import type { Deed } from '../../src/model/deed.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
-import { permitsFreedSignal, retryKeySignal } from '../../src/workflows/definitions.ts';
+import { BudgetClient, budgetView } from '../../src/budget/budget.ts';
+import type { PermitAnswer, WindowSettings } from '../../src/budget/rules/permits.ts';
+import type { Deed } from '../../src/runs/rules/audit.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
+import { permitsFreedSignal, retryKeySignal } from '../../src/definitions.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readIfExists } from '../../files/if-missing.ts';
-import { noSuchThing, operationFailure } from '../failures/cli-failure.ts';
+import { readIfExists } from '../../if-missing.ts';
+import { noSuchThing, operationFailure } from '../cli-failure.ts';
 
 export const manifestFile = 'backup.json';
 

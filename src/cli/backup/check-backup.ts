@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hashFile } from '../../files/hash-file.ts';
-import { operationFailure } from '../failures/cli-failure.ts';
+import { hashFile } from '../../hash-file.ts';
+import { operationFailure } from '../cli-failure.ts';
 import { type BackupManifest, filesOfBackup } from './backup-manifest.ts';
 
 /**

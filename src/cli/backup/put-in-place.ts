@@ -1,6 +1,6 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { flushPath } from '../../files/replace-file.ts';
+import { flushPath } from '../../replace-file.ts';
 import { isThere } from '../doctor/writable.ts';
 
 /** Something finished, and where it goes. */

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
-import { openAlone } from '../../files/copy-database.ts';
+import { openAlone } from '../../feedback/store/copy-database.ts';
 import { isThere } from '../doctor/writable.ts';
-import { operationFailure, usageFailure } from '../failures/cli-failure.ts';
+import { operationFailure, usageFailure } from '../cli-failure.ts';
 import type { BackupManifest } from './backup-manifest.ts';
 
 /** Where the parts of a backup go; null for a part that it does not hold. Absolute paths. */

@@ -1,16 +1,16 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { copyStaged, snapshotStore } from '../../bundle/store/directory/store-snapshot.ts';
+import { copyStaged, snapshotStore } from '../../exports/store/store-snapshot.ts';
 import type { Config } from '../../config/config.ts';
-import { copyDatabase } from '../../files/copy-database.ts';
-import { linkOrCopy } from '../../files/copy-file.ts';
-import { filesBelow } from '../../files/files-below.ts';
-import { hashFile } from '../../files/hash-file.ts';
-import { replaceFile } from '../../files/replace-file.ts';
+import { copyDatabase } from '../../feedback/store/copy-database.ts';
+import { linkOrCopy } from '../../copy-file.ts';
+import { filesBelow } from '../../files-below.ts';
+import { hashFile } from '../../hash-file.ts';
+import { replaceFile } from '../../replace-file.ts';
 import { isThere } from '../doctor/writable.ts';
-import { bundlePlace } from '../input/bundle-place.ts';
-import { withFeedbackStore } from '../input/feedback-store-of.ts';
-import { packageVersion } from '../input/package-file.ts';
+import { bundlePlace } from '../bundle-place.ts';
+import { withFeedbackStore } from '../feedback-store-of.ts';
+import { packageVersion } from '../package-file.ts';
 import { type BackedUpFile, type BackupManifest, manifestFile, manifestFormat } from './backup-manifest.ts';
 
 const bundlesFolder = 'bundles';

@@ -1,11 +1,11 @@
-import type { DeedRecords } from '../../feedback/audit/deed-records.ts';
-import type { Deed, DeedAction } from '../../model/deed.ts';
-import { detailText } from '../../model/own-deed.ts';
+import type { DeedRecords } from '../../feedback/store/deed-records.ts';
+import type { Deed, DeedAction } from '../../runs/rules/audit.ts';
+import { detailText } from '../../runs/rules/own-audit-entries.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { withFeedbackStore } from '../input/feedback-store-of.ts';
-import { type HistoryFlags, historyFilter } from '../input/history-flags.ts';
-import { matcherOf } from '../input/selection.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { withFeedbackStore } from '../feedback-store-of.ts';
+import { type HistoryFlags, historyFilter } from '../history-flags.ts';
+import { matcherOf } from '../selection.ts';
 import { historyList } from '../terminal/history-list.ts';
 import { printable, timeText } from '../terminal/text.ts';
 

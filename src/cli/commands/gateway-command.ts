@@ -1,10 +1,10 @@
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import type { HostAndPort } from '../input/flag-values.ts';
-import { freeAddress } from '../processes/free-address.ts';
-import { startGatewayPart } from '../processes/gateway-part.ts';
-import { withParts } from '../processes/running-parts.ts';
-import { warnOfOpenGateway } from '../processes/up-warnings.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import type { HostAndPort } from '../flag-values.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { startGatewayPart } from './gateway-part.ts';
+import { withParts } from '../parts/running-parts.ts';
+import { warnOfOpenGateway } from '../parts/up-warnings.ts';
 
 interface GatewayFlags {
   port: number;

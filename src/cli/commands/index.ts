@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
-import { deedActions } from '../../model/deed.ts';
+import { deedActions } from '../../runs/rules/audit.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../input/flag-values.ts';
-import { addSelectionFlags } from '../input/selection-flags.ts';
+import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../flag-values.ts';
+import { addSelectionFlags } from '../selection-flags.ts';
 
 const metricsHelp = 'serve GET /metrics at this address for Prometheus; without authentication';
 
@@ -86,7 +86,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .command('demo')
     .description('Play an export and a sync against the sandbox on free ports, with results under ./demo-data')
     .option('--keep', 'keep everything running at the end, until Ctrl-C')
-    .action(call(() => import('./demo.ts')));
+    .action(call(() => import('../demo/demo.ts')));
   addSelectionFlags(
     program
       .command('status')
@@ -125,7 +125,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .command('doctor')
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')
     .option('--key', 'have a worker test each API key; costs at most one request per organization')
-    .action(call(() => import('./doctor.ts')));
+    .action(call(() => import('../doctor/doctor.ts')));
   program
     .command('replay')
     .description("Replay the namespace's histories with this build, before it is deployed; changes nothing")
@@ -145,14 +145,14 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     )
     .requiredOption('--out <folder>', 'folder to create; it appears once the backup is complete')
     .option('--db <file>', "Temporal's database", './data/temporal.db')
-    .action(call(() => import('./backup.ts')));
+    .action(call(() => import('../backup/backup.ts')));
   program
     .command('restore')
     .description('Restore a backup to the places that the configuration names; budgets then wait for one window')
     .argument('<folder>', 'folder that `docferry backup` made')
     .option('--db <file>', "Temporal's database", './data/temporal.db')
     .option('--force', 'rename what is already at these places')
-    .action(call(() => import('./restore.ts')));
+    .action(call(() => import('../backup/restore.ts')));
 }
 
 const noLinkHelp =

@@ -1,10 +1,10 @@
 import { optionsFromFlags, SandboxFlagError, type SandboxOptions } from '../../../sandbox/options.ts';
 import type { CommandContext } from '../context.ts';
-import { usageFailure } from '../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { withParts } from '../processes/running-parts.ts';
-import { startSandboxPart } from '../processes/sandbox-part.ts';
-import { sandboxDocument, sandboxText } from '../processes/sandbox-text.ts';
+import { usageFailure } from '../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { withParts } from '../parts/running-parts.ts';
+import { startSandboxPart } from '../parts/sandbox-part.ts';
+import { sandboxDocument, sandboxText } from './sandbox-text.ts';
 
 export default async function runSandbox(
   { output }: CommandContext,

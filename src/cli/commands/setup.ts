@@ -4,17 +4,17 @@ import {
   describeNamespace,
   type SearchAttributeState,
   searchAttributeState,
-} from '../../client/namespace.ts';
-import { connectOptions } from '../../client/temporal-connection.ts';
-import { registerSearchAttributes } from '../../embedded/prepare-namespace.ts';
-import { retentionDays } from '../../model/temporal-settings.ts';
-import { searchAttributes } from '../../model/workflow-ids.ts';
+} from '../../temporal/namespace.ts';
+import { connectOptions } from '../../temporal/temporal-connection.ts';
+import { registerSearchAttributes } from '../../local/prepare-namespace.ts';
+import { retentionDays } from '../../temporal/rules/failover.ts';
+import { searchAttributes } from '../../rules/workflow-ids.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { noSuchThing, operationFailure } from '../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { grpc, grpcStatus } from '../failures/grpc-failure.ts';
-import { cloudCommands, isCloud } from '../temporal/cloud-commands.ts';
-import { withTemporal } from '../temporal/session.ts';
+import { noSuchThing, operationFailure } from '../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { grpc, grpcStatus } from '../grpc-failure.ts';
+import { cloudCommands, isCloud } from './cloud-commands.ts';
+import { withTemporal } from '../session.ts';
 import { indent } from '../terminal/text.ts';
 
 /** A cluster's frontends learn of something new within this time. */

@@ -1,22 +1,22 @@
 import { dirname, join, resolve } from 'node:path';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
-import type { DevServer } from '../../embedded/dev-server.ts';
-import { assertPortFree } from '../../embedded/ports.ts';
+import type { DevServer } from '../../local/dev-server.ts';
+import { assertPortFree } from '../../local/ports.ts';
 import type { CommandContext } from '../context.ts';
 import { isThere } from '../doctor/writable.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { explainFailure } from '../failures/explain-failure.ts';
-import type { HostAndPort } from '../input/flag-values.ts';
-import { startBundlePart } from '../processes/bundle-server-part.ts';
-import { startEmbedded } from '../processes/embedded-part.ts';
-import { freeAddress } from '../processes/free-address.ts';
-import { type RunningParts, withParts } from '../processes/running-parts.ts';
-import { startSandboxPart } from '../processes/sandbox-part.ts';
-import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../processes/up-config.ts';
-import { applySchedulesAtStart } from '../processes/up-schedules.ts';
-import { warnOfNoSignIn, warnOfSurprises } from '../processes/up-warnings.ts';
-import { startWorkerPart } from '../processes/worker-part.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { explainFailure } from '../explain-failure.ts';
+import type { HostAndPort } from '../flag-values.ts';
+import { startBundlePart } from '../parts/bundle-server-part.ts';
+import { startEmbedded } from '../parts/embedded-part.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { type RunningParts, withParts } from '../parts/running-parts.ts';
+import { startSandboxPart } from '../parts/sandbox-part.ts';
+import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../parts/up-config.ts';
+import { applySchedulesAtStart } from '../parts/up-schedules.ts';
+import { warnOfNoSignIn, warnOfSurprises } from '../parts/up-warnings.ts';
+import { startWorkerPart } from '../parts/worker-part.ts';
 import { factLines } from '../terminal/text.ts';
 
 interface UpFlags {
@@ -134,7 +134,7 @@ async function startConsole(
 ): Promise<string | null> {
   if (wanted === 'off') return null;
   try {
-    const { startConsolePart, startConsoleSomewhere } = await import('../processes/console-part.ts');
+    const { startConsolePart, startConsoleSomewhere } = await import('../parts/console-part.ts');
     const onNewLink = (next: string) => output.note(`to sign in to the console once more: ${next}`);
     const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, link, onNewLink };
     // Another port than a person asked for would surprise them.

@@ -1,13 +1,13 @@
-import type { WorkKind } from '../../model/temporal-settings.ts';
+import type { WorkKind } from '../../temporal/rules/failover.ts';
 import type { WorkerSettings } from '../../worker.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { usageFailure } from '../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import type { HostAndPort } from '../input/flag-values.ts';
-import { freeAddress } from '../processes/free-address.ts';
-import { startHealthPart } from '../processes/health-part.ts';
-import { withParts } from '../processes/running-parts.ts';
-import { startWorkerPart } from '../processes/worker-part.ts';
+import { usageFailure } from '../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import type { HostAndPort } from '../flag-values.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { startHealthPart } from './health-part.ts';
+import { withParts } from '../parts/running-parts.ts';
+import { startWorkerPart } from '../parts/worker-part.ts';
 
 interface WorkerFlags {
   health?: HostAndPort;

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseInUse } from '../../embedded/embedded-errors.ts';
-import { tryLock } from '../../files/file-lock.ts';
-import { usageFailure } from '../failures/cli-failure.ts';
+import { DatabaseInUse } from '../../local/embedded-errors.ts';
+import { tryLock } from '../../file-lock.ts';
+import { usageFailure } from '../cli-failure.ts';
 
 /** Marks a folder whose contents may be deleted. */
 const marker = '.docferry-demo';

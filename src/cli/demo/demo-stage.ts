@@ -2,15 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
-import { findFreePort } from '../../embedded/ports.ts';
+import { findFreePort } from '../../local/ports.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { startBundlePart } from '../processes/bundle-server-part.ts';
-import { startEmbedded } from '../processes/embedded-part.ts';
-import type { RunningParts } from '../processes/running-parts.ts';
-import { sandboxConfigText } from '../processes/sandbox-config.ts';
-import { startSandboxPart } from '../processes/sandbox-part.ts';
-import { withEmbedded } from '../processes/up-config.ts';
-import { startWorkerPart } from '../processes/worker-part.ts';
+import { startBundlePart } from '../parts/bundle-server-part.ts';
+import { startEmbedded } from '../parts/embedded-part.ts';
+import type { RunningParts } from '../parts/running-parts.ts';
+import { sandboxConfigText } from '../parts/sandbox-config.ts';
+import { startSandboxPart } from '../parts/sandbox-part.ts';
+import { withEmbedded } from '../parts/up-config.ts';
+import { startWorkerPart } from '../parts/worker-part.ts';
 import type { DemoFolder } from './demo-folder.ts';
 
 /** About 12 pages at 5 requests in 5 s: takes a minute at most, and shows the budget at work. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { spanText } from '../../model/details-text.ts';
-import { counted, countText, sizeText } from '../../model/quantities.ts';
-import { bundlePlace } from '../input/bundle-place.ts';
-import { sandboxOrganization } from '../processes/sandbox-config.ts';
+import { spanText } from '../../rules/details-text.ts';
+import { counted, countText, sizeText } from '../../rules/quantities.ts';
+import { bundlePlace } from '../bundle-place.ts';
+import { sandboxOrganization } from '../parts/sandbox-config.ts';
 import type { Paint } from '../terminal/output.ts';
 import { factLines, indent } from '../terminal/text.ts';
 import type { Stage } from './demo-stage.ts';

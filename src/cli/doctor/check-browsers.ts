@@ -1,7 +1,7 @@
-import { BrowserUnusable } from '../../bundle/verification/render/browser-unusable.ts';
-import { findBrowser } from '../../bundle/verification/render/find-browser.ts';
+import { BrowserUnusable } from '../../exports/verify/browser-unusable.ts';
+import { findBrowser } from '../../exports/verify/find-browser.ts';
 import type { Config } from '../../config/config.ts';
-import { browsersOf } from '../../wiring/require-browsers.ts';
+import { browsersOf } from '../../exports/verify/require-browsers.ts';
 import { bad, type Check, good } from './check.ts';
 
 /** The browsers that render pages, if any site wants that; meaningful where the workers run. */

@@ -1,14 +1,14 @@
 import type { Client } from '@temporalio/client';
-import { askForKeyCheck } from '../../client/budgets/ask-key-checks.ts';
-import { budgetView } from '../../client/budgets/budget.ts';
-import { handoverFor } from '../../client/temporal-connection.ts';
+import { askForKeyCheck } from '../../budget/ask-key-checks.ts';
+import { budgetView } from '../../budget/budget.ts';
+import { handoverFor } from '../../temporal/temporal-connection.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import type { KeyCheck } from '../../model/budget/key-check.ts';
-import type { WindowView } from '../../model/budget/permits.ts';
-import { clockTime, spanText } from '../../model/details-text.ts';
-import { explainFailure } from '../failures/explain-failure.ts';
-import { workflowHint } from '../failures/workflow-hints.ts';
+import type { KeyCheck } from '../../budget/rules/key-check.ts';
+import type { WindowView } from '../../budget/rules/permits.ts';
+import { clockTime, spanText } from '../../rules/details-text.ts';
+import { explainFailure } from '../explain-failure.ts';
+import { workflowHint } from '../workflow-hints.ts';
 import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 
 /** A greater difference makes times in logs and histories misleading. */

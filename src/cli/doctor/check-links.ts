@@ -1,5 +1,5 @@
 import type { ServiceConfig } from '../../config/config.ts';
-import { routeTo } from '../../wiring/service-route.ts';
+import { routeTo } from '../../service/service-route.ts';
 import { type Check, good, warning } from './check.ts';
 
 const name = 'bundle-links';

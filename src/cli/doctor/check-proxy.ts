@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
 import type { ServiceConfig } from '../../config/config.ts';
-import { isLoopback } from '../../model/loopback.ts';
-import { routeTo } from '../../wiring/service-route.ts';
+import { isLoopback } from '../../rules/loopback.ts';
+import { routeTo } from '../../service/service-route.ts';
 import { bad, type Check, good, warning } from './check.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

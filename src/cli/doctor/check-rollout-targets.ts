@@ -1,8 +1,8 @@
 import { lstat, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { RolloutConfig, SiteConfig } from '../../config/config.ts';
-import { editHelmValues } from '../../rollout/edit-helm-values.ts';
-import { ValuesRefused } from '../../rollout/helm-values-document.ts';
+import { editHelmValues } from '../../exports/rollout/edit-helm-values.ts';
+import { ValuesRefused } from '../../exports/rollout/helm-values-document.ts';
 import { bad, type Check, good } from './check.ts';
 import { codeOf, nearestFolder, whyNotWritable } from './writable.ts';
 

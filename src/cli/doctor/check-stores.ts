@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { BundleStoreConfig, Config, FeedbackStoreConfig, PrivacyConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
-import { feedbackPrivacy } from '../../wiring/feedback-privacy.ts';
-import { openBundleStore } from '../../wiring/open-bundle-store.ts';
-import { explainFailure } from '../failures/explain-failure.ts';
+import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
+import { feedbackPrivacy } from '../../feedback/privacy/feedback-privacy.ts';
+import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { explainFailure } from '../explain-failure.ts';
 import { bad, type Check, failed, good, warning } from './check.ts';
 import { isThere, nearestFolder, whyNotWritable } from './writable.ts';
 
@@ -63,7 +63,7 @@ async function lookAtServer(
   feedback: FeedbackStoreConfig & { kind: 'postgres' },
 ): Promise<{ detail: string; future: Check | null }> {
   // SQLite does without its client.
-  const { examinePostgres } = await import('../../feedback/postgres-store.ts');
+  const { examinePostgres } = await import('../../feedback/store/postgres-store.ts');
   const { state, schema, version, mayCreate } = await examinePostgres(feedback);
   const { place, user, database, tls } = feedback;
   const detail = `: PostgreSQL ${version}, ${tls.mode === 'disable' ? 'without TLS' : `TLS by sslmode ${tls.mode}`}`;

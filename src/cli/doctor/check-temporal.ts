@@ -5,17 +5,17 @@ import {
   type SearchAttributeState,
   searchAttributeState,
   serverVersion,
-} from '../../client/namespace.ts';
+} from '../../temporal/namespace.ts';
 import {
   connectClient,
   connectOptions,
   TemporalSettingsInvalid,
   TemporalUnreachable,
-} from '../../client/temporal-connection.ts';
+} from '../../temporal/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
-import { bulkQueueOf, oldestServer } from '../../model/temporal-settings.ts';
-import { explainFailure } from '../failures/explain-failure.ts';
-import { howToStart, noWorkerText, queuesWithoutWorker } from '../temporal/worker-watch.ts';
+import { bulkQueueOf, oldestServer } from '../../temporal/rules/failover.ts';
+import { explainFailure } from '../explain-failure.ts';
+import { howToStart, noWorkerText, queuesWithoutWorker } from '../worker-watch.ts';
 import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 

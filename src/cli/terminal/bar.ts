@@ -1,4 +1,4 @@
-import { barText } from '../../model/details-text.ts';
+import { barText } from '../../rules/details-text.ts';
 import type { Paint } from './output.ts';
 
 /** A progress bar with its percentage; an empty bar when the progress is unknown. */

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { operationFailure, usageFailure } from '../failures/cli-failure.ts';
+import { operationFailure, usageFailure } from '../cli-failure.ts';
 
 /** Where a person is asked. */
 interface Terminal {

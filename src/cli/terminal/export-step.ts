@@ -1,8 +1,8 @@
-import { clockTime, momentText, spanText } from '../../model/details-text.ts';
-import { changesText } from '../../model/export/content-changes.ts';
-import type { ExportState } from '../../model/export/site-export.ts';
-import { type Transfer, transferFacts, transferPercent } from '../../model/export/transfer.ts';
-import { counted } from '../../model/quantities.ts';
+import { clockTime, momentText, spanText } from '../../rules/details-text.ts';
+import { changesText } from '../../exports/rules/content-changes.ts';
+import type { ExportState } from '../../exports/rules/site-export.ts';
+import { type Transfer, transferFacts, transferPercent } from '../../exports/rules/transfer.ts';
+import { counted } from '../../rules/quantities.ts';
 import { bar } from './bar.ts';
 import type { Step } from './live-lines.ts';
 import type { Paint } from './output.ts';

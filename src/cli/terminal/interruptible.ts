@@ -1,4 +1,4 @@
-import { operationFailure } from '../failures/cli-failure.ts';
+import { operationFailure } from '../cli-failure.ts';
 import { onInterrupt } from './signals.ts';
 
 /**

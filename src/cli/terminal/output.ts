@@ -1,7 +1,7 @@
 import { createColors } from 'picocolors';
-import { visibleJson, visibleText } from '../../model/visible-text.ts';
-import type { Failure } from '../failures/cli-failure.ts';
-import { exitCodes } from '../failures/exit-codes.ts';
+import { visibleJson, visibleText } from '../../rules/visible-text.ts';
+import type { Failure } from '../cli-failure.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { LiveLines, type LiveView, PlainLines } from './live-lines.ts';
 import { safeForTerminal } from './safe-for-terminal.ts';
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { replaceFile, rewriteFile } from '../../files/replace-file.ts';
-import { usageFailure } from '../failures/cli-failure.ts';
+import { replaceFile, rewriteFile } from '../../replace-file.ts';
+import { usageFailure } from '../cli-failure.ts';
 
 /**
  * Writes the file that `flag` names, whole or not at all. An existing file keeps its permissions, its owner and its

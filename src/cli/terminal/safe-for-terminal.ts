@@ -1,4 +1,4 @@
-import { visibleText } from '../../model/visible-text.ts';
+import { visibleText } from '../../rules/visible-text.ts';
 
 /** The colours of our own texts (picocolors); no foreign text can do harm with them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with the escape character

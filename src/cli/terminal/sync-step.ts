@@ -1,7 +1,7 @@
-import { waitText } from '../../model/budget/budget-text.ts';
-import { clockTime, forecastText, momentText, spanText } from '../../model/details-text.ts';
-import { counted } from '../../model/quantities.ts';
-import type { SyncState } from '../../model/sync/sync.ts';
+import { waitText } from '../../budget/rules/budget-text.ts';
+import { clockTime, forecastText, momentText, spanText } from '../../rules/details-text.ts';
+import { counted } from '../../rules/quantities.ts';
+import type { SyncState } from '../../feedback/rules/sync.ts';
 import type { Step } from './live-lines.ts';
 import type { Paint } from './output.ts';
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { CommandContext } from '../context.ts';
-import { operationFailure } from '../failures/cli-failure.ts';
+import { operationFailure } from '../cli-failure.ts';
 import type { Output } from './output.ts';
 import { replaceOutput } from './replace-output.ts';
 import { onInterrupt } from './signals.ts';

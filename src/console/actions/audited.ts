@@ -1,5 +1,5 @@
-import { longestReason } from '../../model/export/site-export.ts';
-import { deedRows, type OwnDeed } from '../../model/own-deed.ts';
+import { longestReason } from '../../exports/rules/site-export.ts';
+import { deedRows, type OwnDeed } from '../../runs/rules/own-audit-entries.ts';
 import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Order } from './action.ts';
 

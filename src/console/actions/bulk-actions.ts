@@ -1,15 +1,15 @@
-import { approveExport } from '../../client/decide-approval.ts';
-import { startExport } from '../../client/exports.ts';
-import { inBatches } from '../../client/in-batches.ts';
-import { pauseSchedule } from '../../client/schedules/schedule-commands.ts';
-import { doneBy, type OwnDeed, startedExport } from '../../model/own-deed.ts';
-import { desiredSchedules } from '../../model/schedule/desired-schedules.ts';
-import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../model/schedule/schedule-target.ts';
-import { readingKinds } from '../../model/sync/pass-kind.ts';
+import { approveExport } from '../../operations/decide-approval.ts';
+import { startExport } from '../../operations/exports.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
+import { pauseSchedule } from '../../schedules/schedule-commands.ts';
+import { doneBy, type OwnDeed, startedExport } from '../../runs/rules/own-audit-entries.ts';
+import { desiredSchedules } from '../../schedules/rules/desired-schedules.ts';
+import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../rules/schedule-target.ts';
+import { readingKinds } from '../../feedback/rules/pass-kind.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from '../readings/console-reader.ts';
 import type { Order } from './action.ts';
 import { audited } from './audited.ts';
-import { ConsoleFailure } from './console-failure.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 import { syncNow } from './project-actions.ts';
 import { waitingVersion } from './site-actions.ts';
 

@@ -1,7 +1,7 @@
-import type { DeedRecords } from '../../feedback/audit/deed-records.ts';
-import type { Deed } from '../../model/deed.ts';
+import type { DeedRecords } from '../../feedback/store/deed-records.ts';
+import type { Deed } from '../../runs/rules/audit.ts';
 import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
-import { ConsoleFailure } from './console-failure.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 
 /**
  * Decides about a version. If it no longer waits, because another person has decided or its time is over, throws a

@@ -1,10 +1,10 @@
-import { startOrJoinSync } from '../../client/syncs.ts';
-import { type OwnDeed, startedPass } from '../../model/own-deed.ts';
-import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
+import { startOrJoinSync } from '../../operations/syncs.ts';
+import { type OwnDeed, startedPass } from '../../runs/rules/own-audit-entries.ts';
+import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-kind.ts';
 import type { ConsoleReader, KnownProject } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 import { audited } from './audited.ts';
-import { ConsoleFailure, required } from './console-failure.ts';
+import { ConsoleFailure, required } from '../console-failure.ts';
 import { cancelRun } from './site-actions.ts';
 
 /** What can be done with a project. */

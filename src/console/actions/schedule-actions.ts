@@ -1,6 +1,6 @@
-import { pauseSchedule, resumeSchedule, triggerSchedule } from '../../client/schedules/schedule-commands.ts';
-import { doneBy } from '../../model/own-deed.ts';
-import { type ScheduleTarget, scheduleId, targetName } from '../../model/schedule/schedule-target.ts';
+import { pauseSchedule, resumeSchedule, triggerSchedule } from '../../schedules/schedule-commands.ts';
+import { doneBy } from '../../runs/rules/own-audit-entries.ts';
+import { type ScheduleTarget, scheduleId, targetName } from '../../rules/schedule-target.ts';
 import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 import { audited } from './audited.ts';

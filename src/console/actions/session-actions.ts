@@ -1,7 +1,7 @@
 import type { Sessions } from '../security/sessions.ts';
 import type { Action } from './action.ts';
 import { audited } from './audited.ts';
-import { ConsoleFailure } from './console-failure.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 
 /** What can be done with the sessions of a login. */
 export function sessionActions(sessions: Sessions): Readonly<Record<string, Action<string>>> {

@@ -1,14 +1,14 @@
 import type { Client } from '@temporalio/client';
-import { approveExport, rejectExport } from '../../client/decide-approval.ts';
-import { exportHandle, exportState, pollNow, startExport } from '../../client/exports.ts';
-import { startRollback } from '../../client/start-rollback.ts';
-import { longestReason } from '../../model/export/site-export.ts';
-import { cancelledRun, doneBy, type OwnDeed, startedExport } from '../../model/own-deed.ts';
-import { type ScheduleTarget, workflowIdOf } from '../../model/schedule/schedule-target.ts';
+import { approveExport, rejectExport } from '../../operations/decide-approval.ts';
+import { exportHandle, exportState, pollNow, startExport } from '../../operations/exports.ts';
+import { startRollback } from '../../operations/start-rollback.ts';
+import { longestReason } from '../../exports/rules/site-export.ts';
+import { cancelledRun, doneBy, type OwnDeed, startedExport } from '../../runs/rules/own-audit-entries.ts';
+import { type ScheduleTarget, workflowIdOf } from '../../rules/schedule-target.ts';
 import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 import { audited } from './audited.ts';
-import { ConsoleFailure, reasonIn, required } from './console-failure.ts';
+import { ConsoleFailure, reasonIn, required } from '../console-failure.ts';
 import { decide } from './not-waiting.ts';
 
 /** What can be done with a site, by the last part of the address. Each does what the command of its name does. */

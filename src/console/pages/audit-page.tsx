@@ -1,7 +1,7 @@
-import type { Deed } from '../../model/deed.ts';
+import type { Deed } from '../../runs/rules/audit.ts';
 import type { AuditFacts } from '../readings/audit-facts.ts';
 import { type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
-import { deedChoices, deedDetail, deedWords } from './deed-words.ts';
+import { deedChoices, deedDetail, deedWords } from './audit-words.ts';
 import { Choice, NamePart } from './fields.tsx';
 import { Page } from './layout.tsx';
 import { Aged, Foreign, When } from './parts.tsx';

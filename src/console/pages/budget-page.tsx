@@ -1,7 +1,7 @@
-import type { WindowView } from '../../model/budget/permits.ts';
-import { spanText } from '../../model/details-text.ts';
-import { targetName, targetOfWorkflowId } from '../../model/schedule/schedule-target.ts';
-import { visible } from '../../report/html.ts';
+import type { WindowView } from '../../budget/rules/permits.ts';
+import { spanText } from '../../rules/details-text.ts';
+import { targetName, targetOfWorkflowId } from '../../rules/schedule-target.ts';
+import { visible } from '../../feedback/report/html.ts';
 import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, Troubles, When } from './parts.tsx';

@@ -1,6 +1,6 @@
-import { figureStyle } from '../../report/figure-style.ts';
-import { dark, light, variables } from '../../report/palette.ts';
-import { feedbackStyle } from './feedback/feedback-style.ts';
+import { figureStyle } from '../../feedback/report/figure-style.ts';
+import { dark, light, variables } from '../../feedback/report/palette.ts';
+import { feedbackStyle } from './feedback-style.ts';
 
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
 const serif = '"Iowan Old Style",Charter,"Source Serif 4","Palatino Linotype",Georgia,"Liberation Serif",serif';

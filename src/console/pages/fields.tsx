@@ -1,4 +1,4 @@
-import { visible } from '../../report/html.ts';
+import { visible } from '../../feedback/report/html.ts';
 
 interface Field {
   /** Of the address and, on its page, its id. */

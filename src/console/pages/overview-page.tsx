@@ -1,6 +1,6 @@
 import { raw } from 'hono/html';
-import { counted, countText } from '../../model/quantities.ts';
-import type { Unavailable } from '../../overview/gather-facts.ts';
+import { counted, countText } from '../../rules/quantities.ts';
+import type { Unavailable } from '../../operations/gather-facts.ts';
 import { bulkLabels, bulkVerbs } from '../actions/bulk-actions.ts';
 import {
   type Chip,

@@ -1,4 +1,4 @@
-import { isBadEnd } from '../../model/export/export-outcome.ts';
+import { isBadEnd } from '../../exports/rules/export-outcome.ts';
 import { nameOf, type OverviewLine } from '../readings/overview-filter.ts';
 import { Foreign, projectAddress, siteAddress, When } from './parts.tsx';
 import { Outcome, Why } from './run-end.tsx';

@@ -1,8 +1,8 @@
 import type { Child } from 'hono/jsx';
-import type { Forecast } from '../../model/budget/permits.ts';
-import { counted } from '../../model/quantities.ts';
-import type { Trouble } from '../../overview/gather-facts.ts';
-import { visible } from '../../report/html.ts';
+import type { Forecast } from '../../budget/rules/permits.ts';
+import { counted } from '../../rules/quantities.ts';
+import type { Trouble } from '../../operations/gather-facts.ts';
+import { visible } from '../../feedback/report/html.ts';
 import { newFormId, type Viewer } from './viewer.ts';
 
 /** Foreign text on a page: nothing invisible in it, and it cannot turn the text around it. */

@@ -1,4 +1,4 @@
-import { type Retry, triedAgain } from '../../client/retries.ts';
+import { type Retry, triedAgain } from '../../temporal/retries.ts';
 import { Why } from './run-end.tsx';
 
 /** What a run tries again and again, which otherwise looks as if it went well. */

@@ -1,4 +1,4 @@
-import { endsWell, isDeclined } from '../../model/export/export-outcome.ts';
+import { endsWell, isDeclined } from '../../exports/rules/export-outcome.ts';
 import { Foreign, sentence } from './parts.tsx';
 
 interface Ended {

@@ -1,5 +1,5 @@
-import { type ScheduleTarget, targetName } from '../../model/schedule/schedule-target.ts';
-import type { Unavailable } from '../../overview/gather-facts.ts';
+import { type ScheduleTarget, targetName } from '../../rules/schedule-target.ts';
+import type { Unavailable } from '../../operations/gather-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, Foreign, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
 import { TableHead } from './table-head.tsx';

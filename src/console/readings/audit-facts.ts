@@ -1,5 +1,5 @@
-import type { DeedPlace } from '../../feedback/audit/deed-records.ts';
-import type { Deed } from '../../model/deed.ts';
+import type { DeedPlace } from '../../feedback/store/deed-records.ts';
+import type { Deed } from '../../runs/rules/audit.ts';
 import { type AuditQuery, auditFilter } from './audit-query.ts';
 import type { Connections } from './connections.ts';
 

@@ -1,6 +1,6 @@
-import type { DeedFilter, DeedPlace } from '../../feedback/audit/deed-records.ts';
-import { type DeedAction, deedActions } from '../../model/deed.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
+import type { DeedFilter, DeedPlace } from '../../feedback/store/deed-records.ts';
+import { type DeedAction, deedActions } from '../../runs/rules/audit.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 
 /** What the address of the audit asks for; an empty text asks for nothing. */
 export interface AuditQuery {

@@ -1,9 +1,9 @@
-import { inBatches } from '../../client/in-batches.ts';
-import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
-import type { WindowSettings } from '../../model/budget/permits.ts';
-import type { ScheduleTarget } from '../../model/schedule/schedule-target.ts';
-import { gatherFacts, readLive, type Unavailable } from '../../overview/gather-facts.ts';
-import type { Facts, Selection } from '../../overview/status-lines.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
+import { callsAtOnce } from '../../schedules/owned-schedules.ts';
+import type { WindowSettings } from '../../budget/rules/permits.ts';
+import type { ScheduleTarget } from '../../rules/schedule-target.ts';
+import { gatherFacts, readLive, type Unavailable } from '../../operations/gather-facts.ts';
+import type { Facts, Selection } from '../../operations/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, readAudit } from './audit-facts.ts';
 import type { AuditQuery } from './audit-query.ts';

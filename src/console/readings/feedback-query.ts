@@ -1,6 +1,6 @@
-import { isoInstant } from '../../model/iso-instant.ts';
-import { boundsProblem } from '../../model/sync/pass-bounds.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
+import { isoInstant } from '../../rules/iso-instant.ts';
+import { boundsProblem } from '../../feedback/rules/pass-bounds.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 
 /** The fields of the address, each with the most characters that it may have. */
 const longest = {

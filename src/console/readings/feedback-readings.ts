@@ -5,7 +5,7 @@ import type {
   SearchAnswer,
   SearchQuery,
 } from '../../feedback/search/feedback-search.ts';
-import { beginningOf, shortTexts } from '../../model/short-texts.ts';
+import { beginningOf, shortTexts } from '../../rules/short-texts.ts';
 import { LatestReadings } from './latest-readings.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 

@@ -1,5 +1,5 @@
 import type { EntrySelection } from '../../feedback/search/feedback-search.ts';
-import { openStatuses } from '../../model/sync/feedback-values.ts';
+import { openStatuses } from '../../feedback/rules/feedback-values.ts';
 import { badValue, type FeedbackQuery, utcOf } from './feedback-query.ts';
 
 /** What an address asks for, as the search takes it. */

@@ -1,5 +1,5 @@
-import type { FeedbackStore } from '../../feedback/feedback-store.ts';
-import type { ReportFigures } from '../../model/report/report-figures.ts';
+import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
+import type { ReportFigures } from '../../feedback/rules/report-figures.ts';
 import { LatestReadings } from './latest-readings.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 
@@ -39,6 +39,6 @@ export class ProjectCharts {
 
 async function draw(figures: ReportFigures): Promise<string> {
   // Loads the chart library, which no other page needs.
-  const { chartsOf } = await import('../../report/project-part.ts');
+  const { chartsOf } = await import('../../feedback/report/project-part.ts');
   return chartsOf(figures, 'feedback').toString();
 }

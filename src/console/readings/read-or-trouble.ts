@@ -1,4 +1,4 @@
-import type { Trouble } from '../../overview/gather-facts.ts';
+import type { Trouble } from '../../operations/gather-facts.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 
 /** Reads one part of a page: null, with its trouble noted, for what cannot be read, so that the others are shown. */

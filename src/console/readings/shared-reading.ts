@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ExplainedError } from '../../model/explained-error.ts';
+import { ExplainedError } from '../../rules/explained-error.ts';
 
 /** What was read, and when. */
 export interface Read<Value> {

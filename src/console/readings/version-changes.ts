@@ -1,6 +1,6 @@
-import type { VersionChanges } from '../../bundle/page-texts/compare-versions.ts';
-import type { BundleStore } from '../../bundle/store/bundle-store.ts';
-import { WorkSlots } from '../../bundle/work-slots.ts';
+import type { VersionChanges } from '../../exports/verify/compare-versions.ts';
+import type { BundleStore } from '../../exports/store/bundle-store.ts';
+import { WorkSlots } from '../../exports/work-slots.ts';
 import { LatestReadings } from './latest-readings.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 
@@ -29,7 +29,7 @@ export class VersionComparisons {
     const signal = AbortSignal.timeout(longestMs);
     return this.#slots.use(signal, async () => {
       // Loads a reader of HTML, which no other page needs.
-      const { compareVersions } = await import('../../bundle/page-texts/compare-versions.ts');
+      const { compareVersions } = await import('../../exports/verify/compare-versions.ts');
       return compareVersions(await this.#bundles(), domain, { from, to }, { signal });
     });
   }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
-import { targetOfWorkflowId } from '../../model/schedule/schedule-target.ts';
+import { targetOfWorkflowId } from '../../rules/schedule-target.ts';
 import type { Action, Order } from '../actions/action.ts';
 import { budgetActions } from '../actions/budget-actions.ts';
 import { bulkLabels, bulkVerbs, planBulk, runBulk, selectedIn } from '../actions/bulk-actions.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 import { doOnce } from '../actions/do-once.ts';
 import { projectActions } from '../actions/project-actions.ts';
 import { scheduleActions } from '../actions/schedule-actions.ts';

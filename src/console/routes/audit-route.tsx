@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { Deed } from '../../model/deed.ts';
+import type { Deed } from '../../runs/rules/audit.ts';
 import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
 import { AuditPage } from '../pages/audit-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';

@@ -4,7 +4,7 @@ import type { FeedbackRecord } from '../../feedback/files/feedback-record.ts';
 import type { LineFormat } from '../../feedback/files/file-format.ts';
 import { jsonLines } from '../../feedback/files/jsonl-file.ts';
 import { lines } from '../../feedback/files/line-pieces.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 
 /** What a selection can be loaded as. CSV is for spreadsheets, so that nothing in it may run there. */
 export const downloadFormats = {

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { SearchRefused } from '../../feedback/search/feedback-search.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
-import { EntryPage } from '../pages/feedback/entry-page.tsx';
-import type { FilterChoices } from '../pages/feedback/feedback-filter.tsx';
-import { FeedbackPage } from '../pages/feedback/feedback-page.tsx';
+import { EntryPage } from '../pages/entry-page.tsx';
+import type { FilterChoices } from '../pages/feedback-filter.tsx';
+import { FeedbackPage } from '../pages/feedback-page.tsx';
 import { feedbackQuery } from '../readings/feedback-query.ts';
 import { checkConfigured, selectionOf } from '../readings/feedback-selection.ts';
 import { nextVisit } from '../readings/last-visit.ts';

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { clientOf } from '../../http-server.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
-import { whyNotBelieved } from '../identity/why-not-believed.ts';
+import { whyNotBelieved } from '../identity/sign-in-errors.ts';
 import { KeptFormPage } from '../pages/kept-form-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
 import { SignedInPage } from '../pages/signed-in-page.tsx';

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import { documentOf } from '../database/document-of.ts';
-import { countRows, liveEntries, storedEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { documentOf } from '../store/document-of.ts';
+import { countRows, liveEntries, storedEntries } from '../store/stored-entries.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import type { Count, FeedbackStats } from './figure-store.ts';
 import { votedNo, votedYes } from './report-scope.ts';
 

@@ -1,9 +1,9 @@
-import type { ProjectActivity } from '../../model/planning/observed-load.ts';
-import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
-import type { ReadingKind } from '../../model/sync/pass-kind.ts';
-import type { VerifiedRange } from '../../model/sync/verified-ranges.ts';
-import type { ProjectKey } from '../database/stored-entries.ts';
-import type { PassRow } from '../pass/pass-store.ts';
+import type { ProjectActivity } from '../../budget/rules/observed-load.ts';
+import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
+import type { ReadingKind } from '../rules/pass-kind.ts';
+import type { VerifiedRange } from '../rules/verified-ranges.ts';
+import type { ProjectKey } from '../store/stored-entries.ts';
+import type { PassRow } from '../reading/pass-store.ts';
 
 /** How many entries have a value in common. */
 export interface Count {

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
-import { type ObservedRun, observedDays, type ProjectActivity } from '../../model/planning/observed-load.ts';
-import { openStatuses } from '../../model/sync/feedback-values.ts';
-import type { PassKind } from '../../model/sync/pass-kind.ts';
-import { countRows, liveEntries, storedEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { type ObservedRun, observedDays, type ProjectActivity } from '../../budget/rules/observed-load.ts';
+import { openStatuses } from '../rules/feedback-values.ts';
+import type { PassKind } from '../rules/pass-kind.ts';
+import { countRows, liveEntries, storedEntries } from '../store/stored-entries.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import type { LatestCost } from './figure-store.ts';
 
 type Db = Kysely<FeedbackDatabase>;

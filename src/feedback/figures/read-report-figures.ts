@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely';
-import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
-import { timeAxis } from '../../model/report/time-axis.ts';
-import { shortTexts } from '../../model/short-texts.ts';
-import { openStatuses } from '../../model/sync/feedback-values.ts';
-import { openSnapshot } from '../database/open-snapshot.ts';
-import { countRows, liveEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
+import { timeAxis } from '../rules/time-axis.ts';
+import { shortTexts } from '../../rules/short-texts.ts';
+import { openStatuses } from '../rules/feedback-values.ts';
+import { openSnapshot } from '../store/open-snapshot.ts';
+import { countRows, liveEntries } from '../store/stored-entries.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { excerptLength, recentComments } from './report-comments.ts';
 import { reportOverTime } from './report-over-time.ts';
 import { agentPages, votedPages } from './report-paths.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Excerpt, RecentComment, ReportFigures } from '../../model/report/report-figures.ts';
+import type { Excerpt, RecentComment, ReportFigures } from '../rules/report-figures.ts';
 import { type ReportScope, reportRows } from './report-scope.ts';
 
 /** Characters shown of a comment; some have megabytes. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Series, Votes } from '../../model/report/report-figures.ts';
-import type { TimeAxis } from '../../model/report/time-axis.ts';
+import type { Series, Votes } from '../rules/report-figures.ts';
+import type { TimeAxis } from '../rules/time-axis.ts';
 import { intervalOf, type ReportScope, reportRows } from './report-scope.ts';
 
 export interface OverTime {

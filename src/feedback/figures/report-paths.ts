@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { AgentPage, Complaint, ReportFigures } from '../../model/report/report-figures.ts';
-import { openStatuses } from '../../model/sync/feedback-values.ts';
-import { documentOf } from '../database/document-of.ts';
+import type { AgentPage, Complaint, ReportFigures } from '../rules/report-figures.ts';
+import { openStatuses } from '../rules/feedback-values.ts';
+import { documentOf } from '../store/document-of.ts';
 import { excerptLength, excerptOf } from './report-comments.ts';
 import { countWhere, type ReportScope, reportRows, votedNo, votedYes } from './report-scope.ts';
 

@@ -1,9 +1,9 @@
 import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
-import type { ReportQuery } from '../../model/report/report-figures.ts';
-import type { TimeAxis } from '../../model/report/time-axis.ts';
-import { liveEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
-import { within } from '../database/within-range.ts';
+import type { ReportQuery } from '../rules/report-figures.ts';
+import type { TimeAxis } from '../rules/time-axis.ts';
+import { liveEntries } from '../store/stored-entries.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
+import { within } from '../store/within-range.ts';
 
 export interface ReportScope {
   /** One snapshot for all the queries of a report. */

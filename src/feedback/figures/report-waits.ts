@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { ReportFigures, Waits } from '../../model/report/report-figures.ts';
-import type { TimeAxis } from '../../model/report/time-axis.ts';
-import { closedStatuses, openStatuses } from '../../model/sync/feedback-values.ts';
-import { isPostgres } from '../database/postgres/is-postgres.ts';
-import { within } from '../database/within-range.ts';
+import type { ReportFigures, Waits } from '../rules/report-figures.ts';
+import type { TimeAxis } from '../rules/time-axis.ts';
+import { closedStatuses, openStatuses } from '../rules/feedback-values.ts';
+import { isPostgres } from '../store/is-postgres.ts';
+import { within } from '../store/within-range.ts';
 import { intervalOf, type ReportScope } from './report-scope.ts';
 
 /**

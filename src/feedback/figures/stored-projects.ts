@@ -1,10 +1,10 @@
 import { expressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
-import { leastVerified } from '../../model/sync/verified-ranges.ts';
-import type { ProjectKey } from '../database/stored-entries.ts';
-import type { FeedbackDatabase, SyncPassesTable } from '../database/tables/tables.ts';
-import { wantedKeys } from '../database/wanted-keys.ts';
-import { passRow } from '../pass/passes.ts';
-import { rangesOf, type VerifiedRow } from '../pass/verified-dates.ts';
+import { leastVerified } from '../rules/verified-ranges.ts';
+import type { ProjectKey } from '../store/stored-entries.ts';
+import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
+import { wantedKeys } from '../store/wanted-keys.ts';
+import { passRow } from '../reading/passes.ts';
+import { rangesOf, type VerifiedRow } from '../reading/verified-dates.ts';
 import { holdsPersonal } from '../privacy/treat-stored-rows.ts';
 import type { StoredProject } from './figure-store.ts';
 

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 
 /** Retention removes a little after every pass; to rewrite the store or its index takes seconds to minutes. */
 const restMs = 86_400_000;

@@ -1,4 +1,4 @@
-import { withoutEnd } from '../../model/short-texts.ts';
+import { withoutEnd } from '../../rules/short-texts.ts';
 
 /*
  * By what a person is recognised in what the service sends. Texts can be megabytes of anything: all of this takes time

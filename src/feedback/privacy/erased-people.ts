@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
-import { batchesOf } from '../database/batches.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { batchesOf } from '../store/batches.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { keyedHash } from './keyed-hash.ts';
 import { storeKey } from './store-key.ts';
 

@@ -1,8 +1,8 @@
-import type { RejectedEntry } from '../../model/sync/feedback-entry.ts';
-import type { Content } from '../database/entry-content.ts';
-import { createdAtUtc } from '../database/tables/created-at.ts';
-import { storedExtra } from '../database/tables/stored-text.ts';
-import type { FeedbackTable } from '../database/tables/tables.ts';
+import type { RejectedEntry } from '../rules/feedback-entry.ts';
+import type { Content } from '../store/entry-content.ts';
+import { createdAtUtc } from '../store/created-at.ts';
+import { storedExtra } from '../store/stored-text.ts';
+import type { FeedbackTable } from '../store/tables.ts';
 import { identitiesIn, identityOf, mentionsOneOf, stringsIn } from './contact-identity.ts';
 import { isKeyedHash, keyedHash } from './keyed-hash.ts';
 import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';

@@ -1,11 +1,11 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Transaction } from 'kysely';
-import { rowsPerStatement } from '../database/batches.ts';
-import { lockProject } from '../database/project-lock.ts';
-import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../database/tables/tables.ts';
-import { upsertRows } from '../database/upsert-rows.ts';
+import { rowsPerStatement } from '../store/batches.ts';
+import { lockProject } from '../store/project-lock.ts';
+import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../store/tables.ts';
+import { upsertRows } from '../search/upsert-rows.ts';
 import { sameInIndex } from '../search/entry-index.ts';
-import { leaveWords } from '../search/left-words.ts';
+import { leaveWords } from './left-words.ts';
 import { hashLength, hashPrefix } from './keyed-hash.ts';
 import { namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, retentionStart } from './privacy.ts';

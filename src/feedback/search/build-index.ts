@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import { rowsPerStatement } from '../database/batches.ts';
-import { lockProject } from '../database/project-lock.ts';
-import type { FeedbackDatabase, SearchProgressTable } from '../database/tables/tables.ts';
+import { rowsPerStatement } from '../store/batches.ts';
+import { lockProject } from '../store/project-lock.ts';
+import type { FeedbackDatabase, SearchProgressTable } from '../store/tables.ts';
 import { indexRows } from './entry-index.ts';
 import type { IndexProgress } from './feedback-search.ts';
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import { fieldsOf } from '../database/row-fields.ts';
-import { storedText } from '../database/tables/stored-text.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { fieldsOf } from '../store/row-fields.ts';
+import { storedText } from '../store/stored-text.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import type { EntryDetail } from './feedback-search.ts';
 import { commonFields } from './find-entries.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { documentKey } from '../../model/report/document-key.ts';
-import type { FeedbackTable } from '../database/tables/tables.ts';
+import { documentKey } from '../rules/document-key.ts';
+import type { FeedbackTable } from '../store/tables.ts';
 import type { EntrySelection } from './feedback-search.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import { isPostgres } from '../database/postgres/is-postgres.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
+import { isPostgres } from '../store/is-postgres.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
 import { drawPlace } from './index-place.ts';
 import { postgresWords, sqliteWords } from './indexed-words.ts';
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import { documentKey } from '../../model/report/document-key.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { documentKey } from '../rules/document-key.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
 import type { DocumentAnswer, FoundDocument, SearchQuery } from './feedback-search.ts';
 import { limitOf, wantedOf } from './find-entries.ts';

@@ -1,9 +1,9 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { isoInstant } from '../../model/iso-instant.ts';
-import { documentKey } from '../../model/report/document-key.ts';
-import { batchesOf } from '../database/batches.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
+import { isoInstant } from '../../rules/iso-instant.ts';
+import { documentKey } from '../rules/document-key.ts';
+import { batchesOf } from '../store/batches.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
 import {
   type EntrySelection,

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
-import { rowsPerStatement } from '../database/batches.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { rowsPerStatement } from '../store/batches.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
-import { recordOf } from '../files/file-rows.ts';
+import { recordOf } from '../files/stored-records.ts';
 import type { EntrySelection } from './feedback-search.ts';
 import { rowsOfHits, wantedOf } from './find-entries.ts';
 import { nextHits } from './hits.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
-import { reindex } from '../database/postgres/scrub-statements.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { reindex } from '../store/scrub-statements.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { cleanedLately } from '../privacy/cleaned-lately.ts';
 
 type Db = Kysely<FeedbackDatabase>;

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { isPostgres } from '../database/postgres/is-postgres.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
+import { isPostgres } from '../store/is-postgres.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
 import { facetsAsked } from './entry-facets.ts';
 import type { EntrySelection, FoundTotal } from './feedback-search.ts';
 import { placeOfDate } from './index-place.ts';

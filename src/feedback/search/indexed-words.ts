@@ -1,4 +1,4 @@
-import type { FeedbackTable } from '../database/tables/tables.ts';
+import type { FeedbackTable } from '../store/tables.ts';
 import { facetsOf } from './entry-facets.ts';
 import { textWords } from './text-words.ts';
 

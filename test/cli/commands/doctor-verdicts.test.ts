@@ -10,7 +10,7 @@ import { proxyCheck } from '../../../src/cli/doctor/check-proxy.ts';
 import { checkStores } from '../../../src/cli/doctor/check-stores.ts';
 import { lackingInTheEnd, searchAttributesCheck, serverCheck } from '../../../src/cli/doctor/check-temporal.ts';
 import { webhookChecks } from '../../../src/cli/doctor/check-webhooks.ts';
-import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { load, organizationWith } from '../../config/config-folder.ts';
 import { certificate } from '../../service/certificate.ts';
 

@@ -5,7 +5,7 @@ import https from 'node:https';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningConsole } from '../../../src/console/console.tsx';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
 import { emptyFolder } from '../../tools/cli/run-docferry.ts';
 import type { Effects } from '../../tools/console/fake-setting.ts';
 import { roles, runningConsole } from '../../tools/console/running-console.ts';

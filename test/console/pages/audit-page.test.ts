@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Deed } from '../../../src/model/deed.ts';
+import type { Deed } from '../../../src/runs/rules/audit.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type BundleStore, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
+import { type BundleStore, NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 

@@ -4,7 +4,7 @@ import { Agent, createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { guardUi } from '../../../src/cli/processes/embedded-part.ts';
+import { guardUi } from '../../../src/cli/parts/embedded-part.ts';
 import { budgetActions } from '../../../src/console/actions/budget-actions.ts';
 import { bulkVerbs } from '../../../src/console/actions/bulk-actions.ts';
 import { projectActions } from '../../../src/console/actions/project-actions.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
-import { explainFailure } from '../../../src/cli/failures/explain-failure.ts';
+import { NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
+import { explainFailure } from '../../../src/cli/explain-failure.ts';
 import type { ConsoleOptions } from '../../../src/console/console-options.ts';
 import { fakeSetting, hostile } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';

@@ -4,8 +4,8 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import axios from 'axios';
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../../src/client/budgets/budget.ts';
-import { startSync } from '../../../src/client/syncs.ts';
+import { budgetView } from '../../../src/budget/budget.ts';
+import { startSync } from '../../../src/operations/syncs.ts';
 import { listen } from '../../service/http-server.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import {

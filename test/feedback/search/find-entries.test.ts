@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { EntrySelection } from '../../../src/feedback/search/feedback-search.ts';
 import { marksIn } from '../../../src/feedback/search/found-text.ts';
 import { searchPhrases } from '../../../src/feedback/search/search-phrases.ts';
-import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import {
   begin,
   entry,

@@ -1,5 +1,5 @@
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import type { FeedbackRecord } from '../../../src/feedback/files/feedback-record.ts';
 import type {
   DocumentAnswer,

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { BundleStore } from '../../../src/bundle/store/bundle-store.ts';
+import type { BundleStore } from '../../../src/exports/store/bundle-store.ts';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
-import type { Deed } from '../../../src/model/deed.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
+import type { Deed } from '../../../src/runs/rules/audit.ts';
 
 /** Something was asked of Temporal or a store by a name that only acts. */
 export interface Effects {

@@ -1,12 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { retryKey } from '../../../src/client/budgets/retry-key.ts';
-import { approveExport, rejectExport } from '../../../src/client/decide-approval.ts';
-import { type ExportHandle, exportHandle, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
-import { startRollback } from '../../../src/client/start-rollback.ts';
-import { Database } from '../../../src/files/sqlite.ts';
-import { watchWorkflowId } from '../../../src/model/workflow-ids.ts';
-import { lookSignal, phaseSignal } from '../../../src/workflows/definitions.ts';
+import { retryKey } from '../../../src/budget/retry-key.ts';
+import { approveExport, rejectExport } from '../../../src/operations/decide-approval.ts';
+import { type ExportHandle, exportHandle, exportState, pollNow, startExport } from '../../../src/operations/exports.ts';
+import { startRollback } from '../../../src/operations/start-rollback.ts';
+import { Database } from '../../../src/sqlite.ts';
+import { watchWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import { lookSignal, phaseSignal } from '../../../src/definitions.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askForKeyCheck } from '../../../src/client/budgets/ask-key-checks.ts';
-import { BudgetClient } from '../../../src/client/budgets/budget.ts';
-import { retryKey } from '../../../src/client/budgets/retry-key.ts';
-import { exportHandle, startExport } from '../../../src/client/exports.ts';
-import { applySchedules } from '../../../src/client/schedules/schedules.ts';
-import { type SyncHandle, startSync, syncState } from '../../../src/client/syncs.ts';
-import { budgetWorkflowId, keyCheckWorkflowId, patientKeyCheckWorkflowId } from '../../../src/model/workflow-ids.ts';
-import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/workflows/definitions.ts';
+import { askForKeyCheck } from '../../../src/budget/ask-key-checks.ts';
+import { BudgetClient } from '../../../src/budget/budget.ts';
+import { retryKey } from '../../../src/budget/retry-key.ts';
+import { exportHandle, startExport } from '../../../src/operations/exports.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
+import { type SyncHandle, startSync, syncState } from '../../../src/operations/syncs.ts';
+import { budgetWorkflowId, keyCheckWorkflowId, patientKeyCheckWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/definitions.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
-import { serverArguments } from '../../../src/embedded/server-arguments.ts';
-import { endServer, launchServer } from '../../../src/embedded/server-process.ts';
-import { waitUntilReady } from '../../../src/embedded/wait-until-ready.ts';
-import { retentionDays } from '../../../src/model/temporal-settings.ts';
-import { searchAttributes } from '../../../src/model/workflow-ids.ts';
+import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
+import { serverArguments } from '../../../src/local/server-arguments.ts';
+import { endServer, launchServer } from '../../../src/local/server-process.ts';
+import { waitUntilReady } from '../../../src/local/wait-until-ready.ts';
+import { retentionDays } from '../../../src/temporal/rules/failover.ts';
+import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
 
 export interface RecordingServer {
   address: string;

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
-import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts';
-import { startDevServer } from '../../../src/embedded/dev-server.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
-import { searchAttributes } from '../../../src/model/workflow-ids.ts';
+import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
+import { startDevServer } from '../../../src/local/dev-server.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
+import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
 import { testServerTool } from './test-server-tool.ts';
 
 /** What the set-up hands to every test file of the project `temporal`. */

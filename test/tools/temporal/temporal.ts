@@ -4,9 +4,9 @@ import { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, inject } from 'vitest';
-import { answers, findFreePort, loopbackAddress } from '../../../src/embedded/ports.ts';
-import { searchAttributes } from '../../../src/model/workflow-ids.ts';
-import { installRuntime } from '../../../src/wiring/sdk-runtime.ts';
+import { answers, findFreePort, loopbackAddress } from '../../../src/local/ports.ts';
+import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
+import { installRuntime } from '../../../src/temporal/runtime.ts';
 import type { TemporalTestContext } from './temporal-setup.ts';
 import { testLog } from './test-log.ts';
 

@@ -1,14 +1,14 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import type { BudgetClient } from '../../../client/budgets/budget.ts';
-import type { WindowView } from '../../../model/budget/permits.ts';
-import type { Sender } from '../../../model/deed.ts';
+import type { BudgetClient } from '../../../budget/budget.ts';
+import type { WindowView } from '../../../budget/rules/permits.ts';
+import type { Sender } from '../../../runs/rules/audit.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { type SenderFlags, senderOf } from '../../input/sender.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { CliFailure, usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { findOrganization } from '../../find-configured.ts';
+import { type SenderFlags, senderOf } from '../../sender.ts';
+import { askWorker } from '../../ask-worker.ts';
+import { withTemporal } from '../../session.ts';
 import { budgetClient } from './budget-client.ts';
 import { budgetDocument, budgetText } from './budget-view.ts';
 

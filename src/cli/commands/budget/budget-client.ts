@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { BudgetClient } from '../../../client/budgets/budget.ts';
-import { handoverFor } from '../../../client/temporal-connection.ts';
+import { BudgetClient } from '../../../budget/budget.ts';
+import { handoverFor } from '../../../temporal/temporal-connection.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
-import { lastGrantOf, tracesRead } from '../../../model/budget/window/earlier-ledger.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
+import { lastGrantOf, tracesRead } from '../../../budget/rules/earlier-ledger.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
 
 /** The budget of an organization. The feedback store is opened only when the budget must be started. */
 export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {

@@ -1,8 +1,8 @@
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { type SenderFlags, senderOf } from '../../input/sender.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { findOrganization } from '../../find-configured.ts';
+import { type SenderFlags, senderOf } from '../../sender.ts';
+import { withTemporal } from '../../session.ts';
 import { budgetClient } from './budget-client.ts';
 
 const texts = {

@@ -1,7 +1,7 @@
-import { spanText } from '../../../model/details-text.ts';
-import { assumedEntries } from '../../../model/planning/observed-load.ts';
-import type { BudgetPlan, PlannedPass, PlannedProject } from '../../../model/planning/plan-budget.ts';
-import type { PassOutlook } from '../../../model/planning/schedule-outlook.ts';
+import { spanText } from '../../../rules/details-text.ts';
+import { assumedEntries } from '../../../budget/rules/observed-load.ts';
+import type { BudgetPlan, PlannedPass, PlannedProject } from '../../../budget/rules/plan-budget.ts';
+import type { PassOutlook } from '../../../budget/rules/schedule-outlook.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { indent, isoTime, projectTitle, tableLines, timeText } from '../../terminal/text.ts';
 import { everyText, intervalLines } from './interval-lines.ts';

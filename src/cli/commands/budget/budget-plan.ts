@@ -1,8 +1,8 @@
-import { planBudget } from '../../../model/planning/plan-budget.ts';
+import { planBudget } from '../../../budget/rules/plan-budget.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findOrganization } from '../../input/find-configured.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { findOrganization } from '../../find-configured.ts';
 import { planDocument, planText } from './budget-plan-text.ts';
 
 /** Advice only: it changes nothing, and ends with 0 whatever it finds. */

@@ -1,11 +1,11 @@
-import { inBatches } from '../../../client/in-batches.ts';
-import { callsAtOnce } from '../../../client/schedules/owned-schedules.ts';
+import { inBatches } from '../../../temporal/in-batches.ts';
+import { callsAtOnce } from '../../../schedules/owned-schedules.ts';
 import type { Config } from '../../../config/config.ts';
-import { naturalOrder } from '../../../model/natural-order.ts';
+import { naturalOrder } from '../../../rules/natural-order.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { findOrganization } from '../../find-configured.ts';
+import { withTemporal } from '../../session.ts';
 import { budgetDocument, budgetTable, budgetText } from './budget-view.ts';
 import { readBudget } from './read-budget.ts';
 

@@ -1,5 +1,5 @@
-import type { WindowView } from '../../../model/budget/permits.ts';
-import { momentText } from '../../../model/details-text.ts';
+import type { WindowView } from '../../../budget/rules/permits.ts';
+import { momentText } from '../../../rules/details-text.ts';
 import type { Paint } from '../../terminal/output.ts';
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

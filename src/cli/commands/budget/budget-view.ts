@@ -1,7 +1,7 @@
-import { windowFacts } from '../../../model/budget/budget-text.ts';
-import { drift, type Forecast, type Limits, type WindowView } from '../../../model/budget/permits.ts';
-import { clockTime, momentText, spanText } from '../../../model/details-text.ts';
-import { counted } from '../../../model/quantities.ts';
+import { windowFacts } from '../../../budget/rules/budget-text.ts';
+import { drift, type Forecast, type Limits, type WindowView } from '../../../budget/rules/permits.ts';
+import { clockTime, momentText, spanText } from '../../../rules/details-text.ts';
+import { counted } from '../../../rules/quantities.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
 import { releaseStrip, stripWidth, windowStrip } from './budget-strip.ts';

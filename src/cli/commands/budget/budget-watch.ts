@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WindowView } from '../../../model/budget/permits.ts';
-import { clockTime } from '../../../model/details-text.ts';
+import type { WindowView } from '../../../budget/rules/permits.ts';
+import { clockTime } from '../../../rules/details-text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { findOrganization } from '../../find-configured.ts';
+import { withTemporal } from '../../session.ts';
 import { fittingLines } from '../../terminal/fitting-lines.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Output } from '../../terminal/output.ts';

@@ -1,10 +1,10 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { budgetView } from '../../../client/budgets/budget.ts';
+import { budgetView } from '../../../budget/budget.ts';
 import type { OrganizationConfig } from '../../../config/config.ts';
-import type { WindowView } from '../../../model/budget/permits.ts';
-import { untouchedView } from '../../../model/budget/window/untouched-view.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import type { Session } from '../../temporal/session.ts';
+import type { WindowView } from '../../../budget/rules/permits.ts';
+import { untouchedView } from '../../../budget/rules/untouched-view.ts';
+import { askWorker } from '../../ask-worker.ts';
+import type { Session } from '../../session.ts';
 
 /** An organization's window now; as configured and all free if it never asked for a permit. */
 export async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {

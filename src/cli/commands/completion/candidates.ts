@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { naturalOrder } from '../../../model/natural-order.ts';
+import { naturalOrder } from '../../../rules/natural-order.ts';
 
 /** A possible completion of a command line. */
 export interface Candidate {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
 import { candidates, type NamesOf } from './candidates.ts';
 
 /** Called by the shell at each press of Tab: neither Temporal nor a store is asked. */

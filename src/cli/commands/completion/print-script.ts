@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
 import type { Shell } from './shells.ts';
 
 /*

@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
 import type { Config, FeedbackStoreConfig } from '../../../config/config.ts';
-import { spanText } from '../../../model/details-text.ts';
+import { spanText } from '../../../rules/details-text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { bundlePlace } from '../../input/bundle-place.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { bundlePlace } from '../../bundle-place.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, projectTitle } from '../../terminal/text.ts';
 import { expandedConfig } from './expanded-config.ts';

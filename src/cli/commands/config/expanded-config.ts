@@ -1,5 +1,5 @@
-import { renderRuleTexts } from '../../../bundle/rules/render-rules.ts';
-import { siteRuleTexts } from '../../../bundle/rules/site-rules.ts';
+import { renderRuleTexts } from '../../../exports/rules/render-rules.ts';
+import { siteRuleTexts } from '../../../exports/rules/site-rules.ts';
 import type { BundleStoreConfig, Config, OrganizationConfig, Schedule, SiteConfig } from '../../../config/config.ts';
 import { everyText } from '../budget/interval-lines.ts';
 

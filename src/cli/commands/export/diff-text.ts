@@ -1,12 +1,12 @@
-import type { ContentFile } from '../../../bundle/archive/content-digest.ts';
-import { printablePath } from '../../../bundle/rules/reason-list.ts';
+import type { ContentFile } from '../../../exports/archive/content-digest.ts';
+import { printablePath } from '../../../exports/rules/reason-list.ts';
 import type {
   ChangeCounts,
   ChangedFile,
   ComparedVersion,
   ManifestDiff,
-} from '../../../bundle/store/compare-manifests.ts';
-import { counted, sizeText } from '../../../model/quantities.ts';
+} from '../../../exports/store/compare-manifests.ts';
+import { counted, sizeText } from '../../../rules/quantities.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 

@@ -1,14 +1,14 @@
-import { exportHandle } from '../../../client/exports.ts';
-import { cancelledRun } from '../../../model/own-deed.ts';
-import { cancelExports } from '../../bulk/bulk-exports.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { exportHandle } from '../../../operations/exports.ts';
+import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
+import { cancelExports } from '../../bulk-exports.ts';
+import { isBulk } from '../../is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import type { BulkFlags } from '../../bulk-flags.ts';
+import { findSite } from '../../find-configured.ts';
+import { keepDeeds } from '../../audit.ts';
+import { requireRunning } from '../../running-workflow.ts';
+import { withTemporal } from '../../session.ts';
 
 export default async function cancelExport(
   context: CommandContext,

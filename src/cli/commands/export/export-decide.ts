@@ -1,16 +1,16 @@
-import { approveExport, rejectExport } from '../../../client/decide-approval.ts';
-import { exportHandle, exportState } from '../../../client/exports.ts';
-import { approveExports } from '../../bulk/bulk-exports.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { approveExport, rejectExport } from '../../../operations/decide-approval.ts';
+import { exportHandle, exportState } from '../../../operations/exports.ts';
+import { approveExports } from '../../bulk-exports.ts';
+import { isBulk } from '../../is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { operationFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { senderOf } from '../../input/sender.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { operationFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import type { BulkFlags } from '../../bulk-flags.ts';
+import { findSite } from '../../find-configured.ts';
+import { senderOf } from '../../sender.ts';
+import { askWorker } from '../../ask-worker.ts';
+import { requireRunning } from '../../running-workflow.ts';
+import { withTemporal } from '../../session.ts';
 
 /** Tells the running export of a site what a person decided; `reason` is that of a rejection. */
 export default async function decideExport(

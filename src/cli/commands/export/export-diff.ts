@@ -1,12 +1,12 @@
-import { type BundleStore, type Manifest, NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
-import { compareManifests } from '../../../bundle/store/compare-manifests.ts';
-import { RecordDamaged } from '../../../bundle/store/store-errors.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { type BundleStore, type Manifest, NoSuchVersion } from '../../../exports/store/bundle-store.ts';
+import { compareManifests } from '../../../exports/store/compare-manifests.ts';
+import { RecordDamaged } from '../../../exports/store/store-errors.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { operationFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { currentVersion, findVersion, versionBefore } from '../../input/find-version.ts';
+import { operationFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { findSite } from '../../find-configured.ts';
+import { currentVersion, findVersion, versionBefore } from '../../find-version.ts';
 import { diffText } from './diff-text.ts';
 
 const shownFiles = 20;

@@ -1,11 +1,11 @@
-import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
-import { spanText } from '../../../model/details-text.ts';
-import { type EndDetail, type RunOutcome, whyEnded } from '../../../model/export/export-outcome.ts';
+import type { ExportRunRow } from '../../../feedback/store/run-records.ts';
+import { spanText } from '../../../rules/details-text.ts';
+import { type EndDetail, type RunOutcome, whyEnded } from '../../../exports/rules/export-outcome.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { type HistoryFlags, historyFilter } from '../../input/history-flags.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { findSite } from '../../find-configured.ts';
+import { type HistoryFlags, historyFilter } from '../../history-flags.ts';
 import { historyList } from '../../terminal/history-list.ts';
 import { printable, timeText } from '../../terminal/text.ts';
 

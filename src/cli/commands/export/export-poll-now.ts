@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { exportHandle, pollNow } from '../../../client/exports.ts';
-import { doneBy } from '../../../model/own-deed.ts';
+import { exportHandle, pollNow } from '../../../operations/exports.ts';
+import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import type { SenderFlags } from '../../input/sender.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { findSite } from '../../find-configured.ts';
+import { keepDeeds } from '../../audit.ts';
+import type { SenderFlags } from '../../sender.ts';
+import { askWorker } from '../../ask-worker.ts';
+import { requireRunning } from '../../running-workflow.ts';
+import { withTemporal } from '../../session.ts';
 
 export default async function pollAtOnce(context: CommandContext, name: string, flags: SenderFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);

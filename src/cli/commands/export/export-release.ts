@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { doneBy } from '../../../model/own-deed.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
-import { releaseSites } from '../../bulk/bulk-holds.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { releaseSites } from '../../bulk-holds.ts';
+import { isBulk } from '../../is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
+import { noSuchThing } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import type { BulkFlags } from '../../bulk-flags.ts';
+import { findSite } from '../../find-configured.ts';
+import { keepDeeds } from '../../audit.ts';
 
 export default async function releaseSite(
   context: CommandContext,

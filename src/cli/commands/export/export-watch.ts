@@ -1,10 +1,10 @@
-import { exportHandle } from '../../../client/exports.ts';
+import { exportHandle } from '../../../operations/exports.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { findSite } from '../../find-configured.ts';
+import { type WaitFlags, waitTimeout } from '../../wait-options.ts';
+import { requireRunning } from '../../running-workflow.ts';
+import { withTemporal } from '../../session.ts';
 import { type AwaitedWorkflow, waitForExport } from './wait-for-export.ts';
 
 export default async function watchExport(

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { runOutcomes } from '../../../model/export/export-outcome.ts';
+import { runOutcomes } from '../../../exports/rules/export-outcome.ts';
 import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../input/bulk-flags.ts';
-import { duration, listLimit, reason } from '../../input/flag-values.ts';
-import { addSenderFlag, addSenderFlags } from '../../input/sender.ts';
-import { addWaitFlags } from '../../input/wait-options.ts';
+import { addBulkFlags } from '../../bulk-flags.ts';
+import { duration, listLimit, reason } from '../../flag-values.ts';
+import { addSenderFlag, addSenderFlags } from '../../sender.ts';
+import { addWaitFlags } from '../../wait-options.ts';
 
 export function addExportCommands(program: Command, call: CallHandler): void {
   const exports = program.command('export').description('Export sites, and control which version is in service');

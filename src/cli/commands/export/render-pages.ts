@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { renderSite } from '../../../bundle/verification/render/render-site.ts';
-import type { Rendering } from '../../../bundle/verification/render/rendering.ts';
-import type { VerificationReport } from '../../../bundle/verification/verification-report.ts';
+import { renderSite } from '../../../exports/verify/render-site.ts';
+import type { Rendering } from '../../../exports/verify/rendering.ts';
+import type { VerificationReport } from '../../../exports/verify/verification-report.ts';
 import type { CommandContext } from '../../context.ts';
-import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
+import { operationFailure, usageFailure } from '../../cli-failure.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 
 export interface RenderFlags {

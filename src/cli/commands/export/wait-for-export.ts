@@ -1,17 +1,17 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { exportState } from '../../../client/exports.ts';
+import { exportState } from '../../../operations/exports.ts';
 import type {
   ExportInput,
   ExportResult,
   ExportState,
   RollbackInput,
   RollbackResult,
-} from '../../../model/export/site-export.ts';
+} from '../../../exports/rules/site-export.ts';
 import type { CommandContext } from '../../context.ts';
-import type { CliFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { Session } from '../../temporal/session.ts';
-import { waitShowing } from '../../temporal/waiting.ts';
+import type { CliFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import type { Session } from '../../session.ts';
+import { waitShowing } from '../../waiting.ts';
 import { exportStep } from '../../terminal/export-step.ts';
 import type { Interrupt } from '../../terminal/signals.ts';
 import { exportResultText, rollbackResultText } from './export-text.ts';

@@ -1,16 +1,16 @@
-import { syncHandle } from '../../../client/syncs.ts';
-import { cancelledRun } from '../../../model/own-deed.ts';
-import type { ReadingKind } from '../../../model/sync/pass-kind.ts';
-import { cancelSyncs } from '../../bulk/bulk-syncs.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { syncHandle } from '../../../operations/syncs.ts';
+import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
+import type { ReadingKind } from '../../../feedback/rules/pass-kind.ts';
+import { cancelSyncs } from '../../bulk-syncs.ts';
+import { isBulk } from '../../is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import type { BulkFlags } from '../../bulk-flags.ts';
+import { findProject } from '../../find-configured.ts';
+import { keepDeeds } from '../../audit.ts';
+import { requireRunning } from '../../running-workflow.ts';
+import { withTemporal } from '../../session.ts';
 import { projectTitle } from '../../terminal/text.ts';
 
 export default async function cancelPass(

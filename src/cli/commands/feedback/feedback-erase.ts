@@ -1,13 +1,13 @@
 import { text as textOfStream } from 'node:stream/consumers';
-import { reindex, vacuum } from '../../../feedback/database/postgres/scrub-statements.ts';
+import { reindex, vacuum } from '../../../feedback/store/scrub-statements.ts';
 import type { Erasure } from '../../../feedback/privacy/privacy-store.ts';
-import { counted } from '../../../model/quantities.ts';
+import { counted } from '../../../rules/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { type SenderFlags, senderOf } from '../../input/sender.ts';
+import { usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { findProject } from '../../find-configured.ts';
+import { type SenderFlags, senderOf } from '../../sender.ts';
 import { confirm } from '../../terminal/confirm.ts';
 
 interface EraseFlags extends Pick<SenderFlags, 'as'> {

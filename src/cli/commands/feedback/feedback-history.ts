@@ -1,12 +1,12 @@
-import type { PassRow } from '../../../feedback/pass/pass-store.ts';
-import { spanText } from '../../../model/details-text.ts';
-import { countText } from '../../../model/quantities.ts';
-import type { PassOutcome } from '../../../model/sync/pass-kind.ts';
+import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import { spanText } from '../../../rules/details-text.ts';
+import { countText } from '../../../rules/quantities.ts';
+import type { PassOutcome } from '../../../feedback/rules/pass-kind.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { type HistoryFlags, historyFilter } from '../../input/history-flags.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { findProject } from '../../find-configured.ts';
+import { type HistoryFlags, historyFilter } from '../../history-flags.ts';
 import { historyList } from '../../terminal/history-list.ts';
 import { printable, timeText } from '../../terminal/text.ts';
 

@@ -1,10 +1,10 @@
 import { parsePostgresAddress } from '../../../config/postgres-address.ts';
 import { resolvePostgres } from '../../../config/resolve.ts';
-import { counted, countText } from '../../../model/quantities.ts';
+import { counted, countText } from '../../../rules/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { isThere } from '../../doctor/writable.ts';
-import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { noSuchThing, usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
 import { confirm } from '../../terminal/confirm.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
 
@@ -28,7 +28,7 @@ export default async function move(context: CommandContext, flags: MoveFlags): P
   const target = resolvePostgres(address, config.directory, env);
   const text = `Copy everything in ${feedback.file} to ${target.place}?`;
   await confirm({ text, declined: 'nothing was copied' }, flags.yes === true);
-  const { moveFeedback } = await import('../../../feedback/move/move-feedback.ts');
+  const { moveFeedback } = await import('../../../feedback/store/move-feedback.ts');
   const tables = await moveFeedback(feedback.file, target, ({ table, rows }) =>
     output.note(`${table}: ${counted(rows, 'row')}`),
   );

@@ -1,5 +1,5 @@
-import type { PassQuestion, PlannedPass } from '../../../feedback/pass/plan-pass.ts';
-import type { PlannedSlice } from '../../../model/sync/slice.ts';
+import type { PassQuestion, PlannedPass } from '../../../feedback/reading/plan-pass.ts';
+import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';
 

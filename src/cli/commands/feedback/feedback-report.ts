@@ -1,14 +1,14 @@
-import type { EntryStore } from '../../../feedback/entry-store.ts';
+import type { EntryStore } from '../../../feedback/store/entry-store.ts';
 import type { FigureStore } from '../../../feedback/figures/figure-store.ts';
-import { counted, sizeText } from '../../../model/quantities.ts';
-import { reportPage } from '../../../report/page.ts';
-import type { ReportProject } from '../../../report/project-part.ts';
+import { counted, sizeText } from '../../../rules/quantities.ts';
+import { reportPage } from '../../../feedback/report/page.ts';
+import type { ReportProject } from '../../../feedback/report/project-part.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { type FoundProject, findProjects } from '../../input/find-configured.ts';
-import { recordFilter } from '../../input/record-filter.ts';
+import { usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { type FoundProject, findProjects } from '../../find-configured.ts';
+import { recordFilter } from '../../record-filter.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
 import { folderSummary, isFolderName, writeReportFolder } from './report-folder.ts';
 

@@ -4,12 +4,12 @@ import { jsonLines } from '../../../feedback/files/jsonl-file.ts';
 import { lines } from '../../../feedback/files/line-pieces.ts';
 import { type EntrySelection, type IndexProgress, SearchRefused } from '../../../feedback/search/feedback-search.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
+import { usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
 import type { Output } from '../../terminal/output.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
-import { documentsText, entriesText } from './found-lines.ts';
+import { documentsText, entriesText } from './search-text.ts';
 import { type SearchFlags, searchSelection } from './search-selection.ts';
 
 interface FeedbackSearchFlags extends SearchFlags {

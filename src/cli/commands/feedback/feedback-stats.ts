@@ -1,11 +1,11 @@
 import type { Count, FeedbackStats } from '../../../feedback/figures/figure-store.ts';
-import type { PassRow } from '../../../feedback/pass/pass-store.ts';
-import { barText } from '../../../model/details-text.ts';
-import { counted, countText } from '../../../model/quantities.ts';
+import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import { barText } from '../../../rules/details-text.ts';
+import { counted, countText } from '../../../rules/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { type FoundProject, findProjects } from '../../input/find-configured.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { type FoundProject, findProjects } from '../../find-configured.ts';
 import type { Output } from '../../terminal/output.ts';
 import { indent, printable, projectTitle, tableLines, utcText } from '../../terminal/text.ts';
 import { lastMonths } from './last-months.ts';

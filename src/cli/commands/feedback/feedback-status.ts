@@ -1,12 +1,12 @@
 import type { PrivacyConfig } from '../../../config/config.ts';
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
-import type { PassRow } from '../../../feedback/pass/pass-store.ts';
-import { counted, countText } from '../../../model/quantities.ts';
+import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import { counted, countText } from '../../../rules/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { type FoundProject, findProjects } from '../../input/find-configured.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { type FoundProject, findProjects } from '../../find-configured.ts';
+import { withTemporal } from '../../session.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/sync-step.ts';
 import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
-import { passOutcomes, readingKinds } from '../../../model/sync/pass-kind.ts';
+import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-values.ts';
+import { passOutcomes, readingKinds } from '../../../feedback/rules/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../input/bulk-flags.ts';
-import { duration, listLimit } from '../../input/flag-values.ts';
-import { addSelectionFlags } from '../../input/selection-flags.ts';
-import { addSenderFlag } from '../../input/sender.ts';
-import { addWaitFlags } from '../../input/wait-options.ts';
+import { addBulkFlags } from '../../bulk-flags.ts';
+import { duration, listLimit } from '../../flag-values.ts';
+import { addSelectionFlags } from '../../selection-flags.ts';
+import { addSenderFlag } from '../../sender.ts';
+import { addWaitFlags } from '../../wait-options.ts';
 
 const project = 'id or name of a configured project, or org/project';
 

@@ -1,9 +1,9 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { sizeText } from '../../../model/quantities.ts';
-import { overviewPage, type RankedProject, ranked } from '../../../report/overview.ts';
-import { reportPage } from '../../../report/page.ts';
-import type { ReportBounds, ReportProject } from '../../../report/project-part.ts';
+import { sizeText } from '../../../rules/quantities.ts';
+import { overviewPage, type RankedProject, ranked } from '../../../feedback/report/report-overview.ts';
+import { reportPage } from '../../../feedback/report/page.ts';
+import type { ReportBounds, ReportProject } from '../../../feedback/report/project-part.ts';
 import type { CommandContext } from '../../context.ts';
 import { writeOut } from '../../terminal/write-out.ts';
 

@@ -1,11 +1,11 @@
-import { runningWork } from '../../../client/running-work.ts';
-import { syncHandle, syncState } from '../../../client/syncs.ts';
-import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
-import type { SyncState } from '../../../model/sync/sync.ts';
-import type { FoundProject } from '../../input/find-configured.ts';
-import { describeWorkflow } from '../../temporal/running-workflow.ts';
-import type { Session } from '../../temporal/session.ts';
-import { answersOrNull } from '../../temporal/worker-watch.ts';
+import { runningWork } from '../../../temporal/running-work.ts';
+import { syncHandle, syncState } from '../../../operations/syncs.ts';
+import { type ReadingKind, readingKinds } from '../../../feedback/rules/pass-kind.ts';
+import type { SyncState } from '../../../feedback/rules/sync.ts';
+import type { FoundProject } from '../../find-configured.ts';
+import { describeWorkflow } from '../../running-workflow.ts';
+import type { Session } from '../../session.ts';
+import { answersOrNull } from '../../worker-watch.ts';
 
 export interface RunningPass {
   org: string;

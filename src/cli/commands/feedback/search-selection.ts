@@ -1,12 +1,12 @@
 import type { Config } from '../../../config/config.ts';
 import { parseDuration } from '../../../config/durations.ts';
 import type { EntrySelection } from '../../../feedback/search/feedback-search.ts';
-import { isoInstant } from '../../../model/iso-instant.ts';
-import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { recordFilter } from '../../input/record-filter.ts';
-import { selected } from '../../input/selection.ts';
-import type { SelectionFlags } from '../../input/selection-flags.ts';
+import { isoInstant } from '../../../rules/iso-instant.ts';
+import { noSuchThing, usageFailure } from '../../cli-failure.ts';
+import { findProject } from '../../find-configured.ts';
+import { recordFilter } from '../../record-filter.ts';
+import { selected } from '../../selection.ts';
+import type { SelectionFlags } from '../../selection-flags.ts';
 
 export interface SearchFlags extends SelectionFlags {
   project?: string;

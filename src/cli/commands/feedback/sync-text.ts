@@ -1,6 +1,6 @@
-import { spanText } from '../../../model/details-text.ts';
-import { counted, countText } from '../../../model/quantities.ts';
-import type { SyncResult } from '../../../model/sync/sync.ts';
+import { spanText } from '../../../rules/details-text.ts';
+import { counted, countText } from '../../../rules/quantities.ts';
+import type { SyncResult } from '../../../feedback/rules/sync.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, utcText } from '../../terminal/text.ts';
 

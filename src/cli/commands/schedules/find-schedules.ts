@@ -1,7 +1,7 @@
-import type { NamedSchedule } from '../../../client/schedules/owned-schedules.ts';
-import { type ScheduleTarget, targetName, workflowIdOf } from '../../../model/schedule/schedule-target.ts';
-import { readingKinds } from '../../../model/sync/pass-kind.ts';
-import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
+import type { NamedSchedule } from '../../../schedules/owned-schedules.ts';
+import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/schedule-target.ts';
+import { readingKinds } from '../../../feedback/rules/pass-kind.ts';
+import { noSuchThing, usageFailure } from '../../cli-failure.ts';
 
 /** A name of the command line, and the schedules it may mean. */
 export interface WantedSchedule {

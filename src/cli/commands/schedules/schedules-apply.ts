@@ -1,8 +1,8 @@
-import { applySchedules, readSchedulePlan } from '../../../client/schedules/schedules.ts';
-import { handoverFor } from '../../../client/temporal-connection.ts';
+import { applySchedules, readSchedulePlan } from '../../../schedules/schedules.ts';
+import { handoverFor } from '../../../temporal/temporal-connection.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withTemporal } from '../../session.ts';
 import { planDocument, planText } from './schedules-text.ts';
 
 /** Applies the configured schedules, or only says what that would change. */

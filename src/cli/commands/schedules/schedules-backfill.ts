@@ -1,11 +1,11 @@
-import { backfillSchedule, scheduledTimes } from '../../../client/schedules/schedule-commands.ts';
-import { isoInstant } from '../../../model/iso-instant.ts';
-import { targetName } from '../../../model/schedule/schedule-target.ts';
+import { backfillSchedule, scheduledTimes } from '../../../schedules/schedule-commands.ts';
+import { isoInstant } from '../../../rules/iso-instant.ts';
+import { targetName } from '../../../rules/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import { dateRange } from '../../input/date-range.ts';
-import type { SenderFlags } from '../../input/sender.ts';
+import { usageFailure } from '../../cli-failure.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { dateRange } from '../../date-range.ts';
+import type { SenderFlags } from '../../sender.ts';
 import { isoTime } from '../../terminal/text.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 

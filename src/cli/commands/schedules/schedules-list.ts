@@ -1,10 +1,10 @@
-import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../client/schedules/schedule-views.ts';
-import { handoverFor } from '../../../client/temporal-connection.ts';
-import { targetName } from '../../../model/schedule/schedule-target.ts';
+import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
+import { handoverFor } from '../../../temporal/temporal-connection.ts';
+import { targetName } from '../../../rules/schedule-target.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { withTemporal } from '../../session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 

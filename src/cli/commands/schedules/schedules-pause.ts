@@ -1,9 +1,9 @@
-import { pauseSchedule, resumeSchedule } from '../../../client/schedules/schedule-commands.ts';
-import { longestReason } from '../../../model/export/site-export.ts';
-import { targetName } from '../../../model/schedule/schedule-target.ts';
+import { pauseSchedule, resumeSchedule } from '../../../schedules/schedule-commands.ts';
+import { longestReason } from '../../../exports/rules/site-export.ts';
+import { targetName } from '../../../rules/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import type { SenderFlags } from '../../input/sender.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import type { SenderFlags } from '../../sender.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 const kinds = {

@@ -1,7 +1,7 @@
-import type { DesiredSchedule } from '../../../model/schedule/desired-schedules.ts';
-import { isEmptyPlan, type SchedulePlan } from '../../../model/schedule/schedule-plan.ts';
-import { whenText } from '../../../model/schedule/schedule-settings.ts';
-import { targetName } from '../../../model/schedule/schedule-target.ts';
+import type { DesiredSchedule } from '../../../schedules/rules/desired-schedules.ts';
+import { isEmptyPlan, type SchedulePlan } from '../../../schedules/rules/schedule-plan.ts';
+import { whenText } from '../../../schedules/rules/schedule-settings.ts';
+import { targetName } from '../../../rules/schedule-target.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { indent } from '../../terminal/text.ts';
 

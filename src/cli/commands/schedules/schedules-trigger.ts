@@ -1,8 +1,8 @@
-import { triggerSchedule } from '../../../client/schedules/schedule-commands.ts';
-import { type ScheduleTarget, targetName } from '../../../model/schedule/schedule-target.ts';
+import { triggerSchedule } from '../../../schedules/schedule-commands.ts';
+import { type ScheduleTarget, targetName } from '../../../rules/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import type { SenderFlags } from '../../input/sender.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import type { SenderFlags } from '../../sender.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 export default async function triggerSchedules(

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { inBatches } from '../../../client/in-batches.ts';
+import { inBatches } from '../../../temporal/in-batches.ts';
 import {
   callsAtOnce,
   describeSchedules,
   type NamedSchedule,
   namedSchedules,
-} from '../../../client/schedules/owned-schedules.ts';
-import { doneBy, type OwnDeed } from '../../../model/own-deed.ts';
-import { desiredSchedules } from '../../../model/schedule/desired-schedules.ts';
+} from '../../../schedules/owned-schedules.ts';
+import { doneBy, type OwnDeed } from '../../../runs/rules/own-audit-entries.ts';
+import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import type { SenderFlags } from '../../input/sender.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { usageFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { keepDeeds } from '../../audit.ts';
+import type { SenderFlags } from '../../sender.ts';
+import { withTemporal } from '../../session.ts';
 import { theOnlyMatch, wantedSchedules } from './find-schedules.ts';
 
 /** What was done with one schedule: its part of the JSON document and a line for people. */

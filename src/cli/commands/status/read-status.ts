@@ -1,12 +1,12 @@
-import type { InService } from '../../../bundle/store/bundle-store.ts';
+import type { InService } from '../../../exports/store/bundle-store.ts';
 import type { Config } from '../../../config/config.ts';
-import { gatherFacts, readLive, type Unavailable } from '../../../overview/gather-facts.ts';
-import type { Facts, Selection } from '../../../overview/status-lines.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
-import { CliFailure, failureOf } from '../../failures/cli-failure.ts';
-import { explainFailure } from '../../failures/explain-failure.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { gatherFacts, readLive, type Unavailable } from '../../../operations/gather-facts.ts';
+import type { Facts, Selection } from '../../../operations/status-lines.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { CliFailure, failureOf } from '../../cli-failure.ts';
+import { explainFailure } from '../../explain-failure.ts';
+import { withFeedbackStore } from '../../feedback-store-of.ts';
+import { withTemporal } from '../../session.ts';
 
 /**
  * What Temporal and the stores say of the selection, each asked a few questions whatever its size. A part that does not

@@ -1,9 +1,9 @@
-import type { Unavailable } from '../../../overview/gather-facts.ts';
-import { projectLines, shownLines, siteLines, totalsOf } from '../../../overview/status-lines.ts';
+import type { Unavailable } from '../../../operations/gather-facts.ts';
+import { projectLines, shownLines, siteLines, totalsOf } from '../../../operations/status-lines.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { selected } from '../../input/selection.ts';
-import type { SelectionFlags } from '../../input/selection-flags.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { selected } from '../../selection.ts';
+import type { SelectionFlags } from '../../selection-flags.ts';
 import type { Output } from '../../terminal/output.ts';
 import { readStatus } from './read-status.ts';
 import { type Look, statusText } from './status-text.ts';

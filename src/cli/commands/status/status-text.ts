@@ -1,7 +1,7 @@
-import { spanText } from '../../../model/details-text.ts';
-import { counted } from '../../../model/quantities.ts';
-import type { Unavailable } from '../../../overview/gather-facts.ts';
-import { lineStates, type ProjectLine, type SiteLine, type Totals } from '../../../overview/status-lines.ts';
+import { spanText } from '../../../rules/details-text.ts';
+import { counted } from '../../../rules/quantities.ts';
+import type { Unavailable } from '../../../operations/gather-facts.ts';
+import { lineStates, type ProjectLine, type SiteLine, type Totals } from '../../../operations/status-lines.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { tableLines } from '../../terminal/text.ts';
 

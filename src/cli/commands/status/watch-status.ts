@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clockTime } from '../../../model/details-text.ts';
-import { counted } from '../../../model/quantities.ts';
-import type { ProjectLine, SiteLine } from '../../../overview/status-lines.ts';
+import { clockTime } from '../../../rules/details-text.ts';
+import { counted } from '../../../rules/quantities.ts';
+import type { ProjectLine, SiteLine } from '../../../operations/status-lines.ts';
 import { fittingLines } from '../../terminal/fitting-lines.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Output, Screen } from '../../terminal/output.ts';

@@ -1,11 +1,11 @@
-import { type AuditProgress, auditStore, type DomainAudit } from '../../../bundle/store/audit-store.ts';
-import type { BundleStore } from '../../../bundle/store/bundle-store.ts';
+import { type AuditProgress, auditStore, type DomainAudit } from '../../../exports/store/audit-store.ts';
+import type { BundleStore } from '../../../exports/store/bundle-store.ts';
 import type { Config } from '../../../config/config.ts';
-import { sizeText } from '../../../model/quantities.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { sizeText } from '../../../rules/quantities.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing, operationFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { noSuchThing, operationFailure } from '../../cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../exit-codes.ts';
 import { bar } from '../../terminal/bar.ts';
 import type { Output, Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/signals.ts';

@@ -2,8 +2,8 @@ import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { releaseStrip, windowStrip } from '../../../../src/cli/commands/budget/budget-strip.ts';
 import { budgetDocument, budgetTable, budgetText } from '../../../../src/cli/commands/budget/budget-view.ts';
-import type { WindowView } from '../../../../src/model/budget/permits.ts';
-import { untouchedView } from '../../../../src/model/budget/window/untouched-view.ts';
+import type { WindowView } from '../../../../src/budget/rules/permits.ts';
+import { untouchedView } from '../../../../src/budget/rules/untouched-view.ts';
 
 const plain = createColors(false);
 const terminal = { paint: plain, columns: 80 };

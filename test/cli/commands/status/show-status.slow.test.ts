@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applySchedules } from '../../../../src/client/schedules/schedules.ts';
+import { applySchedules } from '../../../../src/schedules/schedules.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../../tools/scene.ts';
 

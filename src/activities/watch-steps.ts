@@ -1,0 +1,111 @@
+import { activityInfo, log } from '@temporalio/activity';
+import type { NoticeType } from '../runs/rules/notice.ts';
+import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
+import { type ActivityDependencies, type Organization, organizationOf } from './dependencies.ts';
+import { notConfigured } from './history-safe-failures.ts';
+import { scheduledAt } from './scheduled-at.ts';
+import { heldSites } from './held-sites.ts';
+import { isGone } from './subscribers.ts';
+import { takenBackTargets } from './taken-back-targets.ts';
+import { tell } from './tell.ts';
+
+export interface LookAround {
+  org: string;
+  /** When the watch began, in milliseconds. */
+  since: number;
+  /** Types that the look before no longer saw. */
+  absent: readonly NoticeType[];
+}
+
+export interface LookedAround {
+  /** Milliseconds until the next look. */
+  nextMs: number;
+  absent: NoticeType[];
+  /** What holds now, a few of it: `export.late docs.acme.example`. */
+  holding: string[];
+  count: number;
+}
+
+/** So many of the things that hold are named in the workflow. */
+const named = 20;
+
+/** What the watch of an organization does (docs/webhooks.md). */
+export const createWatchActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Looks once what has become late, stale, starved, held, taken back or refused, or is so no longer, and tells people. Safe
+   * to repeat.
+   */
+  async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
+    const organization = organizationOf(deps, org);
+    if (organization.webhooks.length === 0) {
+      throw notConfigured('InvalidInput', `${org} has no webhooks, so docferry notifies no receiver`);
+    }
+    const { workflowExecution, activityId } = activityInfo();
+    const at = scheduledAt();
+    const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
+    const open = await deps.notices.openNotices(org);
+    const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
+      type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
+    );
+    const sight: Sight = { ...(await look(deps, organization)), now: at.getTime(), since, approvals };
+    const next = changesSince(watchedConditions(sight), open, absent);
+    const back = open.flatMap(({ type, subject, mark }) => {
+      const webhook = organization.webhooks.find(({ name }) => name === subject);
+      const isStill = webhook !== undefined && isGone(webhook, new Map([[subject, mark]]));
+      return type !== 'webhook.gone' || isStill ? [] : [{ type, subject, state: 'ended' } as const];
+    });
+    // Given up by a run that was terminated.
+    const over = approvals
+      .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
+      .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
+    await tell(deps, [...next.changes, ...back, ...over], who);
+    const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
+    const { everyMs } = organization.watch;
+    return { nextMs: everyMs, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
+  },
+});
+
+/** An approval that no run has ended so long after its time has no run any more. */
+const lateMs = 3_600_000;
+
+type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'takenBack' | 'budget' | 'refusedRuns'>;
+
+async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
+  const { id: org, watch } = organization;
+  const [projects, exported, holds, takenBack, view, count] = await Promise.all([
+    Promise.all(
+      [...watch.freshness].map(async ([project, limitMs]) => ({
+        project,
+        limitMs,
+        verifiedUpTo: await deps.feedback.verifiedUpTo(org, project),
+      })),
+    ),
+    deps.notices.lastExports(org),
+    ifReadable('holds', () => heldSites(deps, organization)),
+    ifReadable('targets', () => takenBackTargets(deps, organization)),
+    ifReadable('budget', () => deps.outlook.budget(org)),
+    ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
+  ]);
+  return {
+    projects,
+    sites: [...watch.lateAfter].map(([domain, limitMs]) => ({
+      domain,
+      limitMs,
+      lastExport: exported.get(domain) ?? null,
+    })),
+    holds,
+    takenBack,
+    budget: view === null ? null : { org, view },
+    refusedRuns: count === null ? null : { org, count },
+  };
+}
+
+/** Null for what cannot be read now: the next look will. */
+async function ifReadable<Value>(what: string, read: () => Promise<Value>): Promise<Value | null> {
+  try {
+    return await read();
+  } catch (error) {
+    log.warn('the watch could not read everything', { what, failure: error instanceof Error ? error.name : 'unknown' });
+    return null;
+  }
+}

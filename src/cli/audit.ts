@@ -1,0 +1,77 @@
+import type { Config } from '../config/config.ts';
+import type { OpenAudit } from '../feedback/store/deed-records.ts';
+import { openAudit } from '../feedback/store/open-feedback-store.ts';
+import type { Deed } from '../runs/rules/audit.ts';
+import { deedRows, type OwnDeed } from '../runs/rules/own-audit-entries.ts';
+import type { CommandContext } from './context.ts';
+import { explainFailure } from './explain-failure.ts';
+import { type SenderFlags, senderOf } from './sender.ts';
+
+/**
+ * Keeps in the audit what a command does, while it does it: rows are written at once, those that come meanwhile together
+ * with the next ones. What was done stays done when the store is away: then a warning says that the audit lacks it.
+ */
+export class DeedKeeper {
+  readonly #context: CommandContext;
+  readonly #config: Config;
+  readonly #flags: SenderFlags;
+  readonly #waiting: Deed[] = [];
+  #audit: OpenAudit | null = null;
+  #writing: Promise<void> | null = null;
+  #failure: { error: unknown } | null = null;
+
+  constructor(context: CommandContext, config: Config, flags: SenderFlags) {
+    this.#context = context;
+    this.#config = config;
+    this.#flags = flags;
+  }
+
+  keep(deeds: readonly OwnDeed[]): void {
+    this.#waiting.push(...deedRows(deeds, senderOf(this.#flags), new Date()));
+    // After a failure the rest waits for the end: a store that is away would be asked for each deed.
+    if (deeds.length === 0 || this.#failure !== null || this.#writing !== null) return;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  /** Writes what is left; once, also what could not be written before. */
+  async end(): Promise<void> {
+    await this.#writing;
+    this.#failure = null;
+    await this.#write();
+    await this.#audit?.close();
+    if (this.#failure !== null) this.#warn(this.#failure);
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        this.#audit ??= await openAudit(this.#config.store.feedback);
+        const rows = [...this.#waiting];
+        await this.#audit.recordDeeds(rows);
+        this.#waiting.splice(0, rows.length);
+      }
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  #warn({ error }: { error: unknown }): void {
+    const { message, hint } = explainFailure(error);
+    const why = hint === null ? message : `${message.replace(/\.$/, '')}. ${hint}`;
+    this.#context.output.warn(`it is done, but \`docferry audit\` will not show it: ${why}`);
+  }
+}
+
+/** Keeps in the audit what a command did. */
+export async function keepDeeds(
+  context: CommandContext,
+  config: Config,
+  flags: SenderFlags,
+  deeds: readonly OwnDeed[],
+): Promise<void> {
+  const keeper = new DeedKeeper(context, config, flags);
+  keeper.keep(deeds);
+  await keeper.end();
+}

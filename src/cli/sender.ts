@@ -1,0 +1,51 @@
+import { hostname, userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { longestName, readSender, type Sender } from '../runs/rules/audit.ts';
+import { Misshapen } from '../rules/messages.ts';
+import { usageFailure } from './cli-failure.ts';
+import { reason } from './flag-values.ts';
+
+/** The flags of commands whose deeds the audit keeps. */
+export interface SenderFlags {
+  as?: string;
+  reason?: string | null;
+}
+
+export function addSenderFlag(command: Command): Command {
+  return command.option('--as <name>', 'who does this, for `docferry audit`; default: user@host', senderName);
+}
+
+/** With a reason that nothing but the audit shows. */
+export function addSenderFlags(command: Command): Command {
+  return addSenderFlag(command).option('--reason <text>', 'why, for `docferry audit`; readable in Temporal', reason);
+}
+
+export function senderOf({ as, reason: why }: SenderFlags): Sender & { who: string } {
+  return { who: as ?? userAtHost(), ...(why && { reason: why }) };
+}
+
+/** Reads `--as`. */
+export function senderName(text: string): string {
+  const name = text.trim();
+  try {
+    readSender({ who: name });
+    return name;
+  } catch (error) {
+    if (!(error instanceof Misshapen)) throw error;
+    throw usageFailure(`--as must be a name of 1 to ${longestName} characters`);
+  }
+}
+
+function userAtHost(): string {
+  const name = `${userName()}@${hostname()}`.replaceAll(/[\p{Cc}\p{Cs}]/gu, '');
+  return [...name].slice(0, longestName).join('');
+}
+
+/** A container's user may have a number only. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `${process.getuid?.() ?? 'user'}`;
+  }
+}

@@ -1,0 +1,68 @@
+import { changesText } from '../../exports/rules/content-changes.ts';
+import type { AwaitedApproval } from '../../exports/rules/site-export.ts';
+import { counted } from '../../rules/quantities.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
+import { Act, changesAddress, Facts, siteAddress, When } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+import { PathList } from './path-list.tsx';
+import { Reason } from './reason.tsx';
+
+const kinds = ['added', 'removed', 'changed', 'moved'] as const;
+
+/** The version that waits for a person, and what it changes. */
+export function Approval({ viewer, site, approval }: { viewer: Viewer; site: KnownSite; approval: AwaitedApproval }) {
+  const { version, since, expiresAt, changes } = approval;
+  return (
+    <section aria-labelledby="approval-title">
+      <h2 id="approval-title">Waits for approval</h2>
+      <div class="acts">
+        <Facts
+          facts={[
+            ['version', version],
+            [
+              'waits',
+              <>
+                since <When at={since} />, until <When at={expiresAt} />; then it counts as rejected
+              </>,
+            ],
+            ['changes', changesText(changes)],
+          ]}
+        />
+        <div class="changes">
+          {kinds.map((kind) => (
+            <PathList
+              id={`pages-${kind}`}
+              title={`${counted(changes.pages[kind], 'page')} ${kind}`}
+              paths={changes.listed[kind]}
+              all={changes.pages[kind]}
+            />
+          ))}
+        </div>
+        <p>
+          <a id="changes-link" class="button" href={changesAddress(site, version)}>
+            See what changes in the text
+          </a>
+        </p>
+        <Decide viewer={viewer} site={site} version={version} />
+      </div>
+    </section>
+  );
+}
+
+/** Approves or rejects the version that waits. */
+export function Decide({ viewer, site, version }: { viewer: Viewer; site: KnownSite; version: string }) {
+  const address = siteAddress(site.org, site.domain);
+  return (
+    <>
+      {viewer.mayAct && (
+        <p class="fine">
+          Approving puts this version into service at once, unless the site is held. Rejecting removes it for good.
+        </p>
+      )}
+      <Act viewer={viewer} action={`${address}/approve`} label="Approve" fields={{ version }} first />
+      <Act viewer={viewer} action={`${address}/reject`} label="Reject …" fields={{ version }}>
+        <Reason id="reject-reason" label="Why it is rejected" />
+      </Act>
+    </>
+  );
+}

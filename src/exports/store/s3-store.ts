@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { versionTime } from '../rules/version-name.ts';
+import type { ManifestSigner } from '../signing/manifest-signer.ts';
+import type { TrustedKeys } from '../signing/minisign-format.ts';
+import { WorkSlots } from '../work-slots.ts';
+import { SharedLookout } from './abandoned-files.ts';
+import {
+  type BundleStore,
+  type ByteRange,
+  type Current,
+  type InService,
+  type Manifest,
+  type Mover,
+  NoSuchVersion,
+  type PublishedVersion,
+  type StagedManifest,
+  type StoredVersion,
+  type Work,
+} from './bundle-store.ts';
+import { requireSameContent } from './require-same-content.ts';
+import type { SiteHolds } from './site-holds.ts';
+import { changing, RecordDamaged, StoreRefused } from './store-errors.ts';
+import { manifestIn, parseManifest, toJson } from './store-json.ts';
+import {
+  bundleName,
+  manifestName,
+  manifestPath,
+  publishedAddress,
+  signatureName,
+  stagingRoot,
+  versionPath,
+  versionsPath,
+} from './store-layout.ts';
+import { isStoreName, storeName } from './store-names.ts';
+import { readS3Object } from './read-s3-object.ts';
+import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
+import { S3Bucket } from './s3-bucket.ts';
+import type { S3Agents } from './s3-client.ts';
+import { S3Holds } from './s3-holds.ts';
+import { storeIdentity } from './s3-identity.ts';
+import { locationText, type S3Location } from './s3-location.ts';
+import { S3Records } from './s3-records.ts';
+import { S3Staging } from './s3-staging.ts';
+
+export interface S3StoreOptions extends S3Location {
+  /** Folder of this machine for downloads before their upload and for archives to unpack; created when needed. */
+  workFolder: string;
+  /** Address under which the published versions are served. */
+  publicUrl: string;
+  agents?: S3Agents | undefined;
+  /** Signs the manifest of each version; none by default. */
+  signer?: ManifestSigner | undefined;
+}
+
+/** Small objects. */
+const readsAtOnce = 8;
+
+/**
+ * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version exists once it has its
+ * `manifest.json`, which is written last. Verified archives are staged in the bucket, so that the worker that
+ * publishes need not be the one that downloaded.
+ */
+export class S3BundleStore implements BundleStore {
+  readonly identity: string;
+  /** None: a bucket is replicated, never restored by docferry. */
+  readonly predecessors: readonly string[] = [];
+  readonly place: string;
+  readonly holds: SiteHolds;
+  readonly #bucket: S3Bucket;
+  readonly #records: S3Records;
+  readonly #staging: S3Staging;
+  readonly #workFolder: string;
+  readonly #publicUrl: string;
+  readonly #signer: ManifestSigner | null;
+  readonly #shared = new SharedLookout();
+
+  private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
+    this.identity = identity;
+    this.place = locationText({ ...bucket.location, endpoint: undefined });
+    this.#bucket = bucket;
+    this.#records = new S3Records(bucket);
+    this.holds = new S3Holds(bucket, this.#records);
+    this.#staging = new S3Staging(bucket, workFolder);
+    this.#workFolder = workFolder;
+    this.#publicUrl = publicUrl;
+    this.#signer = signer ?? null;
+  }
+
+  /** Opens the store, writing its identity when it is new. Throws `StoreRefused`, `StoreUnreachable`. */
+  static async open(options: S3StoreOptions): Promise<S3BundleStore> {
+    const { bucket, prefix, endpoint, region, agents } = options;
+    const opened = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
+    return new S3BundleStore(await storeIdentity(opened), opened, options);
+  }
+
+  stagingFile(stageId: string): Promise<string> {
+    return this.#staging.localFile(stageId);
+  }
+
+  async saveStaged(stageId: string, manifest: StagedManifest, work: Work = {}): Promise<void> {
+    storeName('domain', manifest.source.domain);
+    await this.#staging.save(stageId, manifest, work);
+  }
+
+  staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    return this.#staging.find(stageId, seal);
+  }
+
+  discardStaged(stageId: string): Promise<void> {
+    return this.#staging.discard(stageId);
+  }
+
+  async publish(stageId: string, version: string, seal: string, work: Work = {}): Promise<Manifest> {
+    storeName('version', version);
+    const { manifest: staged, path } = await this.#staging.saved(stageId, seal);
+    const manifest: Manifest = { version, ...staged };
+    const { domain } = manifest.source;
+    const published = await this.#bucket.read(manifestPath(domain, version));
+    if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
+    await putArchive(this.#bucket, path, manifest, work);
+    const text = toJson(manifest);
+    const signature = await this.#signer?.sign(text, manifest);
+    if (signature !== undefined) {
+      // Replaces the signature of a publisher that died here: it may have had another key, and no reader has seen it.
+      const path = `${versionPath(domain, version)}/${signatureName}`;
+      await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
+    }
+    await this.#bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
+    return requireSameContent(await this.#wholeManifest(domain, version), manifest);
+  }
+
+  current(domain: string): Promise<Current | null> {
+    return this.#records.current(domain);
+  }
+
+  async moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current> {
+    return this.#records.promoting(domain, version, async () => {
+      const { contentDigest } = await this.manifest(domain, version);
+      const epoch = expectedEpoch + 1;
+      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch };
+      return this.#records.moveCurrent(domain, next, mover);
+    });
+  }
+
+  claim(domain: string, since: Date): Promise<void> {
+    return this.#records.claim(domain, since);
+  }
+
+  async manifest(domain: string, version: string): Promise<Manifest> {
+    const manifest = await this.#wholeManifest(domain, version);
+    if (!manifest) throw new NoSuchVersion(`${domain} has no version ${version}`);
+    return manifest;
+  }
+
+  async versions(domain: string): Promise<PublishedVersion[]> {
+    const stored = (await this.inventory(domain)).filter(({ files }) =>
+      files.some(({ name }) => name === manifestName),
+    );
+    const slots = new WorkSlots(readsAtOnce);
+    const found = stored.map((version) => slots.use(undefined, () => this.#describe(domain, version)));
+    return (await Promise.all(found)).filter((version) => version !== null);
+  }
+
+  async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T> {
+    const manifest = await this.manifest(domain, version);
+    const folder = join(this.#workFolder, `archive-${randomUUID()}`);
+    try {
+      await changing(this.#workFolder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
+      const file = join(folder, bundleName(manifest));
+      await changing(this.#workFolder, () => downloadArchive(this.#bucket, manifest, file, work));
+      return await read(file);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  urlOf(domain: string, manifest: Manifest): string {
+    return publishedAddress(this.#publicUrl, domain, manifest);
+  }
+
+  async verificationKeys(): Promise<TrustedKeys | null> {
+    return (await this.#signer?.publicKeys()) ?? null;
+  }
+
+  async rolledOut(domain: string, target: string): Promise<string | null> {
+    return new Map(Object.entries(await this.#records.rollouts(domain))).get(target) ?? null;
+  }
+
+  async startRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#records.startRollout(domain, target, version);
+    // Checked only now: retention may have removed it a moment ago.
+    await this.manifest(domain, version);
+  }
+
+  async recordRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#records.recordRollout(domain, target, version);
+  }
+
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#records.prune(domain, keep);
+  }
+
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#records.withdraw(domain, storeName('version', version));
+  }
+
+  /** A domain has no temporary files in a bucket. */
+  async removeAbandoned(_domain: string, now: Date): Promise<void> {
+    if (this.#shared.isDue(now)) await this.#staging.removeAbandoned(now);
+  }
+
+  async inService(domains: readonly string[]): Promise<Map<string, InService>> {
+    const asked = new Set(domains);
+    const marked = [...(await this.#records.marks.all())].filter(([domain]) => asked.has(domain));
+    // Few are held, and a mark may have outlived its hold, or a command that died before it placed one.
+    const slots = new WorkSlots(readsAtOnce);
+    const found = marked.map(async ([domain, { current, held: mark }]) => {
+      const held = mark === null ? null : await slots.use(undefined, () => this.#heldAt(domain, mark));
+      return [domain, { current, held }] as const;
+    });
+    return new Map((await Promise.all(found)).filter(([, { current, held }]) => current !== null || held !== null));
+  }
+
+  async domains(): Promise<string[]> {
+    return (await this.#bucket.folders()).filter(isStoreName).sort();
+  }
+
+  async inventory(domain: string): Promise<StoredVersion[]> {
+    const folder = `${versionsPath(domain)}/`;
+    const versions = new Map<string, StoredVersion['files']>();
+    for (const { path, bytes } of await this.#bucket.list(folder)) {
+      const [version = '', ...names] = path.slice(folder.length).split('/');
+      if (isStoreName(version))
+        versions.set(version, [...(versions.get(version) ?? []), { name: names.join('/'), bytes }]);
+    }
+    return [...versions]
+      .map(([version, files]) => ({ version, files }))
+      .sort((a, b) => (a.version < b.version ? 1 : -1));
+  }
+
+  async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
+    const path = `${versionPath(domain, version)}/${storeName('file', file)}`;
+    const found = await this.#bucket.stat(path);
+    return found === null ? null : Readable.from(readS3Object(this.#bucket, path, found, {}, range));
+  }
+
+  /** Also refuses object stores that ignore the conditions of writes, on which atomic publication rests (E5). */
+  async checkWritable(): Promise<void> {
+    await this.#staging.checkWritable();
+    await this.#signer?.check();
+    const path = `${stagingRoot}/probe-${randomUUID()}`;
+    await this.#bucket.write(path, 'probe', 'absent');
+    try {
+      const twice = await this.#bucket.write(path, 'probe', 'absent');
+      const wrongTag = await this.#bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
+      if (!twice && !wrongTag) return;
+      throw new StoreRefused(
+        `the object store of ${locationText(this.#bucket.location)} ignores If-None-Match and If-Match on writes`,
+        'use one that honours them: without them two publishers could overwrite each other',
+      );
+    } finally {
+      await this.#bucket.remove(path);
+    }
+  }
+
+  /** Where a domain that is marked as held is held; null when it is not. The mark stands for a record that is damaged. */
+  async #heldAt(domain: string, mark: string): Promise<string | null> {
+    try {
+      return (await this.#records.hold(domain))?.version ?? null;
+    } catch (error) {
+      if (error instanceof RecordDamaged) return mark;
+      throw error;
+    }
+  }
+
+  /** Null unless the version is complete. */
+  async #wholeManifest(domain: string, version: string): Promise<Manifest | null> {
+    const found = await this.#bucket.read(manifestPath(domain, version));
+    if (found === null) return null;
+    const manifest = parseManifest(found.text);
+    const archive = await this.#bucket.stat(`${versionPath(domain, version)}/${bundleName(manifest)}`);
+    return archive?.bytes === manifest.archive.bytes ? manifest : null;
+  }
+
+  async #describe(domain: string, { version, files }: StoredVersion): Promise<PublishedVersion | null> {
+    const found = await this.#bucket.read(manifestPath(domain, version));
+    const manifest = found === null ? null : manifestIn(found.text);
+    if (!manifest) return null;
+    const { contentDigest, pages, archive, source } = manifest;
+    const size = files.find(({ name }) => name === bundleName(manifest))?.bytes;
+    if (size !== archive.bytes) return null;
+    const publishedAt = versionTime(version) ?? new Date(0).toISOString();
+    return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
+  }
+}

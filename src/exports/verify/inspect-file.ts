@@ -1,0 +1,181 @@
+import type { NarrowReader } from '../archive/archive-reader.ts';
+import type { SiteRule, SiteRuleLevels } from '../rules/site-rules.ts';
+import { cssReferences } from './css-references.ts';
+import { Findings, type FindingsByRule } from './findings.ts';
+import { deepestElement, htmlContent } from './html-references.ts';
+import { LineCounter } from './line-counter.ts';
+import type { Reference } from './reference.ts';
+import { scriptReferences, serviceWorkerAt } from './script-references.ts';
+import { secretsIn } from './secrets.ts';
+import { destinationOf, folderOf } from './site-links.ts';
+
+/** Larger texts are not inspected: they would have to fit in memory. */
+const mostBytes = 32 * 1024 ** 2;
+/** Different link targets remembered; a site with more of them keeps those found first. */
+const mostTargets = 2_000_000;
+/** A longer `<base href>` is no folder of a site: joined to each link, it would take time and memory by the square. */
+const longestBase = 4_096;
+const inlineSourceMap = /[/*][#@] sourceMappingURL=data:/;
+
+type TextKind = 'html' | 'svg' | 'css' | 'script' | 'text';
+
+/** What is inspected, by the extension of its name. */
+const extensions: readonly (readonly [TextKind, string])[] = [
+  ['html', 'html htm'],
+  ['svg', 'svg'],
+  ['css', 'css'],
+  ['script', 'js mjs cjs'],
+  ['text', 'json webmanifest txt md mdx xml yml yaml toml ini conf sh pem key env map csv'],
+];
+const kinds = new Map(extensions.flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind] as const)));
+
+/** A path within the site that something refers to, and the first reference to it. */
+export interface Target {
+  isResource: boolean;
+  page: string;
+  line: number;
+  by: string;
+}
+
+/** What inspecting files has shown; may be passed between threads. `judgeSite` turns it into reasons. */
+export interface SiteNotes {
+  findings: FindingsByRule;
+  /** By path within the site, decoded. */
+  targets: Map<string, Target>;
+}
+
+/** Inspects the files of a site one by one (verification.md, site rules); `judgeSite` checks what needs all of them. */
+export class SiteInspection {
+  readonly #levels: SiteRuleLevels;
+  readonly #domain: string | null;
+  readonly #findings = new Findings();
+  readonly #targets = new Map<string, Target>();
+  /** Addresses seen in the last folder: most pages of a folder refer to the same ones. */
+  #known = new Set<string>();
+  #knownFolder: string | null = null;
+  #hasGivenUp = false;
+
+  /** @param domain the host that serves the original; null where unknown */
+  constructor(levels: SiteRuleLevels, domain: string | null) {
+    this.#levels = levels;
+    this.#domain = domain;
+  }
+
+  /** Whether `inspect` wants to see a file. */
+  wants(path: string, bytes: number): boolean {
+    const kind = kindOf(path);
+    if (kind === null) return false;
+    if (bytes <= mostBytes) return true;
+    this.#add('not-inspected', path, `larger than ${mostBytes / 1024 ** 2} MiB`);
+    return false;
+  }
+
+  inspect(path: string, content: Buffer): void {
+    const kind = kindOf(path);
+    const text = content.toString('utf8');
+    const lines = new LineCounter(text);
+    for (const { what, at } of secretsIn(text)) {
+      this.#add('secret-text', path, `line ${lines.lineOf(at)}: looks like ${what}`);
+    }
+    if (kind === 'html' || kind === 'svg') {
+      const { references, scripts, tooDeepAt } = htmlContent(text, { isXml: kind === 'svg' });
+      if (tooDeepAt !== null) {
+        const what = `elements stand more than ${deepestElement} deep within each other`;
+        this.#add('not-inspected', path, `from line ${lines.lineOf(tooDeepAt)} on: ${what}`);
+      }
+      for (const script of scripts) this.#lookForServiceWorker(path, script, lines);
+      this.#follow(path, references, lines);
+    } else if (kind === 'css') {
+      this.#lookForSourceMap(path, text, lines);
+      this.#follow(path, cssReferences(text), lines);
+    } else if (kind === 'script') {
+      this.#lookForSourceMap(path, text, lines);
+      this.#lookForServiceWorker(path, { text, at: 0 }, lines);
+      this.#follow(path, scriptReferences(text), lines);
+    }
+  }
+
+  /** A reader stops with an error at the form of an entry, or of the archive's end. */
+  noteStop(reader: NarrowReader, path: string | null): void {
+    this.#add('narrow-reader', path, `${reader} stops with an error at its form`);
+  }
+
+  notes(): SiteNotes {
+    return { findings: this.#findings.byRule, targets: this.#targets };
+  }
+
+  #follow(page: string, references: readonly Reference[], lines: LineCounter): void {
+    const base = references.find(({ kind }) => kind === 'base');
+    const folder = base ? this.#baseFolder(page, base, lines) : folderOf(page);
+    // With a base on another host, the other references cannot be checked.
+    if (folder === null) return;
+    if (folder !== this.#knownFolder) {
+      this.#known = new Set();
+      this.#knownFolder = folder;
+    }
+    for (const reference of references) {
+      if (reference.kind !== 'base') this.#followOne(page, folder, reference, lines);
+    }
+  }
+
+  #baseFolder(page: string, { url, at }: Reference, lines: LineCounter): string | null {
+    if (url.length > longestBase) {
+      this.#add('not-inspected', page, `links: the address in <base> is longer than ${longestBase} characters`);
+      return null;
+    }
+    const to = destinationOf(url, folderOf(page));
+    if (to.kind === 'internal') return folderOf(to.path);
+    if (to.kind === 'nowhere') return folderOf(page);
+    this.#add('external-base', page, `line ${lines.lineOf(at)}: <base href> leads to ${to.host}`);
+    return null;
+  }
+
+  #followOne(page: string, folder: string, { kind, url, by, at }: Reference, lines: LineCounter): void {
+    const isResource = kind === 'resource';
+    const key = isResource ? `r${url}` : url;
+    if (this.#known.has(key)) return;
+    const to = destinationOf(url, folder);
+    if (to.kind === 'external') {
+      const detail = () => `line ${lines.lineOf(at)}: ${by} leads to ${to.host}`;
+      if (kind === 'refresh') this.#add('external-refresh', page, detail());
+      else if (kind !== 'link') this.#add('external-resource', page, detail());
+      else if (to.host === this.#domain) this.#add('origin-link', page, detail());
+      return;
+    }
+    this.#known.add(key);
+    if (to.kind === 'nowhere' || kind === 'contact') return;
+    const known = this.#targets.get(to.path);
+    if (known === undefined && this.#targets.size === mostTargets) {
+      this.#giveUpLinks(page);
+      return;
+    }
+    if (known === undefined || (isResource && !known.isResource)) {
+      this.#targets.set(to.path, { isResource, page, line: lines.lineOf(at), by });
+    }
+  }
+
+  /** Reported once, not for every further page. */
+  #giveUpLinks(page: string): void {
+    if (this.#hasGivenUp) return;
+    this.#hasGivenUp = true;
+    this.#add('not-inspected', page, `links from here on: there are more than ${mostTargets} different ones`);
+  }
+
+  #lookForServiceWorker(path: string, script: { text: string; at: number }, lines: LineCounter): void {
+    const at = serviceWorkerAt(script.text);
+    if (at !== null) this.#add('service-worker', path, `line ${lines.lineOf(script.at + at)}: registers one`);
+  }
+
+  #lookForSourceMap(path: string, text: string, lines: LineCounter): void {
+    const at = text.includes('sourceMappingURL=data:') ? text.search(inlineSourceMap) : -1;
+    if (at >= 0) this.#add('source-map', path, `line ${lines.lineOf(at)}: a source map is part of the file`);
+  }
+
+  #add(rule: SiteRule, path: string | null, detail: string): void {
+    if (this.#levels[rule] !== 'off') this.#findings.add(rule, path, detail);
+  }
+}
+
+function kindOf(path: string): TextKind | null {
+  return kinds.get(path.slice(path.lastIndexOf('.') + 1).toLowerCase()) ?? null;
+}

@@ -1,0 +1,54 @@
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { SyncInput, SyncState } from '../feedback/rules/sync.ts';
+import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { syncWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import { syncStateQuery } from '../definitions.ts';
+import { attributesOf } from '../search-attributes.ts';
+import type { syncFeedback } from '../workflows/sync-feedback.ts';
+import { startUnlessRunning } from '../temporal/start-unless-running.ts';
+
+export type SyncHandle = WorkflowHandle<typeof syncFeedback>;
+
+/** Starts a pass and returns its run, or joins the running pass of the same kind (architecture.md). */
+export async function startOrJoinSync(
+  client: Client,
+  taskQueue: string,
+  input: SyncInput,
+): Promise<{ handle: SyncHandle; joined: boolean; runId: string | null }> {
+  const { org, project, pass } = input;
+  const workflowId = syncWorkflowId(org, project, pass);
+  const started = await startUnlessRunning(client, workflowId, () =>
+    client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
+      workflowId,
+      taskQueue,
+      workflowIdConflictPolicy: 'FAIL',
+      ...taskTimeoutFor(handoverIn(input)),
+      args: [input],
+      staticSummary: `${pass} of ${project} (${org})`,
+      typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
+    }),
+  );
+  if (started === null) return { handle: syncHandle(client, input), joined: true, runId: null };
+  return { handle: started, joined: false, runId: started.firstExecutionRunId };
+}
+
+/** Like `startOrJoinSync`, where it does not matter which. */
+export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
+  return (await startOrJoinSync(client, taskQueue, input)).handle;
+}
+
+/** Handle of the latest pass of a kind, which need not exist. */
+export function syncHandle(
+  client: Client,
+  { org, project, pass }: Pick<SyncInput, 'org' | 'project' | 'pass'>,
+): SyncHandle {
+  return client.workflow.getHandle<typeof syncFeedback>(syncWorkflowId(org, project, pass));
+}
+
+/** Throws `WorkflowNotFoundError` when Temporal knows no such pass. */
+export async function syncState(
+  client: Client,
+  input: Pick<SyncInput, 'org' | 'project' | 'pass'>,
+): Promise<SyncState> {
+  return syncHandle(client, input).query(syncStateQuery);
+}

@@ -1,0 +1,71 @@
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { WindowView } from '../budget/rules/permits.ts';
+import { type Handover, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { WebhookDelivery } from './rules/webhook-event.ts';
+import { searchAttributes, watchWorkflowId, webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import { lookSignal } from '../definitions.ts';
+import type { deliverWebhook } from '../workflows/deliver-webhook.ts';
+import { attributesOf } from '../search-attributes.ts';
+import type { watchOrganization } from '../workflows/watch-organization.ts';
+import { budgetView } from '../budget/budget.ts';
+
+export interface Starts {
+  taskQueue: string;
+  handover: Handover;
+}
+
+/** Has the organization watched, and looked at now: by the watch that runs already, unless its task queue is another. */
+export async function startWatch(client: Client, org: string, { taskQueue, handover }: Starts): Promise<void> {
+  const options = {
+    workflowId: watchWorkflowId(org),
+    taskQueue,
+    ...taskTimeoutFor(handover),
+    staticSummary: `watch of ${org}`,
+    typedSearchAttributes: attributesOf({ org }),
+    args: [{ org, handover }] as Parameters<typeof watchOrganization>,
+  };
+  const type = workflowTypes.watchOrganization;
+  const { workflow } = client;
+  const handle = await workflow.signalWithStart<typeof watchOrganization>(type, { ...options, signal: lookSignal });
+  const { taskQueue: queue } = await workflow.getHandle(handle.workflowId).describe();
+  if (queue === taskQueue) return;
+  await workflow.start<typeof watchOrganization>(type, { ...options, workflowIdConflictPolicy: 'TERMINATE_EXISTING' });
+}
+
+/** Starts the delivery of a message, at most once however often it is asked to. */
+export async function startDelivery(client: Client, delivery: WebhookDelivery, starts: Starts): Promise<void> {
+  const { org, webhook, messageId, event } = delivery;
+  try {
+    await client.workflow.start<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
+      workflowId: webhookWorkflowId(org, webhook, messageId),
+      taskQueue: starts.taskQueue,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      ...taskTimeoutFor(starts.handover),
+      staticSummary: `${event.type} to ${webhook} (${org})`,
+      typedSearchAttributes: attributesOf({ org }),
+      args: [delivery],
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+/** The window of the organization's budget; null when none runs. */
+export async function watchedBudget(client: Client, org: string): Promise<WindowView | null> {
+  try {
+    return await budgetView(client, org);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** How many of the organization's runs wait because the service refuses the key. */
+export async function countRefusedRuns(client: Client, org: string): Promise<number> {
+  const query = [
+    `${searchAttributes.org} = "${org}"`,
+    `${searchAttributes.phase} = "unauthorized"`,
+    'ExecutionStatus = "Running"',
+  ].join(' AND ');
+  return (await client.workflow.count(query)).count;
+}

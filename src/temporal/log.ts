@@ -1,0 +1,56 @@
+import type { Logger as TemporalLogger } from '@temporalio/worker';
+import { type DestinationStream, type Level, type Logger, pino } from 'pino';
+import { subjectOfWorkflow } from './workflow-subject.ts';
+
+/**
+ * The worker's log: JSON lines. Errors are cut down to name and message, because anything deeper may hold requests,
+ * links or content (X1).
+ */
+export function createLog(destination: DestinationStream, level: Level = 'info'): Logger {
+  const error = (value: unknown) => (value instanceof Error ? { name: value.name, message: value.message } : value);
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: error, error } },
+    destination,
+  );
+}
+
+export type LogPlace = { file: string } | { stderr: true };
+
+/** Lines that wait in memory for room on a full disk, in bytes; more are lost. */
+const mostWaiting = 1024 ** 2;
+
+/** A file, whose folder is made, or stderr. A full disk ends no worker: lines wait for room, then they are lost. */
+export function logDestination(place: LogPlace): DestinationStream {
+  const where = 'file' in place ? { dest: place.file, mkdir: true } : { dest: 2 };
+  const destination = pino.destination({ ...where, sync: true, maxLength: mostWaiting });
+  destination.on('error', () => {});
+  return destination;
+}
+
+/** The same log for lines of runs, which come through Temporal, and for Temporal's own. */
+export function temporalLogger(log: Logger): TemporalLogger {
+  const write = (level: Level) => (message: string, meta?: object) => log[level](fieldsOf({ ...meta }), message);
+  const lines = {
+    trace: write('trace'),
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  };
+  const byName = { TRACE: lines.trace, DEBUG: lines.debug, INFO: lines.info, WARN: lines.warn, ERROR: lines.error };
+  return { ...lines, log: (level, message, meta) => byName[level](message, meta) };
+}
+
+/**
+ * Names the run that a log line belongs to, and what the run works on, in the same way whichever part of the SDK has
+ * written the line.
+ */
+function fieldsOf({ workflowRunId, run_id, workflow_id, taskToken: _taskToken, ...fields }: Record<string, unknown>) {
+  const workflowId = fields.workflowId ?? workflow_id;
+  const runId = fields.runId ?? workflowRunId ?? run_id;
+  return {
+    ...fields,
+    ...(typeof workflowId === 'string' && { workflowId, ...subjectOfWorkflow(workflowId) }),
+    ...(typeof runId === 'string' && { runId }),
+  };
+}

@@ -1,0 +1,198 @@
+import {
+  CancellationScope,
+  defineWorkflowOptions,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { readSender, type Sender, unnamedSender } from '../runs/rules/audit.ts';
+import { factsTable } from '../rules/details-text.ts';
+import { readRollbackInput } from '../exports/rules/export-messages.ts';
+import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/export-outcome.ts';
+import type {
+  ExportPhase,
+  ExportState,
+  RollbackInput,
+  RollbackResult,
+  RolloutResult,
+} from '../exports/rules/site-export.ts';
+import { Misshapen } from '../rules/messages.ts';
+import { wholeVersionOptions } from './activity-options.ts';
+import { exportStateQuery } from '../definitions.ts';
+import { endFacts, failureSummary } from './failure-summary.ts';
+import { onQuery, refusal } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
+import { planSite } from './passing-steps.ts';
+import { readInput, readsInput } from './read-input.ts';
+import { keepDeed } from './record-deed.ts';
+import { showEnd } from '../search-attributes.ts';
+import { staysWithBuild } from './stays-with-build.ts';
+import { recordOrLater } from './record-run.ts';
+import { rollOutToTargets } from './target-rollouts.ts';
+
+const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
+
+/**
+ * Puts a kept version back into service and holds the site there, without asking the service (E7). It has the workflow
+ * id of the site's exports, so that only one of them runs at a time (E1).
+ */
+export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
+  const input = readInput(readRollbackInput, given);
+  followHandover(input);
+  const run = new Rollback(input);
+  onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
+  return run.run();
+}
+defineWorkflowOptions(rollBack, { ...readsInput, workflowDefinitionOptions: staysWithBuild });
+
+class Rollback {
+  readonly #input: RollbackInput;
+  readonly #startedAt = workflowInfo().startTime;
+  readonly #rollouts: RolloutResult[] = [];
+  #phase: ExportPhase = 'starting';
+  #contentDigest: string | null = null;
+  #kept: Promise<void> | null = null;
+  #ended: { outcome: RunOutcome; reason: string } | null = null;
+
+  constructor(input: RollbackInput) {
+    this.#input = input;
+  }
+
+  state(): ExportState {
+    const { org, domain, version } = this.#input;
+    return {
+      org,
+      domain,
+      phase: this.#phase,
+      parameters: { rollback: version },
+      progress: null,
+      nextPoll: null,
+      unauthorized: null,
+      download: null,
+      version,
+      approval: null,
+      rollouts: this.#rollouts,
+      ignored: 0,
+    };
+  }
+
+  async run(): Promise<RollbackResult> {
+    try {
+      const result = await this.#rollBack();
+      await this.#end(result.outcome, { previous: result.previous, rollouts: result.rollouts });
+      return result;
+    } catch (error) {
+      const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+      await this.#end(cancelled ? 'cancelled' : 'failed', { error: failureSummary(error), rollouts: this.#rollouts });
+      throw error;
+    }
+  }
+
+  async #rollBack(): Promise<RollbackResult> {
+    const { org, domain, version } = this.#input;
+    const sender = senderOf(this.#input);
+    this.#show();
+    const { storeId, targets } = await planSite(org, domain);
+    this.#enter('verifying');
+    const { current } = await stores.checkKeptVersion.executeWithOptions(
+      { ...wholeVersionOptions, summary: `verify ${version} again` },
+      [{ domain, storeId, version }],
+    );
+    this.#enter('publishing');
+    const rolledBack = await stores.rollBackTo.executeWithOptions(
+      { ...wholeVersionOptions, summary: `hold ${domain} at ${version}` },
+      [{ domain, storeId, version, reason: sender.reason ?? null, at: Date.now() }],
+    );
+    this.#kept = this.#keep(sender, current);
+    this.#contentDigest = rolledBack.contentDigest;
+    this.#enter('rolling-out');
+    await rollOutToTargets({ org, domain, storeId, targets }, { version, force: false }, (result) => {
+      this.#rollouts.push(result);
+      this.#show();
+    });
+    const { workflowId, runId } = workflowInfo();
+    return {
+      workflowId,
+      runId,
+      org,
+      domain,
+      outcome: outcomeWith('rolled-back', this.#rollouts),
+      version,
+      previous: current,
+      ...rolledBack,
+      held: version,
+      rollouts: this.#rollouts,
+    };
+  }
+
+  /** Hands the rollback to the audit: from now on the site is held. */
+  #keep({ who = unnamedSender, reason = null }: Sender, previous: string | null): Promise<void> {
+    const { org, domain: subject, version } = this.#input;
+    const { workflowId, runId } = workflowInfo();
+    return keepDeed({
+      deedId: `${runId}/rollback`,
+      at: new Date().toISOString(),
+      action: 'rollback',
+      org,
+      subject,
+      who,
+      reason,
+      detail: JSON.stringify({ version, previous }),
+      workflowId,
+    });
+  }
+
+  #enter(phase: ExportPhase): void {
+    this.#phase = phase;
+    this.#show();
+  }
+
+  #show(): void {
+    const { org, domain, version, reason } = this.#input;
+    const facts: [string, string][] = [
+      ...(this.#ended ? endFacts(this.#ended) : [['phase', `**${this.#phase}**`] as [string, string]]),
+      ['version', version],
+      ...(reason === null ? [] : [['reason of the rollback', reason] as [string, string]]),
+      ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
+    ];
+    setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
+  }
+
+  async #end(outcome: RunOutcome, detail: EndDetail & { previous?: string | null }): Promise<void> {
+    this.#ended = { outcome, reason: whyEnded(detail) };
+    this.#phase = 'done';
+    showEnd(outcome);
+    this.#show();
+    const { workflowId, runId } = workflowInfo();
+    const { org, domain, version } = this.#input;
+    const row = {
+      workflowId,
+      runId,
+      org,
+      domain,
+      startedAt: this.#startedAt.toISOString(),
+      finishedAt: new Date().toISOString(),
+      outcome,
+      jobId: null,
+      jobsStarted: 0,
+      version,
+      contentDigest: this.#contentDigest,
+      polls: 0,
+      detail: JSON.stringify(detail),
+      jobMs: null,
+    };
+    await this.#kept;
+    await CancellationScope.nonCancellable(() => recordOrLater(row));
+  }
+}
+
+/** One that was started in the Temporal UI may say anything. */
+function senderOf({ who, reason }: RollbackInput): Sender {
+  try {
+    return readSender({ who, reason });
+  } catch (error) {
+    throw error instanceof Misshapen ? refusal(error.message) : error;
+  }
+}
