@@ -1,8 +1,9 @@
 import type { Organization, Site, SpareUse } from './activities/dependencies.ts';
 import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
+import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
 import { desiredSchedules } from './schedules/rules/desired-schedules.ts';
+import { type AnalyticsAccess, createAnalyticsAccess } from './service/analytics-access.ts';
 import { createDocumentationService } from './service/client.ts';
-import { rolloutTargets } from './exports/rollout/rollout-targets.ts';
 
 /** Organizations of the configuration with their service clients and rollout targets. */
 export function organizationsOf(config: Config): Organization[] {
@@ -70,4 +71,24 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     render: site.bundle.render,
     targets: rolloutTargets(site, publicUrl),
   };
+}
+
+/** The analytics area of the service with the key of each of these organizations. Throws `ConfigError` without a key. */
+export function analyticsAccesses(
+  { service, organizations }: Config,
+  ids: Iterable<string>,
+): Map<string, AnalyticsAccess> {
+  const wanted = new Set(ids);
+  const used = organizations.filter(({ id }) => wanted.has(id));
+  return new Map(
+    used.map(({ id, apiKey, budget }) => {
+      apiKey.read();
+      const access = createAnalyticsAccess(service.analyticsBaseUrl, {
+        allowInsecure: service.allowInsecure,
+        apiKey: () => apiKey.read(),
+        timeouts: timeoutsFor(budget.arrivalMs),
+      });
+      return [id, access];
+    }),
+  );
 }

@@ -8,35 +8,72 @@ import {
   type Client,
 } from '@temporalio/client';
 import type { WorkerDeploymentVersion } from '@temporalio/common';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, type State, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
-import { limitMachineUse } from './exports/machine-limits.ts';
-import { BudgetClient, budgetView } from './budget/budget.ts';
-import { retryKeys } from './budget/retry-key.ts';
-import { takeOverBudgets } from './budget/take-over-budgets.ts';
-import { announcePhase } from './operations/exports.ts';
-import { startWatches } from './runs/start-watches.ts';
-import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './temporal/temporal-connection.ts';
-import { countRefusedRuns, startDelivery, startWatch, watchedBudget } from './runs/watches.ts';
+import { BudgetClient, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
+import { lastGrantOf, tracesRead } from './budget/rules/carry-window.ts';
 import type { Config } from './config/config.ts';
-import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
-import { completeIndex } from './feedback/search/complete-index.ts';
+import { limitMachineUse } from './exports/semaphore.ts';
+import type { BundleStore } from './exports/store/bundle-store.ts';
+import { openBundleStore } from './exports/store/open-bundle-store.ts';
+import { requireBrowsers } from './exports/verify/find-browser.ts';
+import { feedbackPrivacy, type PrivacyStore } from './feedback/privacy/privacy.ts';
+import { completeIndex } from './feedback/search/build-index.ts';
+import type { FeedbackStore } from './feedback/store/feedback-store.ts';
+import { openFeedbackStore } from './feedback/store/open-feedback-store.ts';
 import { installationOf } from './feedback/store/store-lineage.ts';
-import type { Metrics } from './temporal/metrics.ts';
-import { watchSharedState } from './shared-state.ts';
-import { lastGrantOf, tracesRead } from './budget/rules/earlier-ledger.ts';
-import { bulkQueueOf, type Handover, handoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
-import { proxyFor } from './service/proxy.ts';
-import { activityMetrics } from './activity-metrics.ts';
-import { beginCounts } from './begin-counts.ts';
-import { countedService } from './counted-service.ts';
+import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
-import { requireBrowsers } from './exports/verify/require-browsers.ts';
-import { runTogether, type WorkersTogether } from './run-together.ts';
+import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
+import { proxyFor } from './service/service-connection.ts';
+import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './temporal/connection.ts';
+import type { Metrics } from './temporal/metrics.ts';
+import { bulkQueueOf, type Handover, handoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
-import { openStores } from './stores.ts';
+import { activityMetrics, beginCounts, countedService, watchSharedState } from './worker-metrics.ts';
+
+/** Several workers of this process as one. */
+export interface WorkersTogether {
+  readonly taskQueues: readonly string[];
+  /** `RUNNING` as long as all of them take work, else the state of one that does not. */
+  state(): State;
+  /** Settles when all have stopped; rejects when one has failed, which stops the others. */
+  readonly done: Promise<void>;
+  /** Lets running activities finish for a while, then hands them back to Temporal. */
+  stop(): Promise<void>;
+}
+
+/** Runs workers until they are stopped or one of them fails. */
+export function runTogether(workers: readonly Worker[]): WorkersTogether {
+  const shutDown = () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const done = allEnded(workers.map((worker) => worker.run().finally(shutDown)));
+  return {
+    taskQueues: workers.map(({ options }) => options.taskQueue),
+    state: () => workers.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
+    done,
+    async stop() {
+      shutDown();
+      await done;
+    },
+  };
+}
+
+/** Rejects with the first failure once all have ended: they share resources that are closed then. */
+async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
+  const failure = (await Promise.allSettled(runs)).find((run) => run.status === 'rejected');
+  if (failure) throw failure.reason;
+}
+
+/** Opens the configured stores and checks that they are writable. The caller closes the feedback store. */
+export async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
+  const bundles = await openBundleStore(config.store.bundles);
+  await bundles.checkWritable();
+  return { bundles, feedback: await openFeedbackStore(config.store.feedback, feedbackPrivacy(config.privacy)) };
+}
 
 /** The workers of this process. */
 export type RunningWorker = WorkersTogether;

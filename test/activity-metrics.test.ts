@@ -2,7 +2,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
-import { activityMetrics } from '../src/activity-metrics.ts';
+import { activityMetrics } from '../src/worker-metrics.ts';
 import { recordedMetrics } from './tools/recorded-metrics.ts';
 
 /** Runs an activity of this name once under the interceptor; returns what was counted. */

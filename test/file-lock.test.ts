@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { tryLock } from '../src/file-lock.ts';
+import { tryLock } from '../src/files.ts';
 
 let folder: string;
 let file: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ReadBuffers } from '../src/read-buffers.ts';
+import { ReadBuffers } from '../src/files.ts';
 
 /** A socket that reads into the buffers it is given. */
 function socketOf(buffers: ReadBuffers) {

@@ -2,8 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { placeFolder } from '../src/place-folder.ts';
-import { isTempName, replaceFile, replaceFileSync, rewriteFile, tempName } from '../src/replace-file.ts';
+import { isTempName, placeFolder, replaceFile, replaceFileSync, rewriteFile, tempName } from '../src/files.ts';
 
 let folder: string;
 let file: string;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type SharedState, watchSharedState } from '../src/shared-state.ts';
 import { ask } from '../src/budget/rules/grant-lease.ts';
 import { emptyWindow } from '../src/budget/rules/window-state.ts';
 import { viewOf } from '../src/budget/rules/window-view.ts';
+import { type SharedState, watchSharedState } from '../src/worker-metrics.ts';
 import { recordedMetrics } from './tools/recorded-metrics.ts';
 
 let end = async () => {};

@@ -1,8 +1,8 @@
+import { packed } from '../../src/budget/rules/carry-window.ts';
 import { ask } from '../../src/budget/rules/grant-lease.ts';
 import type { PermitAsk, WindowSettings } from '../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../src/budget/rules/wake-waiters.ts';
-import { packed } from '../../src/budget/rules/carried-window.ts';
-import { configure, report } from '../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward } from '../../src/budget/rules/waiters.ts';
+import { configure, report } from '../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../src/budget/rules/window-state.ts';
 
 export const windowMs = 3_600_000;

@@ -1,11 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Worker } from '@temporalio/worker';
-import { BudgetClient } from '../../src/budget/budget.ts';
+import { BudgetClient } from '../../src/budget/client.ts';
+import { messagesPerRun, packed } from '../../src/budget/rules/carry-window.ts';
 import { leaseMs } from '../../src/budget/rules/permits.ts';
-import { messagesPerRun } from '../../src/budget/rules/run-length.ts';
-import { packed } from '../../src/budget/rules/carried-window.ts';
-import { reportLeaseSignal } from '../../src/definitions.ts';
+import { reportLeaseSignal } from '../../src/contract.ts';
 import { machineFacts } from '../tools/machine-facts.ts';
 import { Stage } from './budget-stage.ts';
 import {

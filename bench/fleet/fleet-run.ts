@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { startExport } from '../../src/operations/exports.ts';
-import { inBatches } from '../../src/temporal/in-batches.ts';
 import { startSync } from '../../src/operations/syncs.ts';
+import { inBatches } from '../../src/temporal/runs.ts';
 import type { Track } from '../tools/track.ts';
 import type { bareExport, bareSync } from './fleet-bare-workflows.ts';
 import { type FleetHistories, fleetHistories } from './fleet-histories.ts';

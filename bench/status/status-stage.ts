@@ -1,18 +1,18 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startExport } from '../../src/operations/exports.ts';
-import { inBatches } from '../../src/temporal/in-batches.ts';
-import { applySchedules } from '../../src/schedules/schedules.ts';
-import { connectClient } from '../../src/temporal/temporal-connection.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { openBundleStore } from '../../src/exports/store/open-bundle-store.ts';
+import { openFeedbackStore } from '../../src/feedback/store/open-feedback-store.ts';
 import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
 import { startDevServer } from '../../src/local/dev-server.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { openFeedbackStore } from '../../src/feedback/store/open-feedback-store.ts';
-import { Database } from '../../src/sqlite.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { searchAttributes } from '../../src/rules/workflow-ids.ts';
-import { openBundleStore } from '../../src/exports/store/open-bundle-store.ts';
+import { applySchedules } from '../../src/schedules/schedules.ts';
+import { Database } from '../../src/sqlite.ts';
+import { connectClient } from '../../src/temporal/connection.ts';
+import { inBatches } from '../../src/temporal/runs.ts';
 import { s3ServerProgram, startS3Server } from '../../test/tools/servers/s3-server.ts';
 
 /** How much there is of everything. */
@@ -73,7 +73,7 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
       // Opened once, so that the bucket is one of ours.
       await openBundleStore(config.store.bundles);
       const { S3Bucket } = await import('../../src/exports/store/s3-bucket.ts');
-      const { S3Marks } = await import('../../src/exports/store/s3-marks.ts');
+      const { S3Marks } = await import('../../src/exports/store/s3-records.ts');
       const marks = new S3Marks(
         new S3Bucket({ bucket: s3.bucket, prefix: 'fleet', endpoint: s3.endpoint, region: 'us-east-1' }),
       );

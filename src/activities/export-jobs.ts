@@ -3,12 +3,16 @@ import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../exports/rules/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, NotReady, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
-import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
-import { type ActivityDependencies, organizationOf, siteOf } from './dependencies.ts';
+import {
+  type ActivityDependencies,
+  answerWithin,
+  databaseAnswersWithinMs,
+  organizationOf,
+  siteOf,
+} from './dependencies.ts';
+import { isTemporalFailure, permanent, serviceFailure, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { isTemporalFailure, permanent, transient } from './history-safe-failures.ts';
-import { subscribers } from './subscribers.ts';
-import { serviceFailure } from './service-failures.ts';
+import { subscribers } from './notices.ts';
 
 export interface SitePlan {
   storeId: string;

@@ -1,14 +1,13 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/reading/pass-store.ts';
-import { type PlannedPass, planPass } from '../feedback/reading/plan-pass.ts';
-import { passNotices } from '../runs/rules/pass-notices.ts';
-import type { ReadingKind } from '../feedback/rules/pass-kind.ts';
+import { type PlannedPass, planPass } from '../feedback/reading/passes.ts';
+import type { ReadingKind } from '../feedback/rules/pass-bounds.ts';
 import type { PassBounds } from '../feedback/rules/plan-slices.ts';
 import type { SyncProgress } from '../feedback/rules/sync.ts';
+import { passNotices } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
-import { notConfigured } from './history-safe-failures.ts';
-import { subscribers } from './subscribers.ts';
-import { tell } from './tell.ts';
+import { notConfigured } from './failures.ts';
+import { subscribers, tell } from './notices.ts';
 
 export interface BeginPassInput {
   org: string;

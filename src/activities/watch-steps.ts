@@ -1,13 +1,88 @@
 import { activityInfo, log } from '@temporalio/activity';
-import type { NoticeType } from '../runs/rules/notice.ts';
+import type { BundleStore, InService } from '../exports/store/bundle-store.ts';
+import type { NoticeType } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
-import { type ActivityDependencies, type Organization, organizationOf } from './dependencies.ts';
-import { notConfigured } from './history-safe-failures.ts';
-import { scheduledAt } from './scheduled-at.ts';
-import { heldSites } from './held-sites.ts';
-import { isGone } from './subscribers.ts';
-import { takenBackTargets } from './taken-back-targets.ts';
-import { tell } from './tell.ts';
+import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
+import { notConfigured } from './failures.ts';
+import { isGone, tell } from './notices.ts';
+
+/** Looks of many organizations within this time share one listing. */
+const sharedMs = 30_000;
+/** Of one store, the latest. */
+const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyMap<string, InService>> }>();
+
+/**
+ * What the sites of all organizations have in service, and which are held: one listing costs no request a site, and the
+ * looks of many organizations share it. It may be half a minute old.
+ */
+export async function listedSites(
+  { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
+  { watch }: Pick<Organization, 'watch'>,
+): Promise<ReadonlyMap<string, InService>> {
+  const before = listings.get(bundles);
+  const isFresh = before !== undefined && Date.now() - before.at < Math.min(sharedMs, watch.everyMs);
+  return (isFresh ? before : list(bundles, organizations)).found;
+}
+
+function list(bundles: BundleStore, organizations: readonly Organization[]) {
+  const domains = organizations.flatMap(({ sites }) => sites.map(({ domain }) => domain));
+  const listing = { at: Date.now(), found: bundles.inService(domains) };
+  listings.set(bundles, listing);
+  listing.found.catch(() => {
+    if (listings.get(bundles) === listing) listings.delete(bundles);
+  });
+  return listing;
+}
+
+export interface HeldSite {
+  domain: string;
+  version: string;
+  since: string;
+  waiting: string | null;
+}
+
+/** The sites of an organization that people hold. The listing says which may be held; only these are read. */
+export async function heldSites(
+  deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
+  organization: Organization,
+): Promise<HeldSite[]> {
+  const listed = await listedSites(deps, organization);
+  const held: HeldSite[] = [];
+  for (const { domain } of organization.sites) {
+    const hold = listed.get(domain)?.held ? await deps.bundles.holds.of(domain) : null;
+    if (hold !== null) held.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
+  }
+  return held;
+}
+
+type TakenBack = NonNullable<Sight['takenBack']>;
+
+/**
+ * Targets whose last rollout put the current version there, but that run another one now, as read back from them. A
+ * target that shows no version is left out: it may be on another machine. Only a target that differs from the listing
+ * costs requests to the store, which say what is current now: a rollout may have followed the listing.
+ */
+export async function takenBackTargets(
+  deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
+  organization: Organization,
+): Promise<TakenBack> {
+  const { bundles } = deps;
+  const listed = await listedSites(deps, organization);
+  const found: TakenBack = [];
+  for (const { domain, targets } of organization.sites) {
+    const listedVersion = listed.get(domain)?.current;
+    if (!listedVersion) continue;
+    for (const target of targets) {
+      const running = await target.runningVersion();
+      if (running === null || running === listedVersion) continue;
+      const version = (await bundles.current(domain))?.version;
+      if (version === undefined || running === version) continue;
+      if ((await bundles.rolledOut(domain, target.name)) !== version) continue;
+      found.push({ domain, target: target.name, version, running });
+    }
+  }
+  return found;
+}
 
 export interface LookAround {
   org: string;

@@ -1,11 +1,11 @@
 import type { Config } from '../config/config.ts';
-import type { OpenAudit } from '../feedback/store/deed-records.ts';
+import type { OpenAudit } from '../feedback/store/audit-records.ts';
 import { openAudit } from '../feedback/store/open-feedback-store.ts';
 import type { Deed } from '../runs/rules/audit.ts';
 import { deedRows, type OwnDeed } from '../runs/rules/own-audit-entries.ts';
+import { type SenderFlags, senderOf } from './actor.ts';
 import type { CommandContext } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
-import { type SenderFlags, senderOf } from './sender.ts';
 
 /**
  * Keeps in the audit what a command does, while it does it: rows are written at once, those that come meanwhile together

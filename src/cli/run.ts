@@ -1,8 +1,7 @@
 import { CommanderError } from 'commander';
-import { ExplainedError } from '../rules/explained-error.ts';
+import { ExplainedError } from '../rules/errors.ts';
 import type { CommandContext } from './context.ts';
-import { explainedFailure, type Failure, failureOf, usageFailure } from './cli-failure.ts';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { Output, type OutputStream } from './terminal/output.ts';
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { SignedManifest } from '../exports/signing/check-signed-manifest.ts';
-import { MinisignFormatError, type PublicKey, parsePublicKey } from '../exports/signing/minisign-format.ts';
-import { manifestName } from '../exports/store/store-layout.ts';
-import { noSuchThing, usageFailure } from './cli-failure.ts';
+import { MinisignFormatError, type PublicKey, parsePublicKey } from '../exports/signing/minisign.ts';
+import { manifestName } from '../exports/store/bundle-store.ts';
+import { noSuchThing, usageFailure } from './failure.ts';
 
 /** The key that `--signature` names: the base64 line itself, or a file of `minisign -G`. */
 export async function namedPublicKey(cwd: string, named: string): Promise<PublicKey> {

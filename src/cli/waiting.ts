@@ -1,15 +1,95 @@
-import type { WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
-import { triedAgain } from '../temporal/retries.ts';
-import { TemporalUnreachable } from '../temporal/temporal-connection.ts';
-import { Detached, StillRunning, waitForResult } from '../temporal/wait-for-result.ts';
-import { CliFailure } from './cli-failure.ts';
-import { exitCodes } from './exit-codes.ts';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { callsAtOnce } from '../schedules/schedules.ts';
+import { type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
+import { bulkQueueOf } from '../temporal/rules/failover.ts';
+import { Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
+import { grpc, grpcStatus } from './explain-failure.ts';
+import { CliFailure, exitCodes, operationFailure } from './failure.ts';
+import type { Session } from './session.ts';
 import type { LiveView, Step } from './terminal/live-lines.ts';
 import type { Output } from './terminal/output.ts';
-import { type Interrupt, onInterrupt } from './terminal/signals.ts';
-import type { Session } from './session.ts';
-import { howToStart, noWorkerText, queuesWithoutWorker, retriesOf } from './worker-watch.ts';
+import { type Interrupt, onInterrupt } from './terminal/prompts.ts';
+
+/** Temporal lists a poller for minutes after its worker died; a live one polls at least once a minute. */
+const quietPollerMs = 80_000;
+const pollersWithinMs = 3_000;
+/** `TASK_QUEUE_TYPE_WORKFLOW` and `TASK_QUEUE_TYPE_ACTIVITY` of Temporal's interface. */
+const workflowTasks = 1;
+const activityTasks = 2;
+
+/** Whether a worker polls the task queue for workflows, and so answers queries and updates; null when Temporal does not say. */
+export async function workerPolls(client: Client, taskQueue: string): Promise<boolean | null> {
+  return isPolled(client, taskQueue, workflowTasks);
+}
+
+/** Those of docferry's two task queues that no worker polls; null when Temporal does not say. */
+export async function queuesWithoutWorker(client: Client, taskQueue: string): Promise<string[] | null> {
+  const bulk = bulkQueueOf(taskQueue);
+  const [short, long] = await Promise.all([workerPolls(client, taskQueue), isPolled(client, bulk, activityTasks)]);
+  if (short === null || long === null) return null;
+  return [...(short ? [] : [taskQueue]), ...(long ? [] : [bulk])];
+}
+
+/** That no worker polls some of the queues. */
+export const noWorkerText = (lacking: readonly string[]): string =>
+  `no worker polls the task queue ${lacking.join(' and ')}`;
+
+/** How to start a worker for the queues that lack one. */
+export function howToStart(taskQueue: string, lacking: readonly string[]): string {
+  const [first, ...others] = lacking;
+  if (others.length > 0 || first === undefined) return 'start one with `docferry worker` or `docferry up`';
+  const missing = first === taskQueue ? 'short' : 'bulk';
+  return `start one with \`docferry worker --only ${missing}\`, or both kinds with \`docferry worker\``;
+}
+
+async function isPolled(client: Client, taskQueue: string, taskQueueType: number): Promise<boolean | null> {
+  try {
+    const { pollers } = await client.withDeadline(Date.now() + pollersWithinMs, () =>
+      client.workflowService.describeTaskQueue({
+        namespace: client.options.namespace,
+        taskQueue: { name: taskQueue },
+        taskQueueType,
+      }),
+    );
+    const since = Date.now() - quietPollerMs;
+    return (pollers ?? []).some(({ lastAccessTime }) => (optionalTsToMs(lastAccessTime) ?? 0) > since);
+  } catch {
+    return null;
+  }
+}
+
+/** The activities being retried; none when unknown. */
+export async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
+  try {
+    return retriesIn(await client.withDeadline(Date.now() + pollersWithinMs, () => handle.describe()));
+  } catch {
+    return [];
+  }
+}
+
+/** A worker's answer to a query; null when none comes in time, because no worker is running or it is busy. */
+export async function answerOrNull<Answer>(
+  client: Client,
+  taskQueue: string,
+  ask: () => Promise<Answer>,
+): Promise<Answer | null> {
+  const [answer] = await answersOrNull(client, taskQueue, [null], ask);
+  return answer ?? null;
+}
+
+/** Like `answerOrNull`, for many queries within the same time; whether a worker polls is asked once. */
+export async function answersOrNull<Item, Answer>(
+  client: Client,
+  taskQueue: string,
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Answer>,
+): Promise<(Answer | null)[]> {
+  if (items.length === 0 || (await workerPolls(client, taskQueue)) === false) return items.map(() => null);
+  const endsAt = Date.now() + 2 * pollersWithinMs;
+  return inBatches(items, callsAtOnce, (item) => client.withDeadline(endsAt, () => ask(item)).catch(() => null));
+}
 
 /** A workflow that a command waits for. */
 export interface Waiting<W extends Workflow, State> {
@@ -157,4 +237,27 @@ function watchTroubles(
       clearInterval(timer);
     },
   };
+}
+
+const workerAnswersWithinMs = 10_000;
+
+/** A worker's answer to a query or update. Throws the failure `NoWorker` when none answers. */
+export async function askWorker<Answer>(
+  client: Client,
+  taskQueue: string,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await client.withDeadline(Date.now() + workerAnswersWithinMs, ask);
+  } catch (error) {
+    const code = grpcStatus(error)?.code;
+    // A call whose deadline has passed is cancelled at times, by the library or by the server.
+    const unanswered = [grpc.deadlineExceeded, grpc.cancelled, grpc.failedPrecondition].some((each) => each === code);
+    // If Temporal itself answers, it was the worker that did not.
+    if (unanswered && (await workerPolls(client, taskQueue)) !== null) {
+      const hint = 'start one with `docferry worker` or `docferry up`';
+      throw operationFailure('NoWorker', `no worker of the task queue ${taskQueue} answers`, hint);
+    }
+    throw error;
+  }
 }

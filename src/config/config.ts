@@ -1,9 +1,9 @@
 import type { PermitClass } from '../budget/rules/permits.ts';
-import type { Handover } from '../temporal/rules/failover.ts';
 import type { WebhookEventType, WebhookFormat } from '../runs/rules/webhook-event.ts';
+import type { Handover } from '../temporal/rules/failover.ts';
+import type { SiteRulesInput } from './organization-schema.ts';
 import type { PostgresAddress } from './postgres-address.ts';
-import type { SiteRulesInput } from './site-schema.ts';
-import type { SecretSource } from './secret-source.ts';
+import type { SecretSource } from './secrets.ts';
 
 /**
  * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,

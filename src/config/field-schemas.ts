@@ -1,7 +1,35 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import { parseDuration } from './durations.ts';
-import { parseSize } from './sizes.ts';
+
+const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of `500ms`, `20s`, `15m`, `1h`, `7d`; null for anything else. */
+export function parseDuration(text: string): number | null {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+  if (amount === undefined || unit === undefined) return null;
+  const milliseconds = Number(amount) * durationUnits[unit as keyof typeof durationUnits];
+  return Number.isSafeInteger(milliseconds) ? milliseconds : null;
+}
+
+const sizeUnits = {
+  B: 1,
+  KB: 1000,
+  MB: 1000 ** 2,
+  GB: 1000 ** 3,
+  TB: 1000 ** 4,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+  TiB: 1024 ** 4,
+};
+
+/** Bytes of `5GiB` (powers of 1024), `10MB` (powers of 1000) or plain `4096`; null for anything else. */
+export function parseSize(text: string): number | null {
+  const [, amount, unit = 'B'] = /^(\d+(?:\.\d+)?) ?(B|[KMGT]i?B)?$/.exec(text.trim()) ?? [];
+  if (amount === undefined) return null;
+  const bytes = Number(amount) * sizeUnits[unit as keyof typeof sizeUnits];
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}
 
 /** The part of `isHostName` that editors can check. */
 const hostNamePattern = '^[a-z0-9-]{1,63}([.][a-z0-9-]{1,63})*$';

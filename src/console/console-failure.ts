@@ -1,4 +1,4 @@
-import { ExplainedError } from '../rules/explained-error.ts';
+import { ExplainedError } from '../rules/errors.ts';
 
 /** What the console itself refuses. */
 export class ConsoleFailure extends ExplainedError {

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
-import type { BundleStore } from '../exports/store/bundle-store.ts';
-import type { BudgetClient } from '../budget/budget.ts';
-import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
+import type { BudgetClient } from '../budget/client.ts';
 import type { WindowSettings } from '../budget/rules/permits.ts';
+import type { BundleStore } from '../exports/store/bundle-store.ts';
+import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
+import type { Trouble } from '../operations/status.ts';
 import type { ConfiguredOrganization } from '../schedules/rules/desired-schedules.ts';
 import type { Handover } from '../temporal/rules/failover.ts';
-import type { Trouble } from '../operations/gather-facts.ts';
 
 /** An organization as far as the console needs it. */
 export interface ShownOrganization extends ConfiguredOrganization {

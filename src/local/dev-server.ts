@@ -1,18 +1,210 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import type { FileLock } from '../file-lock.ts';
-import { ifMissing } from '../if-missing.ts';
+import { once } from 'node:events';
+import { chmod, mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { type FileLock, ifMissing } from '../files.ts';
 import { retentionDays } from '../temporal/rules/failover.ts';
 import { DevServerFailed, reasonOf } from './embedded-errors.ts';
-import { lockDatabase, orphanOf } from './lock-database.ts';
-import { assertPortFree, loopbackAddress, privateAddress } from './ports.ts';
-import type { SearchAttributes } from './prepare-namespace.ts';
-import { serverArguments } from './server-arguments.ts';
-import { lastLines, rotateLongLog } from './server-log.ts';
-import { endServer, launchServer, type ProcessExit, type ServerProcess, watchServer } from './server-process.ts';
-import { removeRecord, type ServerRecord, writeRecord } from './server-record.ts';
-import { waitUntilReady } from './wait-until-ready.ts';
+import { answers, assertPortFree, loopbackAddress, privateAddress } from './ports.ts';
+import { registerSearchAttributes, type SearchAttributes, setRetention } from './prepare-namespace.ts';
+import {
+  describeProcess,
+  lockDatabase,
+  orphanOf,
+  removeRecord,
+  type ServerRecord,
+  writeRecord,
+} from './server-record.ts';
+
+export interface ServerSettings {
+  port: number;
+  /** `host:port` of the UI; null for none. */
+  ui: string | null;
+  namespace: string;
+  /** Absolute; undefined keeps everything in memory. */
+  dbFile: string | undefined;
+}
+
+/** Measured on server 1.29: an activity costs 21 ms instead of 100, a short timer is 50 ms late instead of 1 s. */
+const dynamicConfig = {
+  'history.transferProcessorMaxPollRPS': 2000,
+  'history.timerProcessorMaxTimeShift': '50ms',
+  'system.enableActivityEagerExecution': true,
+  // The check would contact Temporal's servers.
+  'frontend.enableServerVersionCheck': false,
+  // The HTTP API, which nothing here uses, would answer a page of another site under any name, at a random port.
+  'frontend.httpAllowedHosts': [],
+};
+
+/** Arguments of `temporal server start-dev`: loopback only, tuned, no outside contact, a quiet log as JSON. */
+export function serverArguments({ port, ui, namespace, dbFile }: ServerSettings): string[] {
+  const [uiHost = '', uiPort = ''] = ui?.split(':') ?? [];
+  return [
+    'server',
+    'start-dev',
+    ...['--ip', '127.0.0.1', '--port', String(port)],
+    ...(ui === null ? ['--headless'] : ['--ui-ip', uiHost, '--ui-port', uiPort]),
+    ...['--namespace', namespace],
+    ...['--log-level', 'warn', '--log-format', 'json', '--color', 'never'],
+    ...(dbFile === undefined ? [] : ['--db-filename', dbFile]),
+    ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
+      '--dynamic-config-value',
+      `${key}=${JSON.stringify(value)}`,
+    ]),
+  ];
+}
+
+const logLimitBytes = 5_000_000;
+const shownLines = 10;
+
+/** Renames a long log to `<file>.old`, replacing the one before, so that the files stay small over many starts. */
+export async function rotateLongLog(logFile: string): Promise<void> {
+  const stats = await stat(logFile).catch(() => undefined);
+  if (stats && stats.size > logLimitBytes) await rename(logFile, `${logFile}.old`);
+}
+
+/** The last lines of the log; empty when it cannot be read. */
+export async function lastLines(logFile: string): Promise<string[]> {
+  const text = await readFile(logFile, 'utf8').catch(() => '');
+  return text.split('\n').filter(Boolean).slice(-shownLines);
+}
+
+export interface ProcessExit {
+  /** Null when a signal ended it, or when it was not a child of this process, so that its code is unknown. */
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A server's process, started here or adopted. */
+export interface ServerProcess {
+  pid: number;
+  startedAt: string;
+  exited: Promise<ProcessExit>;
+}
+
+const pollMs = 500;
+/** The environment passed to the server: no key or other secret stays readable in a long-lived process. */
+const passedVariables = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'];
+
+/**
+ * Starts the program in a separate process group, out of reach of a Ctrl-C in the terminal. It writes directly to the log
+ * file, so that it can outlive this process. Rejects when it cannot be started.
+ */
+export async function launchServer(program: string, args: readonly string[], logFile: string): Promise<ServerProcess> {
+  await mkdir(dirname(logFile), { recursive: true });
+  const log = await open(logFile, 'a', 0o600);
+  try {
+    const env = Object.fromEntries(passedVariables.map((name) => [name, process.env[name]]));
+    const child = withPrivateFiles(() =>
+      spawn(program, args, { detached: true, stdio: ['ignore', log.fd, log.fd], env }),
+    );
+    const exited = new Promise<ProcessExit>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    await once(child, 'spawn');
+    const pid = child.pid ?? 0;
+    return { pid, startedAt: (await describeProcess(pid))?.startedAt ?? 'ended at once', exited };
+  } finally {
+    await log.close();
+  }
+}
+
+/** What the started process creates is for this user alone: its database holds whatever workflows are given. */
+function withPrivateFiles<T>(start: () => T): T {
+  const before = process.umask(0o077);
+  try {
+    return start();
+  } finally {
+    process.umask(before);
+  }
+}
+
+/** A running process that another process started. */
+export function watchServer(pid: number, startedAt: string): ServerProcess {
+  const gone = async (): Promise<ProcessExit> => {
+    while (await isRunning(pid, startedAt)) await sleep(pollMs);
+    return { code: null, signal: null };
+  };
+  return { pid, startedAt, exited: gone() };
+}
+
+/** Asks the process to end, kills it after `graceMs`, and resolves when it is gone. */
+export async function endServer({ pid, startedAt, exited }: ServerProcess, graceMs = 30_000): Promise<void> {
+  const send = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    if (await isRunning(pid, startedAt)) process.kill(pid, signal);
+  };
+  const waiting = new AbortController();
+  await send('SIGTERM');
+  const inTime = await Promise.race([
+    exited.then(() => true),
+    sleep(graceMs, false, { signal: waiting.signal }).catch(() => false),
+  ]);
+  waiting.abort();
+  if (!inTime) await send('SIGKILL');
+  await exited;
+}
+
+async function isRunning(pid: number, startedAt: string): Promise<boolean> {
+  return (await describeProcess(pid))?.startedAt === startedAt;
+}
+
+export interface Readiness {
+  port: number;
+  /** `host:port`; null for none. */
+  ui: string | null;
+  namespace: string;
+  retentionDays: number;
+  searchAttributes: SearchAttributes;
+}
+
+const retryMs = 50;
+const connectTimeoutMs = 5_000;
+
+/**
+ * Resolves when the server answers, its namespace has the wanted retention and search attributes, and the UI, if there is one, answers.
+ * Rejects with the last reason after `limitMs`, or as soon as `signal` aborts.
+ */
+export async function waitUntilReady(wanted: Readiness, limitMs: number, signal?: AbortSignal): Promise<void> {
+  const giveUpAt = performance.now() + limitMs;
+  for (;;) {
+    try {
+      return await prepare(wanted);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (performance.now() > giveUpAt) {
+        throw new Error(`was not ready after ${Math.round(limitMs / 1000)} s (${reasonOf(error)})`, { cause: error });
+      }
+    }
+    await sleep(retryMs);
+  }
+}
+
+async function prepare({ port, ui, namespace, retentionDays, searchAttributes }: Readiness): Promise<void> {
+  // A gRPC channel waits a second after a refused connection.
+  if (!(await answers(port))) throw new Error(`nothing answers on port ${port}`);
+  // A proxy cannot reach this machine's loopback.
+  const channelArgs = { 'grpc.enable_http_proxy': 0 };
+  const connection = await Connection.connect({
+    address: loopbackAddress(port),
+    connectTimeout: connectTimeoutMs,
+    channelArgs,
+  });
+  try {
+    await connection.withDeadline(Date.now() + 5_000, async () => {
+      await setRetention(connection, namespace, retentionDays);
+      await registerSearchAttributes(connection, namespace, searchAttributes);
+    });
+  } finally {
+    await connection.close();
+  }
+  if (ui === null) return;
+  const answer = await fetch(`http://${ui}`, { signal: AbortSignal.timeout(connectTimeoutMs) });
+  await answer.arrayBuffer();
+  if (!answer.ok) throw new Error(`the UI answered ${answer.status}`);
+}
 
 export interface DevServerOptions {
   /** The `temporal` program, as `resolveBinary` found it. */

@@ -1,5 +1,5 @@
-import { errorCode } from '../error-code.ts';
-import { ExplainedError } from '../rules/explained-error.ts';
+import { errorCode } from '../files.ts';
+import { ExplainedError } from '../rules/errors.ts';
 
 /** A failure of the embedded Temporal server that a person can fix. */
 export class EmbeddedError extends ExplainedError {

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
-import { errorCode } from '../error-code.ts';
+import { errorCode } from '../files.ts';
 import { PortTaken } from './embedded-errors.ts';
-import { describeProcess } from './process-identity.ts';
 import { runCommand, timeLimit } from './run-command.ts';
+import { describeProcess } from './server-record.ts';
 
 const loopback = '127.0.0.1';
 

@@ -1,11 +1,12 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { budgetView } from '../budget/client.ts';
+import { attributesOf, syncStateQuery } from '../contract.ts';
 import type { SyncInput, SyncState } from '../feedback/rules/sync.ts';
-import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { syncWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { syncStateQuery } from '../definitions.ts';
-import { attributesOf } from '../search-attributes.ts';
+import { callsAtOnce } from '../schedules/schedules.ts';
+import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { inBatches, startUnlessRunning } from '../temporal/runs.ts';
 import type { syncFeedback } from '../workflows/sync-feedback.ts';
-import { startUnlessRunning } from '../temporal/start-unless-running.ts';
 
 export type SyncHandle = WorkflowHandle<typeof syncFeedback>;
 
@@ -51,4 +52,26 @@ export async function syncState(
   input: Pick<SyncInput, 'org' | 'project' | 'pass'>,
 ): Promise<SyncState> {
   return syncHandle(client, input).query(syncStateQuery);
+}
+
+/** For the answers of all budgets together: without a worker there are none. */
+const answerWithinMs = 1_000;
+
+export interface WaitingSyncs {
+  /** Ids of syncs that wait for permits. */
+  waiting: Set<string>;
+  /** Organizations whose key the service refuses. */
+  unauthorized: Set<string>;
+}
+
+/** What the budgets of these organizations say of their syncs; a budget that does not answer in time says nothing. */
+export async function waitingSyncs(client: Client, orgs: readonly string[]): Promise<WaitingSyncs> {
+  const found: WaitingSyncs = { waiting: new Set(), unauthorized: new Set() };
+  const endsAt = Date.now() + answerWithinMs;
+  await inBatches(orgs, callsAtOnce, async (org) => {
+    const view = await client.withDeadline(endsAt, () => budgetView(client, org)).catch(() => null);
+    if (view?.pausedBy === 'unauthorized') found.unauthorized.add(org);
+    for (const { workflowId } of view?.waiters ?? []) found.waiting.add(workflowId);
+  });
+  return found;
 }

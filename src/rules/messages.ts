@@ -3,7 +3,7 @@
  * reader returns what it knows of a value, or throws `Misshapen` with the name of the field (X5).
  */
 
-import { isoInstant } from './iso-instant.ts';
+import { isoInstant } from './text.ts';
 
 export class Misshapen extends Error {
   override readonly name = 'Misshapen';

@@ -1,13 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { budgetView } from '../budget/client.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
-import { type Handover, taskTimeoutFor } from '../temporal/rules/failover.ts';
-import type { WebhookDelivery } from './rules/webhook-event.ts';
+import { attributesOf, lookSignal } from '../contract.ts';
 import { searchAttributes, watchWorkflowId, webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { lookSignal } from '../definitions.ts';
+import { type Handover, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { inBatches } from '../temporal/runs.ts';
 import type { deliverWebhook } from '../workflows/deliver-webhook.ts';
-import { attributesOf } from '../search-attributes.ts';
 import type { watchOrganization } from '../workflows/watch-organization.ts';
-import { budgetView } from '../budget/budget.ts';
+import type { WebhookDelivery } from './rules/webhook-event.ts';
 
 export interface Starts {
   taskQueue: string;
@@ -68,4 +69,36 @@ export async function countRefusedRuns(client: Client, org: string): Promise<num
     'ExecutionStatus = "Running"',
   ].join(' AND ');
   return (await client.workflow.count(query)).count;
+}
+
+/** Watches that are started at a time. */
+const atOnce = 8;
+const againAfterMs = 5_000;
+
+export interface StartWatches {
+  start(org: string): Promise<void>;
+  /** A watch could not be started; it is tried again. */
+  onFailure(org: string, error: unknown): void;
+  stopped(): boolean;
+}
+
+/**
+ * Starts the watches of these organizations, a few at a time, and continues until the last has started or the worker
+ * stops.
+ */
+export async function startWatches(orgs: readonly string[], how: StartWatches, waitMs = againAfterMs): Promise<void> {
+  let left = [...orgs];
+  while (!how.stopped() && left.length > 0) {
+    const started = await inBatches(left, atOnce, (org) =>
+      how.start(org).then(
+        () => true,
+        (error: unknown) => {
+          if (!how.stopped()) how.onFailure(org, error);
+          return false;
+        },
+      ),
+    );
+    left = left.filter((_, index) => !started[index]);
+    if (left.length > 0) await sleep(waitMs, undefined, { ref: false });
+  }
 }

@@ -5,24 +5,56 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import type { RunOutcome } from '../exports/rules/export-outcome.ts';
-import { type ConfiguredOrganization, desiredSchedules } from './rules/desired-schedules.ts';
-import { updateOf } from './rules/schedule-plan.ts';
-import { whenText } from './rules/schedule-settings.ts';
-import { type ScheduleTarget, workflowIdOf } from '../rules/schedule-target.ts';
-import type { ScheduledResult } from './rules/scheduled-run.ts';
+import type { RunOutcome } from '../exports/rules/site-export.ts';
+import { type ScheduleTarget, searchAttributes, workflowIdOf, workflowTypes } from '../rules/workflow-ids.ts';
+import { isOutage } from '../temporal/connection.ts';
 import type { Handover } from '../temporal/rules/failover.ts';
-import { inBatches } from '../temporal/in-batches.ts';
-import { isOutage } from '../temporal/outage.ts';
+import { inBatches } from '../temporal/runs.ts';
+import { type ConfiguredOrganization, desiredSchedules, updateOf } from './rules/desired-schedules.ts';
+import { whenText } from './rules/schedule-settings.ts';
+import type { ScheduledResult } from './rules/starts.ts';
 import {
   callsAtOnce,
   describeSchedules,
+  existingSchedule,
   type NamedSchedule,
   namedSchedules,
   type OwnedSchedule,
-} from './owned-schedules.ts';
-import { latestRunsByHand, type RunByHand } from './runs-by-hand.ts';
-import { existingSchedule } from './schedule-spec.ts';
+} from './schedules.ts';
+
+/** The latest run of an export, rollback or pass that no schedule started. */
+export interface RunByHand {
+  workflowId: string;
+  startedAt: string;
+  /** Temporal's status, e.g. `COMPLETED`. */
+  status: string;
+  /** The search attribute `DocferryOutcome`; null while it runs, and when it was terminated. */
+  outcome: string | null;
+}
+
+/** One page of the server's list, the running and then the latest ended runs first. */
+const mostListed = 1_000;
+
+/**
+ * The latest runs on the task queue that were started by hand, by workflow id, from one request: what scheduled runs start
+ * has a parent. Of a site or project that others have outrun by a thousand runs, none is found.
+ */
+export async function latestRunsByHand(client: Client, taskQueue: string): Promise<Map<string, RunByHand>> {
+  const { exportSite, rollBack, syncFeedback } = workflowTypes;
+  const query = `WorkflowType IN ('${exportSite}', '${rollBack}', '${syncFeedback}') AND ParentWorkflowId IS NULL`;
+  const latest = new Map<string, RunByHand>();
+  let listed = 0;
+  for await (const run of client.workflow.list({ query, pageSize: mostListed })) {
+    listed += 1;
+    const { workflowId, startTime, status } = run;
+    if (run.taskQueue === taskQueue && !latest.has(workflowId)) {
+      const [outcome = null] = (run.searchAttributes[searchAttributes.outcome] ?? []) as string[];
+      latest.set(workflowId, { workflowId, startedAt: startTime.toISOString(), status: status.name, outcome });
+    }
+    if (listed >= mostListed) break;
+  }
+  return latest;
+}
 
 /** State or outcome of a scheduled run, or of a later one started by hand. */
 export interface ScheduledRun {

@@ -1,8 +1,7 @@
 import { Runtime, type TelemetryOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { histograms } from './instruments.ts';
-import { Metrics } from './metrics.ts';
 import { temporalLogger } from './log.ts';
+import { histograms, Metrics } from './metrics.ts';
 
 let installed = false;
 

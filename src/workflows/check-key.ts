@@ -1,11 +1,9 @@
 import { defineWorkflowOptions, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { KeyCheck } from '../budget/rules/key-check.ts';
-import { factsTable } from '../rules/details-text.ts';
+import type { KeyCheck } from '../budget/rules/permits.ts';
 import { bool, record, text } from '../rules/messages.ts';
-import { keyCheckOptions } from './activity-options.ts';
-import { readInput, readsInput } from './read-input.ts';
-import { staysWithBuild } from './stays-with-build.ts';
+import { factsTable } from '../rules/text.ts';
+import { keyCheckOptions, readInput, readsInput, staysWithBuild } from './kit.ts';
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 

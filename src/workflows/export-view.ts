@@ -1,9 +1,9 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import { barText, clockTime, factsTable, ignoredFacts } from '../rules/details-text.ts';
-import { changesMarkdown } from '../exports/rules/content-changes.ts';
-import type { RunOutcome } from '../exports/rules/export-outcome.ts';
+import { showEnd, shownPhase, showPhase } from '../contract.ts';
+import type { RunOutcome } from '../exports/rules/site-export.ts';
 import {
   type AwaitedApproval,
+  changesMarkdown,
   type ExportInput,
   type ExportPhase,
   type ExportProgress,
@@ -11,8 +11,8 @@ import {
   type RolloutResult,
   searchedPhase,
 } from '../exports/rules/site-export.ts';
-import { endFacts } from './failure-summary.ts';
-import { showEnd, shownPhase, showPhase } from '../search-attributes.ts';
+import { barText, clockTime, factsTable, ignoredFacts } from '../rules/text.ts';
+import { endFacts } from './kit.ts';
 
 /** What people see of an export: the query `state`, Current Details, and the phase as a search attribute. */
 export class ExportView {

@@ -1,3 +1,4 @@
+import type { WorkflowDefinitionOptions } from '@temporalio/common';
 import {
   allHandlersFinished,
   CancellationScope,
@@ -12,6 +13,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import { getActivator } from '@temporalio/workflow/lib/global-attributes.js';
 import {
   readBudgetInput,
   readOverride,
@@ -21,31 +23,26 @@ import {
   readSettings,
   readViewMoment,
 } from '../budget/rules/budget-messages.ts';
-import { describeWindow, detailRows } from '../budget/rules/budget-text.ts';
+import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
 import { ask } from '../budget/rules/grant-lease.ts';
-import { foreignText, isForeign } from '../budget/rules/installations.ts';
 import { drift, type ForAWhile, overrideProblem } from '../budget/rules/permits.ts';
-import { messagesPerRun } from '../budget/rules/run-length.ts';
-import { bringWaitersForward, dropWaiter } from '../budget/rules/wake-waiters.ts';
-import { packed, unpacked } from '../budget/rules/carried-window.ts';
-import { windowAfter, windowAfterReset } from '../budget/rules/earlier-ledger.ts';
+import { bringWaitersForward, dropWaiter } from '../budget/rules/waiters.ts';
 import {
   configure,
+  foreignText,
   ignore,
+  isForeign,
   keyCheckStarted,
   report,
   retryKey,
   setOverride,
   setPause,
-} from '../budget/rules/sliding-window.ts';
+} from '../budget/rules/window.ts';
 import type { BudgetInput, WindowState } from '../budget/rules/window-state.ts';
-import { viewOf } from '../budget/rules/window-view.ts';
-import type { DeedAction } from '../runs/rules/audit.ts';
-import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
-import { patientKeyCheckWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import type { checkKey } from './check-key.ts';
+import { describeWindow, detailRows, viewOf } from '../budget/rules/window-view.ts';
 import {
   askPermitsUpdate,
+  attributesOf,
   budgetLedgerQuery,
   budgetStateQuery,
   configureBudgetUpdate,
@@ -54,14 +51,51 @@ import {
   permitsFreedSignal,
   reportLeaseSignal,
   retryKeySignal,
-} from '../definitions.ts';
-import { failureSummary } from './failure-summary.ts';
-import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
-import { followHandover, runHandover } from './handover.ts';
-import { noticesResets, resetNoticed, wasReset } from './notice-resets.ts';
-import { nextInput, readInput, readsInput } from './read-input.ts';
-import { keepDeed } from './record-deed.ts';
-import { attributesOf } from '../search-attributes.ts';
+} from '../contract.ts';
+import { patientKeyCheckWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import type { DeedAction } from '../runs/rules/audit.ts';
+import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { checkKey } from './check-key.ts';
+import {
+  failureSummary,
+  followHandover,
+  nextInput,
+  noInput,
+  onDeed,
+  onQuery,
+  onSignal,
+  onUpdate,
+  readInput,
+  readsInput,
+  refusal,
+  runHandover,
+  type Sent,
+} from './kit.ts';
+import { keepDeed } from './write-records.ts';
+
+declare global {
+  /** The random numbers with which this run began; Temporal gives every run its own globals. */
+  var docferryRandom: (() => number) | undefined;
+}
+
+/*
+ * `temporal workflow reset` gives a run another seed of random numbers, at the same place of its history in every replay,
+ * and tells it nothing else. The SDK takes a new seed before all messages of an activation.
+ */
+
+/** Options of a workflow that must notice resets, the one to its first task too: they are read before any reset counts. */
+export function noticesResets(): WorkflowDefinitionOptions {
+  globalThis.docferryRandom = getActivator().random;
+  return {};
+}
+
+/** Whether the run was reset since its begin or since this last said so. */
+export const wasReset = (): boolean => getActivator().random !== globalThis.docferryRandom;
+
+/** Call when the reset has been taken into account. */
+export function resetNoticed(): void {
+  globalThis.docferryRandom = getActivator().random;
+}
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at

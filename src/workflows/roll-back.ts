@@ -7,10 +7,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { readSender, type Sender, unnamedSender } from '../runs/rules/audit.ts';
-import { factsTable } from '../rules/details-text.ts';
+import { exportStateQuery, showEnd } from '../contract.ts';
 import { readRollbackInput } from '../exports/rules/export-messages.ts';
-import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/export-outcome.ts';
 import type {
   ExportPhase,
   ExportState,
@@ -18,19 +16,24 @@ import type {
   RollbackResult,
   RolloutResult,
 } from '../exports/rules/site-export.ts';
+import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/site-export.ts';
 import { Misshapen } from '../rules/messages.ts';
-import { wholeVersionOptions } from './activity-options.ts';
-import { exportStateQuery } from '../definitions.ts';
-import { endFacts, failureSummary } from './failure-summary.ts';
-import { onQuery, refusal } from './handle-messages.ts';
-import { followHandover } from './handover.ts';
-import { planSite } from './passing-steps.ts';
-import { readInput, readsInput } from './read-input.ts';
-import { keepDeed } from './record-deed.ts';
-import { showEnd } from '../search-attributes.ts';
-import { staysWithBuild } from './stays-with-build.ts';
-import { recordOrLater } from './record-run.ts';
-import { rollOutToTargets } from './target-rollouts.ts';
+import { factsTable } from '../rules/text.ts';
+import { readSender, type Sender, unnamedSender } from '../runs/rules/audit.ts';
+import {
+  endFacts,
+  failureSummary,
+  followHandover,
+  onQuery,
+  planSite,
+  readInput,
+  readsInput,
+  refusal,
+  staysWithBuild,
+  wholeVersionOptions,
+} from './kit.ts';
+import { rollOutToTargets } from './publication.ts';
+import { keepDeed, recordOrLater } from './write-records.ts';
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 

@@ -14,17 +14,15 @@ import {
   setCurrentDetails,
   startChild,
 } from '@temporalio/workflow';
-import { factsTable } from '../rules/details-text.ts';
-import { failedTargets } from '../exports/rules/export-outcome.ts';
-import { type ExportResult, searchedPhase } from '../exports/rules/site-export.ts';
-import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/schedule-target.ts';
-import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/scheduled-run.ts';
+import { attributesOf } from '../contract.ts';
+import { type ExportResult, failedTargets, searchedPhase } from '../exports/rules/site-export.ts';
 import type { SyncResult } from '../feedback/rules/sync.ts';
+import { factsTable } from '../rules/text.ts';
+import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/workflow-ids.ts';
+import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/starts.ts';
 import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import type { exportSite } from './export-site.ts';
-import { innermost } from './failure-summary.ts';
-import { readInput, readsInput } from './read-input.ts';
-import { attributesOf } from '../search-attributes.ts';
+import { innermost, readInput, readsInput } from './kit.ts';
 import type { syncFeedback } from './sync-feedback.ts';
 
 type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;

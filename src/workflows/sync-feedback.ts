@@ -10,19 +10,26 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { waitText } from '../budget/rules/budget-text.ts';
-import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../rules/details-text.ts';
-import { noEntries } from '../feedback/rules/entry-counts.ts';
+import { waitText } from '../budget/rules/window-view.ts';
+import { permitsFreedSignal, showEnd, showPhase, syncStateQuery } from '../contract.ts';
+import { noEntries } from '../feedback/rules/feedback-entry.ts';
 import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../feedback/rules/sync.ts';
-import { readSyncInput } from '../feedback/rules/sync-input.ts';
-import { pageOptions, recordOptions } from './activity-options.ts';
-import { announce } from './announce.ts';
-import { permitsFreedSignal, syncStateQuery } from '../definitions.ts';
-import { endFacts, failureSummary } from './failure-summary.ts';
-import { noInput, onQuery, onSignal } from './handle-messages.ts';
-import { followHandover } from './handover.ts';
-import { nextInput, readInput, readsInput } from './read-input.ts';
-import { showEnd, showPhase } from '../search-attributes.ts';
+import { readSyncInput } from '../feedback/rules/sync.ts';
+import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../rules/text.ts';
+import { announce } from './deliver-webhook.ts';
+import {
+  endFacts,
+  failureSummary,
+  followHandover,
+  nextInput,
+  noInput,
+  onQuery,
+  onSignal,
+  pageOptions,
+  readInput,
+  readsInput,
+  recordOptions,
+} from './kit.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 

@@ -6,16 +6,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import type { Site } from '../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
-import { noFetchYet } from '../../src/activities/fetch-archive.ts';
 import {
   createFetchActivities,
   type FetchBundleInput,
   type FetchBundleResult,
+  noFetchYet,
 } from '../../src/activities/fetch-bundle.ts';
 import { whileMine } from '../../src/activities/heartbeats.ts';
+import { StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
-import { StoreUnreachable } from '../../src/exports/store/store-errors.ts';
-import { hashFile } from '../../src/hash-file.ts';
+import { hashFile } from '../../src/files.ts';
 import { json, serviceWith } from '../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { smallSite, zip } from '../tools/bundle/build-archive.ts';

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { heldSites } from '../../src/activities/held-sites.ts';
+import { heldSites } from '../../src/activities/watch-steps.ts';
 import { domain, first, second, siteOfTwoVersions } from '../tools/bundle/two-versions.ts';
 
 async function setOut() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { promoteUnlessHeld } from '../../src/activities/promotion.ts';
+import { promoteUnlessHeld } from '../../src/activities/version-steps.ts';
 import { type BundleStore, type Current, PointerMoved } from '../../src/exports/store/bundle-store.ts';
 
 const known: Current = { version: 'v1', contentDigest: 'd1', publishedAt: '2026-11-21T04:00:00.000Z', epoch: 5 };

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createRollbackActivities } from '../../src/activities/rollback-steps.ts';
-import { sealOf } from '../../src/exports/store/staged-seal.ts';
+import { createRollbackActivities } from '../../src/activities/site-rollouts.ts';
+import { versionName } from '../../src/exports/rules/site-export.ts';
+import { sealOf } from '../../src/exports/store/manifests.ts';
 import { verifyArchive } from '../../src/exports/verify/verify-archive.ts';
-import { versionName } from '../../src/exports/rules/version-name.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { type Item, tarGz } from '../tools/bundle/build-archive.ts';
 

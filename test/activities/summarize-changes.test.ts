@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { summarizeChanges } from '../../src/activities/version-steps.ts';
 import type { Manifest } from '../../src/exports/store/bundle-store.ts';
-import { summarizeChanges } from '../../src/activities/summarize-changes.ts';
 
 const file = (path: string, content = 'a') => ({ path, bytes: 1, sha256: content.repeat(64) });
 

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { takenBackTargets } from '../../src/activities/taken-back-targets.ts';
+import { takenBackTargets } from '../../src/activities/watch-steps.ts';
 import { domain, first, second, siteOfTwoVersions } from '../tools/bundle/two-versions.ts';
 
 /** A site whose only target runs what `running` says. */

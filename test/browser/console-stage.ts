@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { startConsolePart } from '../../src/cli/parts/console-part.ts';
-import { applySchedules } from '../../src/schedules/schedules.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
+import { applySchedules } from '../../src/schedules/schedules.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 
 export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';

@@ -2,10 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { approveExport } from '../../src/operations/decide-approval.ts';
-import { exportState, startExport } from '../../src/operations/exports.ts';
-import { startSync } from '../../src/operations/syncs.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
+import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import type { Scene } from '../tools/scene.ts';
 import { type ConsoleStage, hasBrowser, setConsoleStage, violations } from './console-stage.ts';
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { hasCode, InFlight, untilAdmitted } from '../../src/budget/refused-updates.ts';
+import { hasCode, InFlight, untilAdmitted } from '../../src/budget/client.ts';
 
 const exhausted = 8;
 const precondition = 9;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type TakeOver, takeOverBudgets } from '../../src/budget/take-over-budgets.ts';
+import { type TakeOver, takeOverBudgets } from '../../src/budget/client.ts';
 
 const orgs = Array.from({ length: 100 }, (_, n) => `org-${n}`);
 

@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { busyWindow, holderOf, questionOf, settingsOf } from '../../bench/budget/budget-waiters-model.ts';
-import { BudgetClient, budgetView } from '../../src/budget/budget.ts';
-import { packed } from '../../src/budget/rules/carried-window.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
+import { packed } from '../../src/budget/rules/carry-window.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { ChaosScene } from './chaos-scene.ts';
 

@@ -7,8 +7,8 @@ import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { Database } from '../../src/sqlite.ts';
 import { searchAttributes } from '../../src/rules/workflow-ids.ts';
+import { Database } from '../../src/sqlite.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { rejectExport } from '../../src/operations/decide-approval.ts';
-import { exportState, startExport } from '../../src/operations/exports.ts';
+import { exportState, rejectExport, startExport } from '../../src/operations/exports.ts';
 import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../tools/cli/terminal-session.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

@@ -9,13 +9,12 @@ import {
   TimeoutType,
 } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { explainFailure } from '../../src/cli/explain-failure.ts';
-import { workflowHint } from '../../src/cli/workflow-hints.ts';
-import { ExportRunning } from '../../src/operations/exports.ts';
-import { TemporalUnreachable } from '../../src/temporal/temporal-connection.ts';
+import { explainFailure, workflowHint } from '../../src/cli/explain-failure.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
-import { PortTaken } from '../../src/local/embedded-errors.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/store/feedback-store-unavailable.ts';
+import { PortTaken } from '../../src/local/embedded-errors.ts';
+import { ExportRunning } from '../../src/operations/exports.ts';
+import { TemporalUnreachable } from '../../src/temporal/connection.ts';
 
 function failedWorkflow(cause: Error): WorkflowFailedError {
   return new WorkflowFailedError('Workflow execution failed', cause, RetryState.NON_RETRYABLE_FAILURE);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { CommandContext } from '../../src/cli/context.ts';
 import { keepDeeds } from '../../src/cli/audit.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
 import type { Config } from '../../src/config/config.ts';
 import { startedExport } from '../../src/runs/rules/own-audit-entries.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';

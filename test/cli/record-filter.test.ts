@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordFilter, unmetValues } from '../../src/cli/record-filter.ts';
+import { recordFilter, unmetValues } from '../../src/cli/flags.ts';
 
 describe('recordFilter', () => {
   it('takes dates as UTC and lists without repetition', () => {

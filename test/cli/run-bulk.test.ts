@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type BulkPlan, runBulk } from '../../src/cli/run-bulk.ts';
+import { type BulkPlan, runBulk } from '../../src/cli/bulk.ts';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { Output } from '../../src/cli/terminal/output.ts';
 import type { Config } from '../../src/config/config.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startExport } from '../../src/operations/exports.ts';
-import { startSync } from '../../src/operations/syncs.ts';
+import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
 import { resolveBinary } from '../../src/local/binaries.ts';
 import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
-import type { ReadingKind } from '../../src/feedback/rules/pass-kind.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { markdownTable } from '../tools/markdown-table.ts';
 import { postgresBinaries } from '../tools/servers/postgres-binaries.ts';
 import { s3ServerProgram } from '../tools/servers/s3-server.ts';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { noticeTypes } from '../../src/runs/rules/notice.ts';
+import { noticeTypes } from '../../src/runs/rules/notices.ts';
 import { webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';
 import { failureOf, load, organizationWith, problemsOf } from './config-folder.ts';
 

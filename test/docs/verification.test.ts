@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { renderRuleTexts } from '../../src/exports/rules/render-rules.ts';
-import { ruleTexts } from '../../src/exports/rules/rules.ts';
-import { siteRuleTexts } from '../../src/exports/rules/site-rules.ts';
+import { renderRuleTexts, ruleTexts, siteRuleTexts } from '../../src/exports/rules/verification-rules.ts';
 
 const page = readFileSync('docs/verification.md', 'utf8');
 const rows = [...page.matchAll(/^\| `([^`]+)` \| (?:`(\w+)` \| )?[^|]+ \| [^|]+ \|$/gm)];

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withFeedbackStore } from '../../src/cli/feedback-store-of.ts';
 import { startConsolePart } from '../../src/cli/parts/console-part.ts';
-import { approveExport } from '../../src/operations/decide-approval.ts';
-import { exportState, startExport } from '../../src/operations/exports.ts';
+import { withFeedbackStore } from '../../src/cli/stores.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
+import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';
 import { formToken, send, signIn } from '../tools/console/running-console.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 

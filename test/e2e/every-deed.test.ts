@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { withFeedbackStore } from '../../src/cli/feedback-store-of.ts';
 import { startConsolePart } from '../../src/cli/parts/console-part.ts';
-import { exportState } from '../../src/operations/exports.ts';
-import { applySchedules } from '../../src/schedules/schedules.ts';
-import { syncState } from '../../src/operations/syncs.ts';
+import { withFeedbackStore } from '../../src/cli/stores.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
+import { exportState } from '../../src/operations/exports.ts';
+import { syncState } from '../../src/operations/syncs.ts';
 import type { Deed } from '../../src/runs/rules/audit.ts';
+import { applySchedules } from '../../src/schedules/schedules.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { ask, formToken, send, signIn } from '../tools/console/running-console.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { startSync } from '../../src/operations/syncs.ts';
 import { type ScheduledRun, scheduleViews } from '../../src/schedules/schedule-views.ts';
 import { applySchedules } from '../../src/schedules/schedules.ts';
-import { startSync } from '../../src/operations/syncs.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain } from '../tools/temporal/workflow-run.ts';

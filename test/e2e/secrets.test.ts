@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { plantedMarkers } from '../../sandbox/index.ts';
-import { retryKey } from '../../src/budget/retry-key.ts';
+import { retryKey } from '../../src/budget/client.ts';
 import { exportHandle, exportState, startExport } from '../../src/operations/exports.ts';
 import { startSync, syncState } from '../../src/operations/syncs.ts';
 import { bytesIn } from '../tools/file-bytes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { WorkSlots } from '../../src/exports/work-slots.ts';
+import { WorkSlots } from '../../src/exports/semaphore.ts';
 import { gate } from '../tools/proxies/gate.ts';
 
 describe('WorkSlots', () => {

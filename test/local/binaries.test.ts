@@ -3,8 +3,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
-import { downloadWithSdk } from '../../src/local/download-with-sdk.ts';
+import { devServerTool, downloadWithSdk, resolveBinary } from '../../src/local/binaries.ts';
 import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
 import { testServerTool } from '../tools/temporal/test-server-tool.ts';
 

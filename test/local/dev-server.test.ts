@@ -10,15 +10,9 @@ import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type DevServer, type DevServerOptions, startDevServer } from '../../src/local/dev-server.ts';
-import {
-  DatabaseInUse,
-  DataFolderNotWritable,
-  DevServerFailed,
-  PortTaken,
-} from '../../src/local/embedded-errors.ts';
+import { DatabaseInUse, DataFolderNotWritable, DevServerFailed, PortTaken } from '../../src/local/embedded-errors.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { describeProcess } from '../../src/local/process-identity.ts';
-import { writeRecord } from '../../src/local/server-record.ts';
+import { describeProcess, writeRecord } from '../../src/local/server-record.ts';
 import { compileSources } from '../tools/compiled-sources.ts';
 import { devServerBinary } from '../tools/temporal/temporal.ts';
 

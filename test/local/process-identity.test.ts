@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { describeFromPs, describeProcess } from '../../src/local/process-identity.ts';
+import { describeFromPs, describeProcess } from '../../src/local/server-record.ts';
 
 const started: ChildProcess[] = [];
 

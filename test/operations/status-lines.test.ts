@@ -1,8 +1,8 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { statusText } from '../../src/cli/commands/status/status-text.ts';
-import type { RunningWork } from '../../src/temporal/running-work.ts';
-import { type Facts, projectLines, shownLines, siteLines, totalsOf } from '../../src/operations/status-lines.ts';
+import { statusText } from '../../src/cli/commands/status/show-status.ts';
+import { type Facts, projectLines, shownLines, siteLines, totalsOf } from '../../src/operations/status.ts';
+import type { RunningWork } from '../../src/temporal/runs.ts';
 
 const org = 'acme';
 const domains = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { factsTable, summaryText } from '../../src/rules/details-text.ts';
+import { factsTable, summaryText } from '../../src/rules/text.ts';
 
 describe('summaryText', () => {
   it.each(['poll 1 of job-1', 'é'.repeat(90), '失'.repeat(60), '👍'.repeat(45)])('leaves what fits: %s', (text) => {

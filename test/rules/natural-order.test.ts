@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { naturalOrder } from '../../src/rules/natural-order.ts';
+import { naturalOrder } from '../../src/rules/text.ts';
 
 describe('the natural order of names', () => {
   it('counts, and does not depend on the order before', () => {

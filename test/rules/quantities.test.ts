@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted, sizeText } from '../../src/rules/quantities.ts';
+import { counted, sizeText } from '../../src/rules/text.ts';
 
 describe('numbers for people', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ScheduleTarget, scheduleId, targetOfScheduleId } from '../../src/rules/schedule-target.ts';
+import { type ScheduleTarget, scheduleId, targetOfScheduleId } from '../../src/rules/workflow-ids.ts';
 
 const site: ScheduleTarget = { kind: 'export', org: 'acme', domain: 'docs.acme.example' };
 const pass: ScheduleTarget = { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'sweep' };

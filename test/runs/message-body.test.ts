@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { helpfulCommand } from '../../src/runs/rules/helpful-command.ts';
-import { type Notice, type NoticeState, type NoticeType, noticeTypes } from '../../src/runs/rules/notice.ts';
+import {
+  helpfulCommand,
+  type Notice,
+  type NoticeState,
+  type NoticeType,
+  noticeTypes,
+} from '../../src/runs/rules/notices.ts';
 import type { WebhookEvent } from '../../src/runs/rules/webhook-event.ts';
-import { eventWords } from '../../src/runs/event-words.ts';
-import { messageBody } from '../../src/runs/message-body.ts';
+import { eventWords, messageBody } from '../../src/runs/webhook-formats.ts';
 import { shapeProblem } from '../tools/servers/chat-shapes.ts';
 
 const timestamp = '2026-11-21T04:02:00.000Z';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startWatches } from '../../src/runs/start-watches.ts';
+import { startWatches } from '../../src/runs/watches.ts';
 
 describe('the watches of a worker that has started', () => {
   it('are all started, those that fail again', async () => {

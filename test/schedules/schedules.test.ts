@@ -1,21 +1,22 @@
 import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { ownedSchedules } from '../../src/schedules/owned-schedules.ts';
+import { startSync } from '../../src/operations/syncs.ts';
+import { exportWorkflowId, scheduleId, syncWorkflowId } from '../../src/rules/workflow-ids.ts';
+import type { ConfiguredOrganization, ConfiguredTimes } from '../../src/schedules/rules/desired-schedules.ts';
+import { isEmptyPlan, type SchedulePlan } from '../../src/schedules/rules/desired-schedules.ts';
+import { scheduleViews } from '../../src/schedules/schedule-views.ts';
 import {
+  applySchedules,
   backfillSchedule,
+  ownedSchedules,
   pauseSchedule,
+  readSchedulePlan,
   resumeSchedule,
+  ScheduleRefused,
   scheduledTimes,
   triggerSchedule,
-} from '../../src/schedules/schedule-commands.ts';
-import { scheduleViews } from '../../src/schedules/schedule-views.ts';
-import { applySchedules, readSchedulePlan, ScheduleRefused } from '../../src/schedules/schedules.ts';
-import { startSync } from '../../src/operations/syncs.ts';
-import type { ConfiguredOrganization, ConfiguredTimes } from '../../src/schedules/rules/desired-schedules.ts';
-import { isEmptyPlan, type SchedulePlan } from '../../src/schedules/rules/schedule-plan.ts';
-import { scheduleId } from '../../src/rules/schedule-target.ts';
-import { exportWorkflowId, syncWorkflowId } from '../../src/rules/workflow-ids.ts';
+} from '../../src/schedules/schedules.ts';
 import { silentProxy } from '../tools/proxies/silent-proxy.ts';
 import { devServerEnvironment, forThisFile, useDevServer, workflowBundle } from '../tools/temporal/temporal.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { proxyFor } from '../../src/service/proxy.ts';
+import { proxyFor } from '../../src/service/service-connection.ts';
 
 const https = new URL('https://api.example.com/v1');
 const proxy = 'http://proxy.example:3128';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Faults } from '../../sandbox/index.ts';
-import { budgetView } from '../../src/budget/budget.ts';
+import { budgetView } from '../../src/budget/client.ts';
 import { chosen, type Disturbance, type DisturbanceKind } from './plan.ts';
 import { limits, organizations } from './soak-config.ts';
 import type { SoakScene } from './soak-scene.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom, type Random, seedOf } from '../../sandbox/random.ts';
+import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
 import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
-import type { ReadingKind } from '../../src/feedback/rules/pass-kind.ts';
 import { chosen } from './plan.ts';
 import { organizations } from './soak-config.ts';
 import { type SoakScene, taskQueue } from './soak-scene.ts';

@@ -1,11 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { pauseSchedule, triggerSchedule } from '../../src/schedules/schedule-commands.ts';
-import { scheduleViews } from '../../src/schedules/schedule-views.ts';
-import { applySchedules, readSchedulePlan } from '../../src/schedules/schedules.ts';
-import { connectClient } from '../../src/temporal/temporal-connection.ts';
+import { scheduleId } from '../../src/rules/workflow-ids.ts';
 import type { ConfiguredOrganization } from '../../src/schedules/rules/desired-schedules.ts';
-import { scheduleId } from '../../src/rules/schedule-target.ts';
+import { scheduleViews } from '../../src/schedules/schedule-views.ts';
+import { applySchedules, pauseSchedule, readSchedulePlan, triggerSchedule } from '../../src/schedules/schedules.ts';
+import { connectClient } from '../../src/temporal/connection.ts';
 import { silentProxy } from '../tools/proxies/silent-proxy.ts';
 import { useDevServer } from '../tools/temporal/temporal.ts';
 

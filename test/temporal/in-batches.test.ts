@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inBatches } from '../../src/temporal/in-batches.ts';
+import { inBatches } from '../../src/temporal/runs.ts';
 
 describe('inBatches', () => {
   it('keeps the order of the results, and lets a slow one hold up no other', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counters, gauges, histograms, type Instrument } from '../../src/temporal/instruments.ts';
+import { counters, gauges, histograms, type Instrument } from '../../src/temporal/metrics.ts';
 
 const all: [string, Instrument][] = Object.entries({ ...counters, ...gauges, ...histograms });
 

@@ -3,14 +3,14 @@ import { createServer, type ServerHttp2Session } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { grpcFailure } from '../../src/cli/grpc-failure.ts';
+import { grpcFailure } from '../../src/cli/explain-failure.ts';
 import {
   connectClient,
   connectOptions,
   handoverFor,
   TemporalSettingsInvalid,
   TemporalUnreachable,
-} from '../../src/temporal/temporal-connection.ts';
+} from '../../src/temporal/connection.ts';
 import { certificate } from '../service/certificate.ts';
 
 const defaults = {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { scheduledRunId } from '../../src/rules/schedule-target.ts';
 import {
   budgetWorkflowId,
   exportWorkflowId,
   keyCheckWorkflowId,
   recordWorkflowId,
+  scheduledRunId,
   syncWorkflowId,
   webhookWorkflowId,
 } from '../../src/rules/workflow-ids.ts';
-import { subjectOfWorkflow } from '../../src/temporal/workflow-subject.ts';
+import { subjectOfWorkflow } from '../../src/temporal/log.ts';
 
 describe('subjectOfWorkflow', () => {
   const ofSite = { org: 'acme', domain: 'docs.acme.example' };

@@ -2,13 +2,16 @@ import { ApplicationFailure } from '@temporalio/common';
 import { defineUpdate } from '@temporalio/workflow';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { approveExport, rejectExport } from '../../src/operations/decide-approval.ts';
-import { ExportRunning, exportState } from '../../src/operations/exports.ts';
-import { startRollback } from '../../src/operations/start-rollback.ts';
-import type { Sender } from '../../src/runs/rules/audit.ts';
-import type { ContentChanges } from '../../src/exports/rules/content-changes.ts';
-import type { ExportInput } from '../../src/exports/rules/site-export.ts';
+import type { ContentChanges, ExportInput } from '../../src/exports/rules/site-export.ts';
+import {
+  approveExport,
+  ExportRunning,
+  exportState,
+  rejectExport,
+  startRollback,
+} from '../../src/operations/exports.ts';
 import { exportWorkflowId } from '../../src/rules/workflow-ids.ts';
+import type { Sender } from '../../src/runs/rules/audit.ts';
 import {
   bundle,
   digest,

@@ -1,9 +1,9 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
-import { BudgetClient } from '../../src/budget/budget.ts';
-import type { Handover } from '../../src/temporal/rules/failover.ts';
+import { BudgetClient } from '../../src/budget/client.ts';
+import { configureBudgetUpdate } from '../../src/contract.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
-import { configureBudgetUpdate } from '../../src/definitions.ts';
+import type { Handover } from '../../src/temporal/rules/failover.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 

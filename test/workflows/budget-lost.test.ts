@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BudgetClient, budgetView } from '../../src/budget/budget.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
 import { leaseMs, type WindowSettings } from '../../src/budget/rules/permits.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';

@@ -1,8 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { askForKeyCheck } from '../../src/budget/ask-key-checks.ts';
-import { BudgetClient, budgetView } from '../../src/budget/budget.ts';
-import type { KeyCheck } from '../../src/budget/rules/key-check.ts';
+import { askForKeyCheck, BudgetClient, budgetView } from '../../src/budget/client.ts';
+import type { KeyCheck } from '../../src/budget/rules/permits.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';

@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
+import { retryKeySignal } from '../../src/contract.ts';
+import { versionName } from '../../src/exports/rules/site-export.ts';
 import { exportState } from '../../src/operations/exports.ts';
-import { versionName } from '../../src/exports/rules/version-name.ts';
-import { retryKeySignal } from '../../src/definitions.ts';
 import { bundle, digest, exportActivities, exportStarter, input } from '../tools/temporal/export-activities.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';

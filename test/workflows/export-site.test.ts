@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { JobReading } from '../../src/activities/export-jobs.ts';
-import { versionName } from '../../src/exports/rules/version-name.ts';
+import { versionName } from '../../src/exports/rules/site-export.ts';
 import {
   bundle,
   completed,

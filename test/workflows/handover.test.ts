@@ -1,9 +1,9 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
-import { BudgetClient } from '../../src/budget/budget.ts';
+import { BudgetClient } from '../../src/budget/client.ts';
 import { startExport } from '../../src/operations/exports.ts';
-import type { Handover } from '../../src/temporal/rules/failover.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
+import type { Handover } from '../../src/temporal/rules/failover.ts';
 import { exportActivities, input, sitePlan } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';

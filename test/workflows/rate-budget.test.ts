@@ -1,11 +1,11 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { BudgetClient, budgetView } from '../../src/budget/budget.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
 import type { PermitAnswer, WindowSettings } from '../../src/budget/rules/permits.ts';
-import type { Deed } from '../../src/runs/rules/audit.ts';
+import { permitsFreedSignal, retryKeySignal } from '../../src/contract.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
-import { permitsFreedSignal, retryKeySignal } from '../../src/definitions.ts';
+import type { Deed } from '../../src/runs/rules/audit.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 

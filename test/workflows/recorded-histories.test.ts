@@ -4,8 +4,8 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
+import * as definitions from '../../src/contract.ts';
 import { workflowTypes } from '../../src/rules/workflow-ids.ts';
-import * as definitions from '../../src/definitions.ts';
 import { workflowBundle } from '../tools/temporal/temporal.ts';
 
 const folder = 'test/histories';

@@ -1,9 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { ExportRunning, exportState, startExport } from '../../src/operations/exports.ts';
-import { startRollback } from '../../src/operations/start-rollback.ts';
 import type { RollbackInput } from '../../src/exports/rules/site-export.ts';
+import { ExportRunning, exportState, startExport, startRollback } from '../../src/operations/exports.ts';
 import { gate } from '../tools/proxies/gate.ts';
 import { exportActivities, input, reading, sitePlan } from '../tools/temporal/export-activities.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';

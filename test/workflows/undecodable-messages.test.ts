@@ -1,11 +1,11 @@
 import type { temporal } from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
-import { BudgetClient, budgetView } from '../../src/budget/budget.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
+import type { WindowSettings } from '../../src/budget/rules/permits.ts';
+import * as definitions from '../../src/contract.ts';
 import { exportState, startExport } from '../../src/operations/exports.ts';
 import { startSync, syncState } from '../../src/operations/syncs.ts';
-import type { WindowSettings } from '../../src/budget/rules/permits.ts';
 import { budgetWorkflowId, exportWorkflowId } from '../../src/rules/workflow-ids.ts';
-import * as definitions from '../../src/definitions.ts';
 import * as workflows from '../../src/workflows/index.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
 import { sitePlan } from '../tools/temporal/export-activities.ts';

@@ -1,6 +1,6 @@
+import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
 import type { ScheduleSettings } from '../../schedules/rules/schedule-settings.ts';
-import { scheduledStarts } from '../../schedules/rules/scheduled-starts.ts';
-import type { PassKind } from '../../feedback/rules/pass-kind.ts';
+import { scheduledStarts } from '../../schedules/rules/starts.ts';
 
 /** A pass that a schedule starts. */
 export interface ScheduledDemand {

@@ -1,7 +1,8 @@
-/** Estimates when a pass will be done, from the slots of the window and the competing demand. */
-
 import type { Forecast } from './permits.ts';
-import { floor, max, min } from './quick-math.ts';
+import { blockedBy, capacityOf, expectedReleases, occupancyMs } from './window.ts';
+import { active, floor, type Lease, max, min, rankOf, rulesOf, type Waiter, type WindowState } from './window-state.ts';
+
+/** Estimates when a pass will be done, from the slots of the window and the competing demand. */
 
 export interface Slots {
   now: number;
@@ -61,3 +62,27 @@ export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slo
 /** Permits a demand still needs; null when that is unknown. */
 const missingPermits = ({ remaining, granted }: Demand): number | null =>
   remaining === null ? null : max(0, remaining - granted);
+
+/** Forecasts of holders and waiters, from the present demand of all: one look at the window serves them all. */
+export function forecaster(state: WindowState): (holder: Waiter | Lease) => Forecast | null {
+  const slots = {
+    now: state.now,
+    notBefore: blockedBy(state, null)?.until ?? state.now,
+    windowMs: occupancyMs(state),
+    capacity: capacityOf(state),
+    releases: expectedReleases(state),
+  };
+  const rules = rulesOf(state);
+  const demandOf = (wanting: Waiter | Lease): Demand => ({
+    holder: wanting.holder,
+    rank: rankOf(wanting, rules),
+    remaining: wanting.remaining,
+    granted: 'notBefore' in wanting ? wanting.notBefore.length : 0,
+  });
+  const demands = [...state.waiters.map(demandOf), ...active(state).map(demandOf)];
+  return (holder) => forecastOf(demandOf(holder), demands, slots);
+}
+
+/** The forecast of one holder or waiter. */
+export const forecastFor = (state: WindowState, holder: Waiter | Lease): Forecast | null =>
+  holder.remaining === null ? null : forecaster(state)(holder);

@@ -1,18 +1,36 @@
 /** How the budget answers a question for permits: which asker gets a lease, and with which moments (B1 to B4). */
 
-import { forecastFor } from './holder-forecast.ts';
-import { ownSeenAfter } from './installations.ts';
-import { wantCheck } from './key-tries.ts';
+import { forecastFor } from './forecast.ts';
 import { leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
-import { noteProgram, roomOf } from './program-shares.ts';
-import { attemptOf, withAttempt, withTurn } from './remembered.ts';
-import { spareFrom } from './spare-requests.ts';
-import { isAwaited, minWaitMs, type Place, placeOf, turnOf, type Waiter } from './waiter-order.ts';
-import { horizonMs, leaseShared, servableAt } from './wake-waiters.ts';
-import { advance } from './advance-window.ts';
-import { capacityOf, freeMoments, latestReleases } from './occupied-slots.ts';
-import { blockedBy } from './window-blocks.ts';
-import { active, type Lease, mostWaiters, probeDue, rulesOf, type WindowState } from './window-state.ts';
+import { horizonMs, leaseShared, servableAt, spareFrom } from './waiters.ts';
+import {
+  advance,
+  attemptOf,
+  blockedBy,
+  capacityOf,
+  freeMoments,
+  latestReleases,
+  noteProgram,
+  ownSeenAfter,
+  roomOf,
+  withAttempt,
+  withTurn,
+} from './window.ts';
+import {
+  active,
+  isAwaited,
+  type Lease,
+  minWaitMs,
+  mostWaiters,
+  type Place,
+  placeOf,
+  probeDue,
+  rulesOf,
+  turnOf,
+  type Waiter,
+  type WindowState,
+  wantCheck,
+} from './window-state.ts';
 
 /** The most permits of a lease when no other pass asks for any. */
 const leaseAlone = 10;

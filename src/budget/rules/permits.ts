@@ -1,6 +1,6 @@
-/** Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
-
 import type { WithHandover } from '../../temporal/rules/failover.ts';
+
+/** Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
 
 /** The most requests in a window: as many slots as one run of the budget can carry to the next (docs/budget.md). */
 export const mostRequests = 10_000;
@@ -190,4 +190,20 @@ export interface WindowView {
   ignored: number;
   /** When each occupied slot comes free, ascending. */
   releases: number[];
+}
+
+/** Result of asking the service whether it accepts an organization's key (`docferry doctor --key`). */
+export type KeyCheck =
+  | ({ outcome: 'accepted' } & Asked)
+  /** `type` is one of the failure types, e.g. `Unauthorized`; the message may be shown. */
+  | ({ outcome: 'refused'; type: string; message: string } & Asked)
+  /** The budget had no request to spare: nothing was sent. Milliseconds since the epoch. */
+  | { outcome: 'no-permit'; until: number }
+  /** The organization has no project to ask for: nothing was sent. */
+  | { outcome: 'no-project' };
+
+interface Asked {
+  project: string;
+  /** How far the worker's clock is ahead of the service's, to the second; null when the service did not say. */
+  clockAheadMs: number | null;
 }

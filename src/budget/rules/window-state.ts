@@ -1,9 +1,235 @@
-/** State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
+import { type BudgetOverride, type PermitClass, permitClasses, type WindowSettings } from './permits.ts';
 
-import type { KeyChecks, RefusedKey } from './key-tries.ts';
-import type { Sighting } from './other-clients.ts';
-import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
-import type { QueueRules, Waiter } from './waiter-order.ts';
+/** A key the service refuses (401): one request tries it again from time to time. */
+export interface RefusedKey {
+  since: number;
+  triedAt: number;
+  nextTryAt: number;
+}
+
+const firstMs = 60_000;
+const longestMs = 15 * 60_000;
+
+/** Milliseconds until a key refused `refusals` times (at least 1) is tried again: a minute, doubled each time. */
+export function keyTryDelay(refusals: number): number {
+  return Math.min(longestMs, firstMs * 2 ** (refusals - 1));
+}
+
+/**
+ * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
+ * answered 401 although the key is accepted, so a program's 401 stops nobody.
+ */
+export interface KeyChecks {
+  /** When the last one was started; null for never. */
+  startedAt: number | null;
+  /** One is to be started now. */
+  due: boolean;
+}
+
+/** After a check, 401s of programs start no other for this long. */
+const believedMs = 15 * 60_000;
+/** Longer than a check takes that finds a permit. */
+const checkTakesMs = 60_000;
+
+/** A program was answered 401, or asks although the key is refused. */
+export function wantCheck({ startedAt, due }: KeyChecks, refused: RefusedKey | null, now: number): KeyChecks {
+  if (refused !== null && refused.nextTryAt > now) return { startedAt, due };
+  const pauseMs = refused === null ? believedMs : checkTakesMs;
+  return { startedAt, due: due || startedAt === null || startedAt + pauseMs <= now };
+}
+
+/**
+ * How much of a window other clients use, learnt from refusals: a 429 means that the window is full, so whatever part
+ * is not ours is theirs (B4).
+ */
+
+export interface Sighting {
+  /** When the service refused. */
+  at: number;
+  /** Requests of other clients in the window that ended then. */
+  requests: number;
+}
+
+/** Windows for which a sighting counts. */
+const windowsKept = 3;
+/** Requests of other clients that a refusal does not show: those refused or sent at the same time as ours. */
+const unseen = 2;
+/** Share of the limit that always stays ours: a refusal may mean something other than a full window. */
+const ownShare = 0.1;
+
+/** Adds what a refusal at `at` shows; `own` are our arrivals known by then. */
+export function addRefusal(
+  sightings: readonly Sighting[],
+  refusal: { at: number; limit: number; own: readonly number[]; windowMs: number },
+): Sighting[] {
+  const { at, limit, own, windowMs } = refusal;
+  const ours = own.filter((moment) => moment > at - windowMs && moment <= at).length;
+  return [...sightings, { at, requests: limit - ours + unseen }];
+}
+
+/** Takes arrivals of ours that were reported later off the other clients' account. */
+export function correctSightings(
+  sightings: readonly Sighting[],
+  arrivals: readonly number[],
+  windowMs: number,
+): Sighting[] {
+  return sightings.map(({ at, requests }) => ({
+    at,
+    requests: requests - arrivals.filter((moment) => moment > at - windowMs && moment <= at).length,
+  }));
+}
+
+/** Sightings that still count. */
+export function recentSightings(sightings: readonly Sighting[], now: number, windowMs: number): Sighting[] {
+  return sightings.filter(({ at }) => at + windowsKept * windowMs > now);
+}
+
+/** When the next sighting stops counting, so that more may be granted; null when there is none. */
+export function nextSightingExpiry(sightings: readonly Sighting[], windowMs: number): number | null {
+  return sightings.length === 0 ? null : Math.min(...sightings.map(({ at }) => at)) + windowsKept * windowMs;
+}
+
+/** Requests per window that other clients seem to make; null when nothing is known. */
+export function requestsOfOthers(sightings: readonly Sighting[], limit: number): number | null {
+  if (sightings.length === 0) return null;
+  const most = Math.max(0, ...sightings.map(({ requests }) => requests));
+  return Math.min(most, limit - Math.max(1, Math.ceil(limit * ownShare)));
+}
+
+/**
+ * Arithmetic for work done once per waiter or slot. In a workflow's sandbox each look-up of a global, `Math` too, costs
+ * about 0.2 µs: with a thousand waiters that was most of a message's cost.
+ */
+export const { floor, max, min } = Math;
+
+/** The order of waiters (B3): by class, with promotion by age; inside a class the projects take turns. */
+
+/** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
+export const comeBackGraceMs = 5_000;
+/**
+ * How long a late waiter keeps its place, in milliseconds. No other waiter waits for it meanwhile; but when it comes,
+ * after a restart of its worker or on a busy machine, it is as senior as before.
+ */
+export const placeKeptMs = 10 * 60_000;
+/** Shortest time a refused asker must wait: shorter server timers take a second anyway. */
+export const minWaitMs = 1_000;
+
+export interface Waiter {
+  holder: string;
+  project: string;
+  class: PermitClass;
+  wants: number;
+  remaining: number | null;
+  since: number;
+  /** When its turn (`turnOf`) was last granted a lease; null for never. */
+  servedAt: number | null;
+  /** When it was told to come back, or was woken. */
+  expectedAt: number;
+  /** As in `PermitAsk`. */
+  leave?: number;
+}
+
+/** What decides the place of an asker. */
+export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'wants' | 'since' | 'servedAt'>;
+
+/** What the order depends on besides the claims. */
+export interface QueueRules {
+  now: number;
+  /** A waiter rises one class each time this passes. */
+  promotionMs: number;
+}
+
+const classRanks = Object.fromEntries(permitClasses.map((name, rank) => [name, rank])) as Record<PermitClass, number>;
+
+/** 0 is the most urgent. Claims on spare requests never rise. */
+export function rankOf(claim: Pick<Claim, 'class' | 'since'>, { now, promotionMs }: QueueRules): number {
+  const rank = classRanks[claim.class];
+  if (claim.class === 'verify' || now - claim.since < promotionMs) return rank;
+  return max(0, rank - floor((now - claim.since) / promotionMs));
+}
+
+/** When a claim rises next; null when it is the most urgent already. */
+export function promotedAt(claim: Claim, rules: QueueRules): number | null {
+  if (claim.class === 'verify' || rankOf(claim, rules) === 0) return null;
+  return claim.since + (floor((rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
+}
+
+/**
+ * What takes turns: each class of a project separately, so that requests on demand do not keep putting back the
+ * project's promoted sweep.
+ */
+export const turnOf = ({ project, class: kind }: Pick<Claim, 'project' | 'class'>): string => `${project} ${kind}`;
+
+/** Whether slots are kept free for a waiter: it is not late. */
+export const isAwaited = (waiter: Waiter, now: number): boolean => waiter.expectedAt + comeBackGraceMs > now;
+
+/** Since when a claim's turn is due: one never served counts from its claim. */
+const dueSince = ({ servedAt, since }: Claim): number => servedAt ?? since;
+
+/** Negative when `a` is served before `b`; 0 when neither has a better claim. */
+function compare(a: Claim, rankOfA: number, b: Claim, rankOfB: number): number {
+  return rankOfA - rankOfB || dueSince(a) - dueSince(b) || a.since - b.since;
+}
+
+/** Claims in the order in which they are served; equal claims keep theirs. */
+export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules): T[] {
+  const ranked = claims.map((claim) => ({ claim, rank: rankOf(claim, rules) }));
+  return ranked.sort((a, b) => compare(a.claim, a.rank, b.claim, b.rank)).map(({ claim }) => claim);
+}
+
+/** Where a claim stands among the awaited waiters. */
+export interface Place {
+  /** How many are served before it. */
+  ahead: number;
+  /** Holders of the first of these, in their order. */
+  behind: string[];
+  /** Of these, claims on spare requests. */
+  spareAhead: number;
+  /** Slots kept free for those ahead: `KeptSlots`. */
+  kept: number;
+  /** Waiters of other holders that have the same rank, whether ahead or not. */
+  equals: number;
+}
+
+/** Most names that are given of those ahead. */
+const mostNamed = 5;
+
+/**
+ * The place of a claim. A waiter that asks again keeps its place, or two that came in the same millisecond would each let
+ * the other go first. `lease` is the most pages of a lease when others wait.
+ */
+export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules, lease: number): Place {
+  const own = rankOf(claim, rules);
+  const place: Place = { ahead: 0, behind: [], spareAhead: 0, kept: 0, equals: 0 };
+  const first: { waiter: Waiter; rank: number }[] = [];
+  let isPassed = false;
+  for (const waiter of waiters) {
+    if (waiter.holder === claim.holder) {
+      isPassed = true;
+      continue;
+    }
+    if (!isAwaited(waiter, rules.now)) continue;
+    const rank = rankOf(waiter, rules);
+    if (rank === own) place.equals += 1;
+    const order = compare(waiter, rank, claim, own);
+    if (order > 0 || (order === 0 && isPassed)) continue;
+    place.ahead += 1;
+    if (waiter.class === 'verify') place.spareAhead += 1;
+    place.kept += slotsKeptFor(waiter, rank < own, lease);
+    const at = first.findIndex((other) => compare(waiter, rank, other.waiter, other.rank) < 0);
+    if (at >= 0 || first.length < mostNamed) first.splice(at < 0 ? first.length : at, 0, { waiter, rank });
+    first.length = min(first.length, mostNamed);
+  }
+  place.behind = first.map(({ waiter }) => waiter.holder);
+  return place;
+}
+
+/** Slots kept free for one waiter ahead: one for an equal, so that leases interleave; up to a lease for a more urgent one. */
+export function slotsKeptFor({ wants }: Pick<Claim, 'wants'>, isMoreUrgent: boolean, lease: number): number {
+  return isMoreUrgent ? min(wants, lease) : 1;
+}
+
+/** State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
 
 export interface Lease {
   /** Id of the question it answers: the same question gets the same lease. */
@@ -171,4 +397,41 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     ownSeenAt: null,
     ignored: 0,
   };
+}
+
+/** Longest delay that is respected, in milliseconds. */
+const maxRetryAfterMs = 24 * 60 * 60 * 1000;
+
+/** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone accepts nearly anything. */
+const imfOrRfc850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+const asctime = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * Reads a `Retry-After` header (service-interface.md: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
+ * Dates are relative to the same answer's `Date` header if there is one, so the service's clock may be wrong. Null when
+ * absent, negative or unreadable.
+ */
+export function readRetryAfter(
+  value: string | undefined,
+  dateHeader: string | undefined,
+  nowMs: number,
+): number | null {
+  const text = value?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), maxRetryAfterMs);
+  const until = readHttpDate(text);
+  if (until === null) return null;
+  const from = readHttpDate(dateHeader) ?? nowMs;
+  return Math.min(Math.max(until - from, 0), maxRetryAfterMs);
+}
+
+/** An HTTP date in milliseconds since the epoch; null when absent or unreadable. */
+export function readHttpDate(value: string | undefined): number | null {
+  const text = value?.trim() ?? '';
+  if (imfOrRfc850.test(text)) return finite(Date.parse(text));
+  if (asctime.test(text)) return finite(Date.parse(`${text} GMT`));
+  return null;
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
 }

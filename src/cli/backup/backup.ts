@@ -1,18 +1,12 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { errorCode } from '../../error-code.ts';
-import { ifMissing } from '../../if-missing.ts';
-import { placeFolder } from '../../place-folder.ts';
-import { tempName } from '../../replace-file.ts';
-import { counted, sizeText } from '../../rules/quantities.ts';
-import { type BackupManifest, filesOfBackup } from './backup-manifest.ts';
-import { missingParts } from './missing-parts.ts';
-import { takeBackup } from './take-backup.ts';
+import { errorCode, ifMissing, placeFolder, tempName } from '../../files.ts';
+import { counted, sizeText } from '../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { operationFailure, usageFailure } from '../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { interruptible } from '../terminal/interruptible.ts';
+import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../failure.ts';
+import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
+import { type BackupManifest, filesOfBackup, missingParts, takeBackup } from './take-backup.ts';
 
 interface BackupFlags {
   out: string;

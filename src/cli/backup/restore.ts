@@ -1,14 +1,41 @@
-import { resolve } from 'node:path';
-import { lockUnusedDatabase } from '../../local/lock-database.ts';
-import { readBackupManifest } from './backup-manifest.ts';
-import { checkBackup } from './check-backup.ts';
-import { missingParts } from './missing-parts.ts';
-import { type Restored, restoreParts } from './restore-parts.ts';
-import { type RestoredPlaces, requireFreePlaces, restoredPlaces } from './restored-places.ts';
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { hashFile } from '../../files.ts';
+import { lockUnusedDatabase } from '../../local/server-record.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { interruptible } from '../terminal/interruptible.ts';
+import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
+import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
+import {
+  type Restored,
+  type RestoredPlaces,
+  requireFreePlaces,
+  restoredPlaces,
+  restoreParts,
+} from './restore-parts.ts';
+import { type BackupManifest, filesOfBackup, missingParts, readBackupManifest } from './take-backup.ts';
+
+/**
+ * Reads every byte of a backup. Throws the failure `BackupDamaged` for the first file that differs from `backup.json`.
+ */
+export async function checkBackup(folder: string, manifest: BackupManifest, signal: AbortSignal): Promise<void> {
+  for (const { path, bytes, sha256 } of filesOfBackup(manifest)) {
+    signal.throwIfAborted();
+    const file = join(folder, path);
+    const found = await stat(file).catch(() => null);
+    if (found === null) throw damaged(`${file} is missing`);
+    if (found.size !== bytes) throw damaged(`${file} has ${found.size} bytes instead of ${bytes}`);
+    if ((await hashFile(file)) !== sha256) throw damaged(`${file} has other content than was backed up`);
+  }
+}
+
+function damaged(problem: string) {
+  return operationFailure(
+    'BackupDamaged',
+    problem,
+    'restore another backup, or copy this one again; nothing was written',
+  );
+}
 
 interface RestoreFlags {
   db: string;

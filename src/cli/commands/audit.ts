@@ -1,13 +1,12 @@
-import type { DeedRecords } from '../../feedback/store/deed-records.ts';
+import type { DeedRecords } from '../../feedback/store/audit-records.ts';
 import type { Deed, DeedAction } from '../../runs/rules/audit.ts';
 import { detailText } from '../../runs/rules/own-audit-entries.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { withFeedbackStore } from '../feedback-store-of.ts';
-import { type HistoryFlags, historyFilter } from '../history-flags.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import { type HistoryFlags, historyFilter } from '../flags.ts';
 import { matcherOf } from '../selection.ts';
-import { historyList } from '../terminal/history-list.ts';
-import { printable, timeText } from '../terminal/text.ts';
+import { withFeedbackStore } from '../stores.ts';
+import { historyList, printable, timeText } from '../terminal/text.ts';
 
 interface AuditFlags extends HistoryFlags {
   match?: string;

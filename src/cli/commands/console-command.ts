@@ -1,5 +1,5 @@
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
 import { startConsolePart } from '../parts/console-part.ts';
 import { withParts } from '../parts/running-parts.ts';
 import { warnOfNoSignIn, warnOfOpenConsole } from '../parts/up-warnings.ts';

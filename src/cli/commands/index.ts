@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import { deedActions } from '../../runs/rules/audit.ts';
-import type { CallHandler } from '../call-handler.ts';
-import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../flag-values.ts';
-import { addSelectionFlags } from '../selection-flags.ts';
+import { addSelectionFlags } from '../actor.ts';
+import type { CallHandler } from '../context.ts';
+import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../flags.ts';
 
 const metricsHelp = 'serve GET /metrics at this address for Prometheus; without authentication';
 

@@ -1,9 +1,9 @@
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { bundlePlace } from '../bundle-place.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
 import { startBundlePart } from '../parts/bundle-server-part.ts';
 import { withParts } from '../parts/running-parts.ts';
 import { warnOfOpenServer, warnOfOtherBundlePort } from '../parts/up-warnings.ts';
+import { bundlePlace } from '../stores.ts';
 
 interface ServeFlags {
   bundlePort: number;

@@ -1,12 +1,10 @@
 import { join } from 'node:path';
-import { spanText } from '../../rules/details-text.ts';
-import { counted, countText, sizeText } from '../../rules/quantities.ts';
-import { bundlePlace } from '../bundle-place.ts';
-import { sandboxOrganization } from '../parts/sandbox-config.ts';
+import { counted, countText, sizeText, spanText } from '../../rules/text.ts';
+import { sandboxOrganization } from '../parts/sandbox-part.ts';
+import { bundlePlace } from '../stores.ts';
 import type { Paint } from '../terminal/output.ts';
 import { factLines, indent } from '../terminal/text.ts';
-import type { Stage } from './demo-stage.ts';
-import type { Told } from './demo-story.ts';
+import type { Stage, Told } from './demo-story.ts';
 
 const { id: org, domain } = sandboxOrganization;
 

@@ -1,12 +1,9 @@
 import { resolve } from 'node:path';
 import type { CommandContext } from '../context.ts';
-import { prepareDemoFolder } from './demo-folder.ts';
-import { setStage } from './demo-stage.ts';
-import { tellStory } from './demo-story.ts';
-import { demoDocument, demoText, isWhole } from './demo-text.ts';
-import { operationFailure } from '../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
 import { type RunningParts, withParts } from '../parts/running-parts.ts';
+import { prepareDemoFolder, setStage, tellStory } from './demo-story.ts';
+import { demoDocument, demoText, isWhole } from './demo-text.ts';
 
 export default async function runDemo(
   context: CommandContext,

@@ -1,20 +1,20 @@
 import type { CommandContext } from '../context.ts';
-import { type Check, skipped } from './check.ts';
-import { checkBrowsers } from './check-browsers.ts';
-import { certificateAuthoritiesCheck } from './check-certificate-authorities.ts';
-import { checkConfiguration } from './check-configuration.ts';
-import { installationCheck } from './check-installation.ts';
-import { askService, keyChecks } from './check-keys.ts';
-import { linksCheck } from './check-links.ts';
-import { proxyCheck } from './check-proxy.ts';
-import { checkTargets } from './check-rollout-targets.ts';
-import { checkStores } from './check-stores.ts';
-import { checkTemporal } from './check-temporal.ts';
-import { webhookChecks } from './check-webhooks.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
 import { packageVersion } from '../package-file.ts';
 import type { Paint } from '../terminal/output.ts';
 import { printable } from '../terminal/text.ts';
+import { type Check, skipped } from './check.ts';
+import {
+  checkBrowsers,
+  checkConfiguration,
+  checkStores,
+  checkTargets,
+  installationCheck,
+  linksCheck,
+  webhookChecks,
+} from './check-installation.ts';
+import { certificateAuthoritiesCheck, proxyCheck } from './check-network.ts';
+import { askService, checkTemporal, keyChecks } from './check-temporal.ts';
 
 const longestText = 1_000;
 

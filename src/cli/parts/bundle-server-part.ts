@@ -1,7 +1,7 @@
-import { startBundleServer } from '../../exports/server/bundle-server.ts';
 import type { BundleStoreConfig } from '../../config/config.ts';
-import { assertPortFree } from '../../local/ports.ts';
+import { startBundleServer } from '../../exports/server/bundle-server.ts';
 import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { assertPortFree } from '../../local/ports.ts';
 import { explainFailure } from '../explain-failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { never, type Part } from './running-parts.ts';

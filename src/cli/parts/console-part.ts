@@ -1,16 +1,16 @@
-import { BudgetClient } from '../../budget/budget.ts';
-import { connectClient, connectOptions, handoverFor } from '../../temporal/temporal-connection.ts';
+import { BudgetClient } from '../../budget/client.ts';
+import { lastGrantOf, tracesRead } from '../../budget/rules/carry-window.ts';
 import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
+import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
 import { PortTaken } from '../../http-server.ts';
-import { lastGrantOf, tracesRead } from '../../budget/rules/earlier-ledger.ts';
-import { feedbackPrivacy } from '../../feedback/privacy/feedback-privacy.ts';
-import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { connectClient, connectOptions, handoverFor } from '../../temporal/connection.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { withFeedbackStore } from '../feedback-store-of.ts';
-import { askWorker } from '../ask-worker.ts';
+import { withFeedbackStore } from '../stores.ts';
+import { askWorker } from '../waiting.ts';
 import { never, type Part } from './running-parts.ts';
 
 interface ConsolePlace {

@@ -1,10 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { errorCode } from '../../error-code.ts';
-import { CliFailure, usageFailure } from '../cli-failure.ts';
-import { exitCodes } from '../exit-codes.ts';
-import type { HostAndPort } from '../flag-values.ts';
+import { errorCode } from '../../files.ts';
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts';
+import type { HostAndPort } from '../flags.ts';
 
 /**
  * Finds out whether this process could listen there. Throws a failure with exit code 2 that names the flag.

@@ -1,7 +1,6 @@
-import { CliFailure, type Failure, failureOf } from '../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { CliFailure, type ExitCode, exitCodes, type Failure, failureOf } from '../failure.ts';
 import type { Output } from '../terminal/output.ts';
-import { onInterrupt, untilAborted } from '../terminal/signals.ts';
+import { onInterrupt, untilAborted } from '../terminal/prompts.ts';
 
 /** A server or worker that runs beside others. */
 export interface Part {

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { SandboxOptions } from '../../../sandbox/index.ts';
-import type { TemporalSettings } from '../../temporal/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
+import type { TemporalSettings } from '../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { sandboxConfigText, usualSandbox } from './sandbox-config.ts';
+import { sandboxConfigText, usualSandbox } from './sandbox-part.ts';
 
 export interface SandboxPorts {
   sandboxPort: number;

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
-import { rotateLongLog } from '../../local/server-log.ts';
-import type { WorkKind } from '../../temporal/rules/failover.ts';
+import { rotateLongLog } from '../../local/dev-server.ts';
 import { createLog, type LogPlace, logDestination } from '../../temporal/log.ts';
+import type { WorkKind } from '../../temporal/rules/failover.ts';
 import { startWorker, type WorkerSettings } from '../../worker.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { keepHeapLean } from './gc-tuning.ts';

@@ -1,15 +1,14 @@
-import { approveExport } from '../../operations/decide-approval.ts';
-import { startExport } from '../../operations/exports.ts';
-import { inBatches } from '../../temporal/in-batches.ts';
-import { pauseSchedule } from '../../schedules/schedule-commands.ts';
+import { readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import { approveExport, startExport } from '../../operations/exports.ts';
+import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../rules/workflow-ids.ts';
 import { doneBy, type OwnDeed, startedExport } from '../../runs/rules/own-audit-entries.ts';
 import { desiredSchedules } from '../../schedules/rules/desired-schedules.ts';
-import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../rules/schedule-target.ts';
-import { readingKinds } from '../../feedback/rules/pass-kind.ts';
+import { pauseSchedule } from '../../schedules/schedules.ts';
+import { inBatches } from '../../temporal/runs.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from '../readings/console-reader.ts';
 import type { Order } from './action.ts';
-import { audited } from './audited.ts';
-import { ConsoleFailure } from '../console-failure.ts';
+import { audited } from './action.ts';
 import { syncNow } from './project-actions.ts';
 import { waitingVersion } from './site-actions.ts';
 

@@ -1,10 +1,10 @@
+import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
 import { startOrJoinSync } from '../../operations/syncs.ts';
 import { type OwnDeed, startedPass } from '../../runs/rules/own-audit-entries.ts';
-import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-kind.ts';
+import { ConsoleFailure, required } from '../console-failure.ts';
 import type { ConsoleReader, KnownProject } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
-import { audited } from './audited.ts';
-import { ConsoleFailure, required } from '../console-failure.ts';
+import { audited } from './action.ts';
 import { cancelRun } from './site-actions.ts';
 
 /** What can be done with a project. */

@@ -1,15 +1,61 @@
 import type { Client } from '@temporalio/client';
-import { approveExport, rejectExport } from '../../operations/decide-approval.ts';
-import { exportHandle, exportState, pollNow, startExport } from '../../operations/exports.ts';
-import { startRollback } from '../../operations/start-rollback.ts';
 import { longestReason } from '../../exports/rules/site-export.ts';
+import type { DeedRecords } from '../../feedback/store/audit-records.ts';
+import {
+  approveExport,
+  exportHandle,
+  exportState,
+  pollNow,
+  rejectExport,
+  startExport,
+  startRollback,
+} from '../../operations/exports.ts';
+import { type ScheduleTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
+import type { Deed } from '../../runs/rules/audit.ts';
 import { cancelledRun, doneBy, type OwnDeed, startedExport } from '../../runs/rules/own-audit-entries.ts';
-import { type ScheduleTarget, workflowIdOf } from '../../rules/schedule-target.ts';
-import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
-import type { Action } from './action.ts';
-import { audited } from './audited.ts';
 import { ConsoleFailure, reasonIn, required } from '../console-failure.ts';
-import { decide } from './not-waiting.ts';
+import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
+import { type Action, audited } from './action.ts';
+
+/**
+ * Decides about a version. If it no longer waits, because another person has decided or its time is over, throws a
+ * failure that says so and, if the audit knows, who decided.
+ */
+export async function decide<Answer>(
+  reader: ConsoleReader,
+  site: KnownSite,
+  version: string,
+  { ask, waits }: { ask(): Promise<Answer>; waits(): Promise<boolean> },
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { code } = reader.setting.explain(error);
+    if ((code !== 'NotRunning' && code !== 'InvalidInput') || (await waits())) throw error;
+    const earlier = await decisionOn(await reader.connections.feedback(), site, version).catch(() => null);
+    const what = `${version} of ${site.domain}`;
+    const message =
+      earlier === null
+        ? `${what} does not wait for approval any more`
+        : `${what} was ${earlier.action === 'approve' ? 'approved' : 'rejected'} by ${earlier.who} at ${utcText(earlier.at)}`;
+    throw new ConsoleFailure(
+      'Decided',
+      `${message}. You changed nothing.`,
+      'The page of the site shows what is in service.',
+    );
+  }
+}
+
+/** `2026-11-22 18:07 UTC`, of UTC ISO 8601. */
+const utcText = (at: string): string => `${at.slice(0, 16).replace('T', ' ')} UTC`;
+
+async function decisionOn(store: DeedRecords, { org, domain }: KnownSite, version: string): Promise<Deed | null> {
+  for await (const deed of store.listDeeds({ org, subject: domain })) {
+    const isDecision = deed.action === 'approve' || deed.action === 'reject';
+    if (isDecision && JSON.parse(deed.detail).version === version) return deed;
+  }
+  return null;
+}
 
 /** What can be done with a site, by the last part of the address. Each does what the command of its name does. */
 export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {

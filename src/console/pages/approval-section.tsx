@@ -1,11 +1,46 @@
-import { changesText } from '../../exports/rules/content-changes.ts';
-import type { AwaitedApproval } from '../../exports/rules/site-export.ts';
-import { counted } from '../../rules/quantities.ts';
+import { type AwaitedApproval, changesText } from '../../exports/rules/site-export.ts';
+import { counted, countText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
-import { Act, changesAddress, Facts, siteAddress, When } from './parts.tsx';
+import { Act, changesAddress, Facts, Foreign, pagePath, Reason, siteAddress, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
-import { PathList } from './path-list.tsx';
-import { Reason } from './reason.tsx';
+
+/** Paths under a line that opens and closes them; nothing for none. */
+export function PathList({
+  id,
+  title,
+  paths,
+  all,
+  addressOf = () => null,
+}: {
+  id: string;
+  title: string;
+  paths: string[];
+  all: number;
+  /** Where more is said of a path; null for nowhere. */
+  addressOf?: (path: string) => string | null;
+}) {
+  if (all === 0) return null;
+  return (
+    <details id={id} open={paths.length <= 20}>
+      <summary>{title}</summary>
+      <ul>
+        {paths.map((path) => (
+          <li>
+            <code>
+              <Path path={path} address={addressOf(path)} />
+            </code>
+          </li>
+        ))}
+        {all > paths.length && <li class="quiet">{`and ${countText(all - paths.length)} more`}</li>}
+      </ul>
+    </details>
+  );
+}
+
+function Path({ path, address }: { path: string; address: string | null }) {
+  const name = <Foreign text={pagePath(path)} />;
+  return address === null ? name : <a href={address}>{name}</a>;
+}
 
 const kinds = ['added', 'removed', 'changed', 'moved'] as const;
 

@@ -1,11 +1,9 @@
 import type { Deed } from '../../runs/rules/audit.ts';
-import type { AuditFacts } from '../readings/audit-facts.ts';
+import type { AuditFacts } from '../readings/audit-query.ts';
 import { type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
 import { deedChoices, deedDetail, deedWords } from './audit-words.ts';
-import { Choice, NamePart } from './fields.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Foreign, When } from './parts.tsx';
-import { TableHead } from './table-head.tsx';
+import { Aged, Choice, Foreign, NamePart, TableHead, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Audit {

@@ -1,6 +1,5 @@
+import { counted, spanText } from '../../rules/text.ts';
 import { type DeedAction, deedActions } from '../../runs/rules/audit.ts';
-import { spanText } from '../../rules/details-text.ts';
-import { counted } from '../../rules/quantities.ts';
 
 /** What a person did, as other people say it. */
 export const deedWords: Readonly<Record<DeedAction, string>> = {

@@ -1,11 +1,10 @@
 import type { WindowView } from '../../budget/rules/permits.ts';
-import { spanText } from '../../rules/details-text.ts';
-import { targetName, targetOfWorkflowId } from '../../rules/schedule-target.ts';
-import { visible } from '../../feedback/report/html.ts';
+import { visible } from '../../feedback/report/figure.ts';
+import { spanText } from '../../rules/text.ts';
+import { targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
-import { TableHead } from './table-head.tsx';
+import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, TableHead, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Budgets {

@@ -1,15 +1,12 @@
-import type { ChangedPage, VersionChanges } from '../../exports/verify/compare-versions.ts';
-import type { DiffPart } from '../../exports/verify/line-diff.ts';
 import type { ChangeCounts, ComparedVersion } from '../../exports/store/compare-manifests.ts';
-import { counted, countText, sizeText } from '../../rules/quantities.ts';
-import { visible } from '../../feedback/report/html.ts';
+import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
+import { visible } from '../../feedback/report/figure.ts';
+import { counted, countText, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
+import { Decide, PathList } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { Act, Facts, Foreign, pagePath, siteAddress } from './parts.tsx';
+import { Act, Facts, Foreign, pagePath, Reason, siteAddress } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
-import { Decide } from './approval-section.tsx';
-import { PathList } from './path-list.tsx';
-import { Reason } from './reason.tsx';
 
 interface Changes {
   viewer: Viewer;

@@ -1,15 +1,34 @@
 import type { Child } from 'hono/jsx';
-import { countText } from '../../rules/quantities.ts';
-import { shortened } from '../../feedback/report/html.ts';
+import { shortened } from '../../feedback/report/figure.ts';
+import { countText } from '../../rules/text.ts';
 import type { ShownEntry } from '../readings/feedback-readings.ts';
+import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
+import { ageText, projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
 import { Aged, Facts, Foreign, pagePath, projectAddress, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
-import { documentLink } from './document-link.ts';
-import { documentAddress } from './feedback-addresses.ts';
-import type { FilterChoices } from './feedback-filter.tsx';
-import { ageText, projectNames, Traits } from './feedback-hits.tsx';
-import { readable } from './marked-text.tsx';
+
+/**
+ * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that
+ * is not known, or would not lead to a page: what readers and agents leave may be any text.
+ */
+export function documentLink(path: string, domains: readonly string[]): string | null {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return pageAddress(path);
+  const [domain, ...others] = domains;
+  if (domain === undefined || others.length > 0) return null;
+  // `//elsewhere.example` and `/\elsewhere.example` would name another host.
+  const address = pageAddress(`https://${domain}/${path.replace(/^[\s/\\]+/, '')}`);
+  return address !== null && new URL(address).hostname === domain.toLowerCase() ? address : null;
+}
+
+const longest = 2_000;
+
+function pageAddress(text: string): string | null {
+  if (text.length > longest || !URL.canParse(text)) return null;
+  const { protocol, username, password, href } = new URL(text);
+  const isPage = (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
+  return isPage ? href : null;
+}
 
 interface Entry {
   viewer: Viewer;

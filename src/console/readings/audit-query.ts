@@ -1,6 +1,7 @@
-import type { DeedFilter, DeedPlace } from '../../feedback/store/deed-records.ts';
-import { type DeedAction, deedActions } from '../../runs/rules/audit.ts';
+import type { DeedFilter, DeedPlace } from '../../feedback/store/audit-records.ts';
+import { type Deed, type DeedAction, deedActions } from '../../runs/rules/audit.ts';
 import { ConsoleFailure } from '../console-failure.ts';
+import type { Connections } from './connections.ts';
 
 /** What the address of the audit asks for; an empty text asks for nothing. */
 export interface AuditQuery {
@@ -70,4 +71,25 @@ function placeIn(text: string): DeedPlace | null {
 
 function refuse(field: string, problem: string): never {
   throw new ConsoleFailure('BadQuery', `"${field}" ${problem}`, 'Start again from the whole list.');
+}
+
+/** A page of the audit. */
+export interface AuditFacts {
+  /** Newest first. */
+  deeds: Deed[];
+  /** Where the next page begins; null when this is the last. */
+  next: DeedPlace | null;
+}
+
+const shownDeeds = 50;
+
+/** The same as `docferry audit` lists. */
+export async function readAudit({ feedback }: Connections, query: AuditQuery): Promise<AuditFacts> {
+  const deeds: Deed[] = [];
+  for await (const deed of (await feedback()).listDeeds(auditFilter(query, Date.now()))) {
+    const last = deeds.at(-1);
+    if (deeds.length === shownDeeds && last) return { deeds, next: { at: last.at, deedId: last.deedId } };
+    deeds.push(deed);
+  }
+  return { deeds, next: null };
 }

@@ -1,8 +1,8 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { budgetView } from '../../budget/budget.ts';
+import { budgetView } from '../../budget/client.ts';
 import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
-import { untouchedView } from '../../budget/rules/untouched-view.ts';
-import type { Trouble } from '../../operations/gather-facts.ts';
+import { untouchedView } from '../../budget/rules/window-view.ts';
+import type { Trouble } from '../../operations/status.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Connections } from './connections.ts';
 

@@ -1,4 +1,4 @@
-import type { ProjectLine, SiteLine } from '../../operations/status-lines.ts';
+import type { ProjectLine, SiteLine } from '../../operations/status.ts';
 
 /** What the address of the overview says. */
 export interface OverviewQuery {

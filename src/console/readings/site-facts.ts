@@ -1,14 +1,13 @@
-import type { BundleStore, PublishedVersion } from '../../exports/store/bundle-store.ts';
-import type { SiteHold } from '../../exports/store/site-holds.ts';
-import { exportHandle, exportState } from '../../operations/exports.ts';
-import { type Retry, retriesIn } from '../../temporal/retries.ts';
-import type { ExportRunRow } from '../../feedback/store/run-records.ts';
-import type { Deed } from '../../runs/rules/audit.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
-import type { Trouble } from '../../operations/gather-facts.ts';
+import type { BundleStore, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
+import type { ExportRunRow } from '../../feedback/store/run-records.ts';
+import { exportHandle, exportState } from '../../operations/exports.ts';
+import type { Trouble } from '../../operations/status.ts';
+import type { Deed } from '../../runs/rules/audit.ts';
+import { type Retry, retriesIn } from '../../temporal/connection.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Connections } from './connections.ts';
-import { readerNoting } from './read-or-trouble.ts';
+import { readerNoting } from './shared-reading.ts';
 
 /** What runs of a site. */
 export interface RunningExport {

@@ -1,5 +1,5 @@
-import { ArchiveFault } from './archive-fault.ts';
 import type { EntryKind } from './archive-reader.ts';
+import { ArchiveFault } from './archive-reader.ts';
 
 export const blockBytes = 512;
 

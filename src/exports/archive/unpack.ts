@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ReasonList } from '../rules/reason-list.ts';
+import { ReasonList } from '../rules/verification-rules.ts';
 import type { Manifest } from '../store/bundle-store.ts';
-import { ArchiveFault } from './archive-fault.ts';
 import type { ArchiveEntry, ContentSink, EntryAnswer } from './archive-reader.ts';
-import { withByteFile } from './byte-file.ts';
+import { ArchiveFault, withByteFile } from './archive-reader.ts';
 import { EntryRules } from './check-entry.ts';
 import type { ContentFile } from './content-digest.ts';
 import { readerOf } from './open-archive.ts';

@@ -1,7 +1,7 @@
-import { ArchiveFault } from './archive-fault.ts';
-import type { ByteFile } from './byte-file.ts';
+import type { ByteFile } from './archive-reader.ts';
+import { ArchiveFault } from './archive-reader.ts';
 import { ByteWindow } from './byte-window.ts';
-import { findDirectory } from './zip-end.ts';
+import { findDirectory } from './zip-records.ts';
 
 const headerBytes = 46;
 const windowSize = 256 * 1024;

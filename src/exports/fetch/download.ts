@@ -1,13 +1,80 @@
+import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '../../error-code.ts';
-import { spanText } from '../../rules/details-text.ts';
-import { DownloadFailed, NoRoom } from './download-errors.ts';
-import { DownloadRoom, freeBytes } from './free-space.ts';
+import { errorCode, ReadBuffers } from '../../files.ts';
+import { sizeText, spanText } from '../../rules/text.ts';
 import { linkDispatchers } from './object-request.ts';
 import { ObjectTransfer, type TransferSettings } from './object-transfer.ts';
 import { PartialFile } from './partial-file.ts';
-import { type LinkSource, PresignedLinks } from './presigned-links.ts';
-import { ReadBuffers } from '../../read-buffers.ts';
+import { DownloadFailed, type LinkSource, NoRoom, PresignedLinks } from './presigned-links.ts';
+
+/** Left free for everything else on the disk. */
+const spareBytes = 64 * 1024 ** 2;
+
+/** Bytes that this process may still write to the file system of a folder. Throws system errors. */
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+/** What the downloads of this process still need, by the device they write to, in the order in which they began. */
+const promised = new Map<number, (() => number)[]>();
+
+/** The room that a download needs beside those of this process that began before it. */
+export class DownloadRoom {
+  readonly #folder: string;
+  readonly #free: typeof freeBytes;
+  readonly #device: number;
+  readonly #bytesLeft: () => number;
+
+  private constructor(folder: string, free: typeof freeBytes, device: number, bytesLeft: () => number) {
+    this.#folder = folder;
+    this.#free = free;
+    this.#device = device;
+    this.#bytesLeft = bytesLeft;
+    promised.set(device, [...this.#onDevice, bytesLeft]);
+  }
+
+  /** Counts `bytesLeft` against the room of later downloads, until `end`. Throws system errors. */
+  static async begin(folder: string, free: typeof freeBytes, bytesLeft: () => number): Promise<DownloadRoom> {
+    return new DownloadRoom(folder, free, (await stat(folder)).dev, bytesLeft);
+  }
+
+  /** Throws `NoRoom` unless the rest of this download fits beside the earlier ones. */
+  async requireBesideOthers(): Promise<void> {
+    const all = this.#onDevice;
+    const earlier = all.slice(0, all.indexOf(this.#bytesLeft));
+    await this.#require(earlier.reduce((sum, left) => sum + left(), 0));
+  }
+
+  /** Throws `NoRoom` unless the rest of this download fits, whatever happens to the others. */
+  async requireForOwn(): Promise<void> {
+    await this.#require(0);
+  }
+
+  end(): void {
+    const others = this.#onDevice.filter((left) => left !== this.#bytesLeft);
+    if (others.length > 0) promised.set(this.#device, others);
+    else promised.delete(this.#device);
+  }
+
+  get #onDevice(): (() => number)[] {
+    return promised.get(this.#device) ?? [];
+  }
+
+  async #require(forOthers: number): Promise<void> {
+    await requireRoom(this.#folder, this.#bytesLeft() + forOthers, this.#free);
+  }
+}
+
+/** Throws `NoRoom` unless this many bytes fit on the disk with some to spare; does nothing when that is unknown. */
+export async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
+  const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
+  if (available >= bytes + spareBytes) return;
+  throw new NoRoom(
+    `${sizeText(bytes + spareBytes)} are needed in ${folder} and ${sizeText(available)} are free: make room, or put ` +
+      'the bundle store (store.bundles) on a larger disk',
+  );
+}
 
 const lookAtDiskEveryMs = 2_000;
 const diskFull = ['ENOSPC', 'EDQUOT'];
@@ -92,4 +159,27 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
 
 function isDiskFull(error: unknown): boolean {
   return diskFull.includes(errorCode(error) ?? '');
+}
+
+const measuredMs = 10_000;
+const shortestMs = 500;
+
+/** Bytes per second over the last ten seconds of a download. */
+export class TransferSpeed {
+  #samples: { at: number; offset: number }[] = [];
+
+  /** Notes the bytes on disk at a moment in milliseconds. Fewer than before means that the download started over. */
+  add(at: number, offset: number): void {
+    const last = this.#samples.at(-1);
+    if (last && offset < last.offset) this.#samples = [];
+    this.#samples = [...this.#samples.filter((sample) => at - sample.at <= measuredMs), { at, offset }];
+  }
+
+  /** Null until there is enough to tell. */
+  get bytesPerSecond(): number | null {
+    const [first] = this.#samples;
+    const last = this.#samples.at(-1);
+    if (!first || !last || last.at - first.at < shortestMs) return null;
+    return ((last.offset - first.offset) * 1000) / (last.at - first.at);
+  }
 }

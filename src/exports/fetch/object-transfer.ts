@@ -1,16 +1,96 @@
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Asked, headersOf, spanOf } from './asked.ts';
-import { ByteSpans } from './byte-spans.ts';
-import { ArchiveTooLarge, DownloadFailed } from './download-errors.ts';
-import { Interrupted, interruption } from './interrupted.ts';
-import { judgeAnswer, type Verdict } from './judge-answer.ts';
-import { type LinkPolicy, LinkRefused } from './link-policy.ts';
-import { answerOf, discardBody, type LinkDispatchers, type ObjectResponse, requestObject } from './object-request.ts';
-import type { PartialFile } from './partial-file.ts';
-import type { PresignedLinks } from './presigned-links.ts';
-import type { ReadBuffers } from '../../read-buffers.ts';
-import { receiveBody } from './receive-body.ts';
+import { errorCode, type ReadBuffers } from '../../files.ts';
+import {
+  type Asked,
+  answerOf,
+  discardBody,
+  headersOf,
+  judgeAnswer,
+  type LinkDispatchers,
+  type ObjectResponse,
+  requestObject,
+  spanOf,
+  type Verdict,
+} from './object-request.ts';
+import { ByteSpans, type PartialFile, type RangeWriter } from './partial-file.ts';
+import {
+  ArchiveTooLarge,
+  DownloadFailed,
+  type LinkPolicy,
+  LinkRefused,
+  type PresignedLinks,
+} from './presigned-links.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
+
+/** A transfer stopped; the bytes on disk remain valid. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  readonly retry: 'now' | 'later' | 'never';
+  /** How long the store asked to wait, in milliseconds; null when it did not. */
+  readonly retryAfterMs: number | null;
+
+  constructor(why: string, retry: 'now' | 'later' | 'never', retryAfterMs: number | null = null) {
+    super(why);
+    this.retry = retry;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+const neverBetter = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
+
+/** Only the code of a network error is kept: its message and fields may contain addresses and headers. */
+export function interruption(error: unknown): Interrupted {
+  const code = errorCode(error) ?? 'unknown';
+  return new Interrupted(`the connection failed (${code})`, neverBetter.test(code) ? 'never' : 'now');
+}
+
+export interface BodyReceiver {
+  buffers: ReadBuffers;
+  /** Called before each chunk is taken; what it throws ends the transfer. */
+  onChunk: (bytes: number) => void;
+  /** Called when bytes are on disk. */
+  onWritten: () => void;
+}
+
+/**
+ * Writes a body to the disk, pausing its source while the disk is slower. Once it settles, every byte received is on
+ * disk, even when the body broke off. Throws `Interrupted`, the disk's error, or that of `onChunk`.
+ */
+export async function receiveBody(
+  body: Readable,
+  writer: RangeWriter,
+  { buffers, onChunk, onWritten }: BodyReceiver,
+): Promise<void> {
+  const mostPending = 2 * buffers.bytes;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      // An iterator would join chunks, and so copy them.
+      body.on('data', (chunk: Buffer) => {
+        try {
+          onChunk(chunk.length);
+        } catch (error) {
+          return reject(error);
+        }
+        writer.write(chunk, () => {
+          buffers.release(chunk);
+          onWritten();
+          if (writer.pending < mostPending) body.resume();
+        });
+        if (writer.pending < mostPending) return;
+        body.pause();
+        writer.settled().catch(reject);
+      });
+      body.on('end', resolve).on('error', (error) => reject(interruption(error)));
+      // It may have broken off before these listeners were added.
+      body.on('close', () => reject(interruption(body.errored)));
+      if (body.closed) reject(interruption(body.errored));
+    });
+  } finally {
+    body.destroy();
+    await writer.settled();
+  }
+}
 
 const defaultIdleTimeoutMs = 30_000;
 const defaultRetryDelayMs = 200;

@@ -1,9 +1,123 @@
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { type ByteSpan, ByteSpans } from './byte-spans.ts';
-import { PrefixHash } from './prefix-hash.ts';
 import { type ObjectIdentity, ResumeJournal, readJournal, removeJournal } from './resume-journal.ts';
+
+/** Bytes from `start` up to, not including, `end`. */
+export interface ByteSpan {
+  start: number;
+  end: number;
+}
+
+/** A set of bytes of a file, as spans that neither touch nor overlap, in order. */
+export class ByteSpans {
+  #spans: readonly ByteSpan[] = [];
+  #count = 0;
+
+  get spans(): readonly ByteSpan[] {
+    return this.#spans;
+  }
+
+  /** How many bytes are in the set. */
+  get count(): number {
+    return this.#count;
+  }
+
+  add({ start, end }: ByteSpan): void {
+    if (start >= end) return;
+    const touching = this.#spans.filter((span) => span.start <= end && span.end >= start);
+    const joined = {
+      start: Math.min(start, ...touching.map((span) => span.start)),
+      end: Math.max(end, ...touching.map((span) => span.end)),
+    };
+    this.#set([
+      ...this.#spans.filter((span) => span.end < joined.start),
+      joined,
+      ...this.#spans.filter((span) => span.start > joined.end),
+    ]);
+  }
+
+  remove({ start, end }: ByteSpan): void {
+    if (start >= end) return;
+    this.#set(
+      this.#spans
+        .flatMap((span) => [
+          { start: span.start, end: Math.min(span.end, start) },
+          { start: Math.max(span.start, end), end: span.end },
+        ])
+        .filter((span) => span.start < span.end),
+    );
+  }
+
+  /** Where the first gap begins. */
+  get prefix(): number {
+    const [first] = this.#spans;
+    return first?.start === 0 ? first.end : 0;
+  }
+
+  /** What is missing up to `total`, in order. */
+  gaps(total: number): ByteSpan[] {
+    const starts = [0, ...this.#spans.map((span) => span.end)];
+    const ends = [...this.#spans.map((span) => span.start), total];
+    return starts
+      .map((start, index) => ({ start, end: Math.min(ends[index] ?? total, total) }))
+      .filter((gap) => gap.start < gap.end);
+  }
+
+  #set(spans: readonly ByteSpan[]): void {
+    this.#spans = spans;
+    this.#count = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+  }
+}
+
+const readBytes = 1024 ** 2;
+
+/**
+ * The SHA-256 of a file that is being written. Bytes that arrive in order are hashed at once; those behind a gap are
+ * read from the file once the gap is filled, while the writing continues.
+ */
+export class PrefixHash {
+  readonly #hash = createHash('sha256');
+  #position = 0;
+  #reading: Promise<void> | null = null;
+
+  /** Takes bytes that are about to be written, if they are the next ones. */
+  offer(chunk: Uint8Array, position: number): void {
+    if (this.#reading || position !== this.#position) return;
+    this.#hash.update(chunk);
+    this.#position += chunk.length;
+  }
+
+  /** Reads the file up to its first gap, which `prefixOf` tells; does nothing when that is done or under way. */
+  follow(file: FileHandle, prefixOf: () => number): void {
+    if (this.#reading || prefixOf() <= this.#position) return;
+    this.#reading = this.#read(file, prefixOf).finally(() => {
+      this.#reading = null;
+    });
+    // The next call, or `digest`, continues where this one failed, and throws.
+    this.#reading.catch(() => undefined);
+  }
+
+  /** Lowercase hex SHA-256 of the first `length` bytes, all of them on disk. Throws system errors. */
+  async digest(file: FileHandle, length: number): Promise<string> {
+    await this.#reading?.catch(() => undefined);
+    await this.#read(file, () => length);
+    return this.#hash.copy().digest('hex');
+  }
+
+  async #read(file: FileHandle, prefixOf: () => number): Promise<void> {
+    const buffer = Buffer.allocUnsafe(readBytes);
+    for (;;) {
+      const length = Math.min(buffer.length, prefixOf() - this.#position);
+      if (length <= 0) return;
+      const { bytesRead } = await file.read(buffer, 0, length, this.#position);
+      if (bytesRead === 0) throw new Error('the download became shorter while it was read');
+      this.#hash.update(buffer.subarray(0, bytesRead));
+      this.#position += bytesRead;
+    }
+  }
+}
 
 const openEnd = Number.MAX_SAFE_INTEGER;
 

@@ -2,17 +2,31 @@ import { randomBytes } from 'node:crypto';
 import { readlinkSync, renameSync } from 'node:fs';
 import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode, flushPath, ifMissing, placeFolder } from '../../files.ts';
 import { unpack } from '../archive/unpack.ts';
-import { copySlots } from '../machine-limits.ts';
+import { copySlots } from '../semaphore.ts';
+import type { Work } from '../store/bundle-store.ts';
 import { olderThanNewest } from '../store/retention.ts';
-import { errorCode } from '../../error-code.ts';
-import { ifMissing } from '../../if-missing.ts';
-import { placeFolder } from '../../place-folder.ts';
-import { flushPath } from '../../replace-file.ts';
-import { flushTree } from './flush-tree.ts';
-import { RolloutSuperseded } from './rollout-superseded.ts';
-import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
-import { TargetRefused } from './target-refused.ts';
+import { type RolloutRequest, RolloutSuperseded, type RolloutTarget, TargetRefused } from './rollout-target.ts';
+
+/** Concurrent flushes share the disk's journal writes. */
+const atOnce = 16;
+
+/** Flushes every file and folder below a folder, and the folder itself, to the disk. Throws the signal's reason. */
+export async function flushTree(folder: string, { signal, onProgress }: Work = {}): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name));
+  paths.push(folder);
+  const next = paths.values();
+  const worker = async () => {
+    for (const path of next) {
+      signal?.throwIfAborted();
+      await flushPath(path);
+      onProgress?.();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
 
 export interface DirectoryTargetOptions {
   /** As in the configuration, e.g. `directory:./site`. */

@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { errorCode } from '../../error-code.ts';
-import { rewriteFile } from '../../replace-file.ts';
-import { versionTime } from '../rules/version-name.ts';
-import { withoutEnd } from '../../rules/short-texts.ts';
-import { editHelmValues, readHelmValues } from './edit-helm-values.ts';
-import { staticExport, ValuesRefused } from './helm-values-document.ts';
-import { RolloutSuperseded } from './rollout-superseded.ts';
+import { errorCode, rewriteFile } from '../../files.ts';
+import { withoutEnd } from '../../rules/text.ts';
+import { versionTime } from '../rules/site-export.ts';
+import { editHelmValues, readHelmValues, staticExport, ValuesRefused } from './edit-helm-values.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
-import { TargetRefused } from './target-refused.ts';
+import { RolloutSuperseded, TargetRefused } from './rollout-target.ts';
 
 export interface HelmValuesTargetOptions {
   /** As in the configuration, e.g. `helmValues:deploy/values.yaml`. */

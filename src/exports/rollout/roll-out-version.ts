@@ -1,8 +1,10 @@
-import type { BundleStore } from '../store/bundle-store.ts';
-import { provenManifest } from '../store/proven-manifest.ts';
+import type { SiteConfig } from '../../config/config.ts';
 import type { RolloutResult } from '../rules/site-export.ts';
-import { RolloutSuperseded } from './rollout-superseded.ts';
-import type { RolloutTarget } from './rollout-target.ts';
+import type { BundleStore } from '../store/bundle-store.ts';
+import { provenManifest } from '../store/manifests.ts';
+import { DirectoryTarget } from './directory-target.ts';
+import { HelmValuesTarget } from './helm-values-target.ts';
+import { RolloutSuperseded, type RolloutTarget } from './rollout-target.ts';
 
 export interface VersionRollout {
   bundles: BundleStore;
@@ -60,4 +62,11 @@ export async function rollOutVersion({
   });
   await bundles.recordRollout(domain, target.name, version);
   return { target: target.name, outcome: 'rolled-out', detail };
+}
+
+/** The site's rollout targets; `publicUrl` is the address under which its bundles are published. */
+export function rolloutTargets(site: SiteConfig, publicUrl: string): RolloutTarget[] {
+  return site.rollout.map((target) =>
+    target.kind === 'directory' ? new DirectoryTarget(target) : new HelmValuesTarget({ ...target, publicUrl }),
+  );
 }

@@ -27,3 +27,17 @@ export interface RolloutTarget {
   /** Puts the version into service, whole or not at all; returns one line of detail. */
   rollOut(request: RolloutRequest): Promise<string>;
 }
+
+/** Another version has become current meanwhile: the target was left unchanged. */
+export class RolloutSuperseded extends Error {
+  override readonly name = 'RolloutSuperseded';
+
+  constructor(version: string) {
+    super(`${version} is no longer the current version: the target was left unchanged`);
+  }
+}
+
+/** A rollout would destroy something in the target, or cannot write to it; the message says what. */
+export class TargetRefused extends Error {
+  override readonly name = 'TargetRefused';
+}

@@ -15,8 +15,7 @@ import {
   text,
   writing,
 } from '../../rules/messages.ts';
-import { runOutcomes } from './export-outcome.ts';
-import { type ExportInput, type ExportPhase, exportPhases, type RollbackInput } from './site-export.ts';
+import { type ExportInput, type ExportPhase, exportPhases, type RollbackInput, runOutcomes } from './site-export.ts';
 
 export const readPhase: Reader<{ phase: ExportPhase }> = record({ phase: oneOf(exportPhases) }, {});
 

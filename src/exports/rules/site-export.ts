@@ -1,10 +1,175 @@
-import type { RefusedKey } from '../../budget/rules/key-tries.ts';
+import type { RefusedKey } from '../../budget/rules/window-state.ts';
+import { counted, factsTable, sizeText, spanText } from '../../rules/text.ts';
 import type { WithHandover } from '../../temporal/rules/failover.ts';
-import type { ArchiveFacts, Reason } from './archive-facts.ts';
 import type { ProgressSample } from './cadence.ts';
-import type { ContentChanges } from './content-changes.ts';
-import type { ExportOutcome, RollbackOutcome } from './export-outcome.ts';
-import type { Transfer } from './transfer.ts';
+
+/** Archive formats, recognized by their bytes (verification.md). */
+export type ArchiveFormat = 'tar.gz' | 'tar' | 'zip';
+
+/** A verification rule that an archive broke (contracts.md, `export verify`). */
+export interface Reason {
+  /** Stable kebab-case name of the rule, e.g. `path-traversal`. */
+  rule: string;
+  /** Path inside the archive, made printable and cut to 200 characters; null for the whole archive. */
+  path: string | null;
+  detail: string;
+}
+
+export interface ArchiveFacts {
+  /** Lowercase hex SHA-256 of the archive's bytes. */
+  sha256: string;
+  bytes: number;
+  format: ArchiveFormat;
+}
+
+/** What a version changes in a site, for the person who approves it. */
+export interface ContentChanges {
+  /** The version it is compared with; null for the first version. */
+  against: string | null;
+  pages: ChangeCounts;
+  /** All files that are not pages. */
+  others: ChangeCounts;
+  /** Paths of pages, a few of each kind; empty if too long for a history. */
+  listed: Record<keyof ChangeCounts, string[]>;
+}
+
+export interface ChangeCounts {
+  added: number;
+  removed: number;
+  changed: number;
+  /** The same content under another path. */
+  moved: number;
+}
+
+const kinds = ['added', 'removed', 'changed', 'moved'] as const satisfies (keyof ChangeCounts)[];
+
+/** `pages: 3 added, 1 removed, 12 changed; 4 other files`. */
+export function changesText({ pages, others, against }: ContentChanges): string {
+  if (against === null) return `${counted(pages.added, 'page')}, the first version`;
+  const words = kinds.filter((kind) => pages[kind] > 0).map((kind) => `${pages[kind]} ${kind}`);
+  const rest = kinds.reduce((sum, kind) => sum + others[kind], 0);
+  const ofPages = words.length === 0 ? 'no page differs' : `pages: ${words.join(', ')}`;
+  return rest === 0 ? ofPages : `${ofPages}; ${counted(rest, 'other file')}`;
+}
+
+/** The changes as Markdown: a table of counts, and lists of paths that cannot break out of their code spans. */
+export function changesMarkdown(changes: ContentChanges): string {
+  const { pages, others, listed, against } = changes;
+  const row = (counts: ChangeCounts) => kinds.map((kind) => `${counts[kind]} ${kind}`).join(', ');
+  const facts: [string, string][] = [
+    ['compared with', against ?? 'nothing (first version)'],
+    ['pages', row(pages)],
+    ['other files', row(others)],
+  ];
+  const lists = kinds.flatMap((kind) => {
+    const paths = listed[kind];
+    if (paths.length === 0) return [];
+    const more = pages[kind] - paths.length;
+    const lines = paths.map((path) => `- \`${path.replaceAll('`', "'")}\``);
+    return [`Pages ${kind}:\n\n${lines.join('\n')}${more > 0 ? `\n- and ${more} more` : ''}`];
+  });
+  return [factsTable(facts), ...lists].join('\n\n');
+}
+
+/** How an export ends; `rollout-failed`: the version is in place, and at least one target does not run it. */
+export type ExportOutcome = 'published' | 'unchanged' | 'rejected' | 'rollout-failed';
+
+/** How a rollback ends. */
+export type RollbackOutcome = 'rolled-back' | 'rollout-failed';
+
+/** How a run of either ends, those without a result included. */
+export const runOutcomes = [
+  'published',
+  'unchanged',
+  'rejected',
+  'rollout-failed',
+  'rolled-back',
+  'failed',
+  'cancelled',
+] as const satisfies (ExportOutcome | RollbackOutcome | 'failed' | 'cancelled')[];
+export type RunOutcome = (typeof runOutcomes)[number];
+
+/** `outcome`, unless a target failed. */
+export function outcomeWith<Outcome extends RunOutcome>(
+  outcome: Outcome,
+  rollouts: readonly { target: string; outcome: string }[],
+): Outcome | 'rollout-failed' {
+  return failedTargets(rollouts).length === 0 ? outcome : 'rollout-failed';
+}
+
+/** Names of the targets that a rollout did not reach. */
+export function failedTargets(rollouts: readonly { target: string; outcome: string }[]): string[] {
+  return rollouts.filter(({ outcome }) => outcome === 'failed').map(({ target }) => target);
+}
+
+/** What a row and Current Details say about an end. */
+export interface EndDetail {
+  /** The failure's type and message, of a run without a result. */
+  error?: string;
+  reasons?: readonly Reason[];
+  rollouts?: readonly { target: string; outcome: string; detail: string }[];
+}
+
+/** Rules by which a person, or the time that passed without one, declines a version: a decision, no failure. */
+export const declinedRules = ['not-approved', 'approval-expired'] as const;
+
+export const isDeclined = (rule: string): boolean => declinedRules.some((one) => one === rule);
+
+/** Whether an end is one that a person should look at; the overview's `failingSince` counts the same ends. */
+export function isBadEnd(outcome: string, { reasons: [reason] = [] }: EndDetail): boolean {
+  if (outcome === 'rejected') return reason === undefined || !isDeclined(reason.rule);
+  return outcome === 'failed' || outcome === 'rollout-failed';
+}
+
+/** Whether an export, a rollback or a pass ended as it should. */
+export const endsWell = (outcome: string): boolean =>
+  ['published', 'unchanged', 'rolled-back', 'completed'].includes(outcome);
+
+/** Why a run ended as it did: the failure, the first reason, or the targets that failed; empty when all went well. */
+export function whyEnded({ error, reasons = [], rollouts = [] }: EndDetail): string {
+  if (error !== undefined) return error;
+  const [reason] = reasons;
+  if (reason) return `${reason.rule}: ${reason.detail}`;
+  const failed = rollouts.filter(({ outcome }) => outcome === 'failed');
+  return failed.map(({ target, detail }) => `${target}: ${detail}`).join('; ');
+}
+
+/** Progress of a download. */
+export interface Transfer {
+  /** Bytes on disk. */
+  offset: number;
+  /** Null when unknown. */
+  total: number | null;
+  /** Over the last seconds; null when unknown yet. */
+  bytesPerSecond: number | null;
+  /** When this was measured, in milliseconds. */
+  at: number;
+}
+
+/** 0 to 100; null when the length is unknown. */
+export function transferPercent({ offset, total }: Transfer): number | null {
+  return total === null || total <= 0 ? null : Math.min(100, (100 * offset) / total);
+}
+
+/** `42.9 MiB of 114.4 MiB`, `11.9 MiB/s`, `6 s left`, as far as known. */
+export function transferFacts(transfer: Transfer): string[] {
+  const { offset, total, bytesPerSecond } = transfer;
+  const left = timeLeftMs(transfer);
+  return [
+    total === null ? sizeText(offset) : `${sizeText(offset)} of ${sizeText(total)}`,
+    ...(bytesPerSecond === null ? [] : [`${sizeText(bytesPerSecond)}/s`]),
+    ...(left === null ? [] : [`${spanText(left)} left`]),
+  ];
+}
+
+/** A download that seems to take longer stands still. */
+const longestForecastMs = 30 * 86_400_000;
+
+function timeLeftMs({ offset, total, bytesPerSecond }: Transfer): number | null {
+  if (total === null || bytesPerSecond === null || bytesPerSecond <= 0) return null;
+  const leftMs = (Math.max(0, total - offset) / bytesPerSecond) * 1000;
+  return leftMs > longestForecastMs ? null : leftMs;
+}
 
 /** Phases of an export, in their order (architecture.md). */
 export const exportPhases = [
@@ -209,4 +374,25 @@ export function versionWithContent({ contentDigest, current, waiting }: Publishe
 /** Whether an export becomes the current version (E6). */
 export function becomesCurrent(parameters: ExportParameters): boolean {
   return parameters.promote === true || (parameters.paths ?? []).length === 0;
+}
+
+const versionPattern = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-[0-9a-f]{12}$/;
+
+/**
+ * Name of a published version (contracts.md): UTC time to the second and the first 12 hex digits of the content digest,
+ * e.g. `20261121T040200Z-3f9a2c1b8e7d`. Names sort by time.
+ */
+export function versionName(nowMs: number, contentDigest: string): string {
+  if (!/^[0-9a-f]{64}$/.test(contentDigest)) throw new RangeError('the content digest is not 64 lowercase hex digits');
+  const time = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  return `${time.replace(/[-:]/g, '')}-${contentDigest.slice(0, 12)}`;
+}
+
+/** The moment in a version's name as ISO 8601; null for any other name. */
+export function versionTime(version: string): string | null {
+  const parts = versionPattern.exec(version);
+  if (!parts) return null;
+  const [, year, month, day, hour, minute, second] = parts;
+  const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { ArchiveFormat } from '../rules/archive-facts.ts';
-import { manifestIn } from '../store/store-json.ts';
-import { bundleName, manifestName, signatureName } from '../store/store-layout.ts';
+import type { ArchiveFormat } from '../rules/site-export.ts';
+import { bundleName, manifestName, signatureName } from '../store/bundle-store.ts';
+import { manifestIn } from '../store/manifests.ts';
 
 /** What a reader needs to know of a published file. */
 export interface PublishedFile {

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Reason } from '../rules/archive-facts.ts';
-import { printablePath } from '../rules/reason-list.ts';
-import type { SignatureRule } from '../rules/signature-rules.ts';
+import type { Reason } from '../rules/site-export.ts';
+import type { SignatureRule } from '../rules/verification-rules.ts';
+import { printablePath } from '../rules/verification-rules.ts';
 import type { Manifest } from '../store/bundle-store.ts';
-import { contradictions } from '../store/manifest-contradictions.ts';
-import { manifestIn } from '../store/store-json.ts';
-import type { VerificationReport } from '../verify/verification-report.ts';
-import { checkSignature } from './check-signature.ts';
-import type { PublicKey } from './minisign-format.ts';
+import { contradictions, manifestIn } from '../store/manifests.ts';
+import type { VerificationReport } from '../verify/verify-archive.ts';
+import type { PublicKey } from './minisign.ts';
+import { checkSignature } from './minisign.ts';
 
 /** What a valid signature proves. */
 export interface SignedFacts {

@@ -1,10 +1,17 @@
 import { readFile } from 'node:fs/promises';
-import { errorCode } from '../../error-code.ts';
-import { versionTime } from '../rules/version-name.ts';
+import { errorCode } from '../../files.ts';
+import { versionTime } from '../rules/site-export.ts';
 import type { Manifest } from '../store/bundle-store.ts';
-import { SigningKeyUnusable } from '../store/store-errors.ts';
-import { parsePublicKey, publicKeyFor, signatureText, type TrustedKeys } from './minisign-format.ts';
-import { readSecretKey, type SecretKey, SecretKeyError } from './secret-key.ts';
+import { SigningKeyUnusable } from '../store/bundle-store.ts';
+import {
+  parsePublicKey,
+  publicKeyFor,
+  readSecretKey,
+  type SecretKey,
+  SecretKeyError,
+  signatureText,
+  type TrustedKeys,
+} from './minisign.ts';
 
 export interface SigningSettings {
   /** Secret key as `minisign -G` writes it. */

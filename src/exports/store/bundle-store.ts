@@ -1,8 +1,76 @@
 import type { Readable } from 'node:stream';
-import { ExplainedError } from '../../rules/explained-error.ts';
-import type { ArchiveFacts } from '../rules/archive-facts.ts';
-import type { TrustedKeys } from '../signing/minisign-format.ts';
-import type { SiteHolds } from './site-holds.ts';
+import { errorCode } from '../../files.ts';
+import { ExplainedError } from '../../rules/errors.ts';
+import { withoutEnd } from '../../rules/text.ts';
+import type { ArchiveFacts } from '../rules/site-export.ts';
+import type { TrustedKeys } from '../signing/minisign.ts';
+
+/** `hold.json` of a domain: its pointer stays where it is until released (E7). */
+export interface SiteHold {
+  /** The version that stays current. */
+  version: string;
+  /** ISO 8601. */
+  since: string;
+  /** In a person's words; null when not given. */
+  reason: string | null;
+  /** The newest version that an export would have made current: it is stored, but not in service. */
+  waiting: string | null;
+}
+
+export interface HoldRequest {
+  /** Null for the current version. */
+  version: string | null;
+  reason: string | null;
+  at: Date;
+}
+
+/** The holds of a bundle store's domains. A hold binds every promotion that has not happened by the time it is placed. */
+export interface SiteHolds {
+  of(domain: string): Promise<SiteHold | null>;
+  /**
+   * Holds the domain: from then on its pointer moves to that version only. A hold at that version keeps its time and
+   * the version that waits. Throws `NoSuchVersion` when the version does not exist, or nothing is current.
+   */
+  place(domain: string, request: HoldRequest): Promise<SiteHold>;
+  /** The hold that was released; null when there was none. */
+  release(domain: string): Promise<SiteHold | null>;
+  /** Notes a version that was not promoted because of the hold; null when the hold is gone by now. */
+  noteWaiting(domain: string, version: string): Promise<SiteHold | null>;
+}
+
+/** The pointer was not moved, because a person holds the site at another version. */
+export class SiteHeld extends Error {
+  override readonly name = 'SiteHeld';
+  readonly hold: SiteHold;
+
+  constructor(domain: string, hold: SiteHold) {
+    super(`${domain} is held at ${hold.version} since ${hold.since}`);
+    this.hold = hold;
+  }
+}
+
+/** Throws `SiteHeld` when the hold keeps the version from becoming current. */
+export function requireNotHeldElsewhere(domain: string, hold: SiteHold | null, version: string): void {
+  if (hold !== null && hold.version !== version) throw new SiteHeld(domain, hold);
+}
+
+/** The hold after the request, given the one before. */
+export function holdAfter(before: SiteHold | null, version: string, { reason, at }: HoldRequest): SiteHold {
+  if (before?.version === version) return { ...before, reason: reason ?? before.reason };
+  // A version that waited and is now in service no longer waits.
+  return {
+    version,
+    since: at.toISOString(),
+    reason,
+    waiting: before?.waiting === version ? null : (before?.waiting ?? null),
+  };
+}
+
+/** Versions that retention keeps for a hold. */
+export function heldVersions(hold: SiteHold | null): string[] {
+  if (hold === null) return [];
+  return hold.waiting === null ? [hold.version] : [hold.version, hold.waiting];
+}
 
 /** `manifest.json` of a version (contracts.md "bundle store"). */
 export interface Manifest {
@@ -173,4 +241,158 @@ export class NoSuchVersion extends ExplainedError {
   override readonly name = 'NoSuchVersion';
   readonly code = 'NoSuchVersion';
   readonly hint = 'see `docferry export versions`';
+}
+
+const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
+
+/** The store's folder cannot be used: missing rights, read-only, full. */
+export class StoreNotWritable extends ExplainedError {
+  override readonly name = 'StoreNotWritable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = null;
+  readonly folder: string;
+  /** Code of the system error, e.g. `EACCES`, `ENOSPC`. */
+  readonly systemCode: string;
+
+  constructor(folder: string, systemCode: string) {
+    super(whyNot(folder, systemCode));
+    this.folder = folder;
+    this.systemCode = systemCode;
+  }
+}
+
+function whyNot(folder: string, code: string): string {
+  if (full.test(code)) {
+    return `the disk of the bundle store ${folder} is full (${code}): free some space; what is published stays as it is`;
+  }
+  if (code === 'EXDEV') return `the bundle store lies on several file systems (${code}): put all of ${folder} on one`;
+  return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
+}
+
+/** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */
+export class StoreRefused extends ExplainedError {
+  override readonly name = 'StoreRefused';
+  readonly code = 'StoreUnavailable';
+  readonly hint: string;
+  /** True when it may pass without a person, as when expired credentials are renewed by their issuer. */
+  readonly mayPass: boolean;
+
+  constructor(problem: string, hint: string, mayPass = false) {
+    super(problem);
+    this.hint = hint;
+    this.mayPass = mayPass;
+  }
+}
+
+/** The object store does not answer or is overloaded; it may work later. */
+export class StoreUnreachable extends ExplainedError {
+  override readonly name = 'StoreUnreachable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
+}
+
+/** Nothing can be published because the signing key cannot be used; never holds a part of the key. */
+export class SigningKeyUnusable extends ExplainedError {
+  override readonly name = 'SigningKeyUnusable';
+  readonly code = 'SigningKeyUnusable';
+  readonly hint = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+
+  constructor(keyFile: string, problem: string) {
+    super(`the signing key ${keyFile} ${problem}`);
+  }
+}
+
+/** The version's name already has other content; versions never change. */
+export class VersionConflict extends Error {
+  override readonly name = 'VersionConflict';
+}
+
+/** A stored version is not, or no longer, what its manifest says; the message says how. */
+export class VersionDamaged extends Error {
+  override readonly name = 'VersionDamaged';
+}
+
+/** The staged archive is missing, or not the one that was verified. */
+export class StagedChanged extends Error {
+  override readonly name = 'StagedChanged';
+}
+
+/** A JSON file of the store is not what a store writes there: another program, or a person, has changed it. */
+export class RecordDamaged extends ExplainedError {
+  override readonly name = 'RecordDamaged';
+  readonly code = 'StoreUnavailable';
+  readonly hint = 'put it back from a backup; `docferry store verify` says what else is damaged';
+
+  constructor(file: string) {
+    super(`${file} in the bundle store is damaged`);
+  }
+}
+
+/** Another process has kept the store's lock for too long; it may work later. */
+export class StoreBusy extends Error {
+  override readonly name = 'StoreBusy';
+}
+
+const notWritable =
+  /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|EXDEV|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
+
+/** Runs a change of the store; errors of the file system that a person must fix become `StoreNotWritable`. */
+export async function changing<T>(folder: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    const code = errorCode(error) ?? '';
+    throw notWritable.test(code) ? new StoreNotWritable(folder, code) : error;
+  }
+}
+
+/** For host names, version names and stage ids: no separators, no leading dot (contracts.md). */
+const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}$/;
+
+export function isStoreName(name: string): boolean {
+  return namePattern.test(name);
+}
+
+/** Returns the name if it can name a folder in the store; throws `RangeError` otherwise. */
+export function storeName(what: 'domain' | 'version' | 'stage id' | 'file', name: string): string {
+  if (isStoreName(name)) return name;
+  throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is no ${what}`);
+}
+
+/** Paths in a bundle store, relative to its root (contracts.md "bundle store"). Each throws `RangeError`. */
+export const stagingRoot = '.staging';
+export const identityPath = '.store.json';
+export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;
+/**
+ * Small objects of a bucket whose names say what is in service for every domain, so that one listing shows it
+ * (decisions/0100).
+ */
+export const marksRoot = '.in-service';
+export const versionsPath = (domain: string): string => `${storeName('domain', domain)}/versions`;
+export const versionPath = (domain: string, version: string): string =>
+  `${versionsPath(domain)}/${storeName('version', version)}`;
+export const manifestPath = (domain: string, version: string): string =>
+  `${versionPath(domain, version)}/${manifestName}`;
+export const currentPath = (domain: string): string => `${storeName('domain', domain)}/current.json`;
+/** The version that each target last rolled out successfully. */
+export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
+/** Whether, and at which version, a person holds the site. */
+export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
+/** From when on a step must be scheduled to move the pointer (E11); absent: any. */
+export const claimPath = (domain: string): string => `${storeName('domain', domain)}/claim.json`;
+/** What must not be removed now (`retention.ts`). */
+export const inUsePath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
+
+export const manifestName = 'manifest.json';
+/** The manifest's signature, where the store signs (`signing/`). */
+export const signatureName = `${manifestName}.minisig`;
+
+/** Name of the archive in a version's folder. */
+export function bundleName(manifest: Pick<Manifest, 'archive'>): string {
+  return `bundle.${manifest.archive.format}`;
+}
+
+/** The immutable address of a version's archive. */
+export function publishedAddress(publicUrl: string, domain: string, manifest: Manifest): string {
+  return `${withoutEnd(publicUrl, '/')}/${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
 }

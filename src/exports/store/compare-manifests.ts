@@ -1,5 +1,5 @@
 import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
-import { isPage } from '../verify/site-pages.ts';
+import { isPage } from '../verify/site-links.ts';
 import type { Manifest } from './bundle-store.ts';
 
 /** A file that both versions have under the same path, with different content. */

@@ -1,48 +1,105 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream, readFileSync } from 'node:fs';
-import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, createReadStream, readFileSync } from 'node:fs';
+import { copyFile, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { ifMissing, readIfExists, readIfExistsSync, sizeIfExists } from '../../if-missing.ts';
-import { flushPath, replaceFile, replaceFileSync, tempName } from '../../replace-file.ts';
-import { versionTime } from '../rules/version-name.ts';
+import {
+  errorCode,
+  flushPath,
+  hashFile,
+  ifMissing,
+  placeFolder,
+  readIfExists,
+  readIfExistsSync,
+  replaceFile,
+  replaceFileSync,
+  sizeIfExists,
+  tempName,
+} from '../../files.ts';
+import { versionTime } from '../rules/site-export.ts';
 import type { ManifestSigner } from '../signing/manifest-signer.ts';
-import type { TrustedKeys } from '../signing/minisign-format.ts';
-import { removeAbandonedDownloads, removeAbandonedTemps, SharedLookout } from './abandoned-files.ts';
+import type { TrustedKeys } from '../signing/minisign.ts';
 import {
   type BundleStore,
   type ByteRange,
+  bundleName,
   type Current,
+  changing,
+  currentPath,
   type InService,
+  identityPath,
+  isStoreName,
   type Manifest,
   type Mover,
+  manifestName,
   NoSuchVersion,
   PointerMoved,
   type PublishedVersion,
+  publishedAddress,
+  requireNotHeldElsewhere,
   requireUnclaimed,
+  type SiteHolds,
+  StagedChanged,
   type StagedManifest,
   type StoredVersion,
-} from './bundle-store.ts';
-import { requireSameContent } from './require-same-content.ts';
-import { requireNotHeldElsewhere, type SiteHolds } from './site-holds.ts';
-import { requireSealed, sealedManifest } from './staged-seal.ts';
-import { changing } from './store-errors.ts';
-import { parseCurrent, parseIdentity, type StoreIdentity, toJson } from './store-json.ts';
-import {
-  bundleName,
-  currentPath,
-  identityPath,
-  publishedAddress,
+  signatureName,
   stagingPath,
   stagingRoot,
+  storeName,
   versionPath,
   versionsPath,
-} from './store-layout.ts';
-import { isStoreName, storeName } from './store-names.ts';
-import { DirectoryHolds } from './directory-holds.ts';
-import { DirectoryRecords } from './directory-records.ts';
-import { withStoreLock } from './store-lock.ts';
-import { putVersionFolder, readVersionFolder } from './version-folder.ts';
+} from './bundle-store.ts';
+import { DirectoryHolds, DirectoryRecords, withStoreLock } from './directory-records.ts';
+import {
+  parseCurrent,
+  parseIdentity,
+  parseManifest,
+  requireSameContent,
+  requireSealed,
+  type StoreIdentity,
+  sealedManifest,
+  toJson,
+} from './manifests.ts';
+import { removeAbandonedDownloads, removeAbandonedTemps, SharedLookout } from './retention.ts';
+
+/** The manifest in a version's folder; null unless the version is complete. */
+export async function readVersionFolder(folder: string): Promise<Manifest | null> {
+  const text = await readIfExists(join(folder, manifestName));
+  if (text === null) return null;
+  const manifest = parseManifest(text);
+  return (await sizeIfExists(join(folder, bundleName(manifest)))) === manifest.archive.bytes ? manifest : null;
+}
+
+/**
+ * Builds a version's folder at `building` and renames it to `folder`. Where another publisher was quicker, its folder
+ * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again
+ * before anything is signed, because an earlier attempt that was presumed dead may still have the staged file open.
+ */
+export async function putVersionFolder(
+  archive: string,
+  manifest: Manifest,
+  { building, folder }: { building: string; folder: string },
+  signer: ManifestSigner | null,
+): Promise<void> {
+  try {
+    await mkdir(building);
+    const copy = join(building, bundleName(manifest));
+    await copyFile(archive, copy, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+      throw errorCode(error) === 'ENOENT' ? new StagedChanged('the staged archive is gone') : error;
+    });
+    if ((await hashFile(copy)) !== manifest.archive.sha256) {
+      throw new StagedChanged('the staged archive is not the one that was verified');
+    }
+    await flushPath(copy);
+    const text = toJson(manifest);
+    await replaceFile(join(building, manifestName), text);
+    if (signer) await replaceFile(join(building, signatureName), await signer.sign(text, manifest));
+    await mkdir(dirname(folder), { recursive: true });
+    await placeFolder(building, folder);
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+}
 
 export interface DirectoryStoreOptions {
   /** The store's folder; created when missing. */

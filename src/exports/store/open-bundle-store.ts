@@ -1,6 +1,6 @@
+import type { BundlePlaceConfig } from '../../config/config.ts';
 import type { ManifestSigner } from '../signing/manifest-signer.ts';
 import type { BundleStore } from './bundle-store.ts';
-import type { BundlePlaceConfig } from '../../config/config.ts';
 
 /**
  * Opens the bundle store of the configuration, creating it if necessary. The S3 client and the signer are loaded only if
@@ -26,10 +26,10 @@ async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner 
 
 /** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */
 async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
-  const { proxyFor } = await import('../../service/proxy.ts');
+  const { proxyFor } = await import('../../service/service-connection.ts');
   const proxy = proxyFor(new URL(endpoint), process.env);
   if (proxy === null) return undefined;
-  const { ServiceAgent } = await import('../../service/service-agent.ts');
+  const { ServiceAgent } = await import('../../service/service-connection.ts');
   const agent = (tls: object | null) => new ServiceAgent({ tls, proxy: () => proxy, keepAlive: true });
   return { httpAgent: agent(null), httpsAgent: agent({}) };
 }

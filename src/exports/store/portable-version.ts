@@ -4,11 +4,8 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
 import type { BundleStore, Manifest } from './bundle-store.ts';
-import { contradictions } from './manifest-contradictions.ts';
-import { provenManifest } from './proven-manifest.ts';
-import { VersionDamaged } from './store-errors.ts';
-import { manifestIn } from './store-json.ts';
-import { bundleName, manifestName, signatureName, versionPath } from './store-layout.ts';
+import { bundleName, manifestName, signatureName, VersionDamaged, versionPath } from './bundle-store.ts';
+import { contradictions, manifestIn, provenManifest } from './manifests.ts';
 
 /*
  * A file that carries a version from store to store: a tar of the version's own files at their paths in a store, the

@@ -1,6 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Current, type Mover, NoSuchVersion, PointerMoved, requireUnclaimed } from './bundle-store.ts';
+import {
+  type Current,
+  claimPath,
+  currentPath,
+  type HoldRequest,
+  holdAfter,
+  holdPath,
+  type InService,
+  inUsePath,
+  type Mover,
+  manifestName,
+  manifestPath,
+  marksRoot,
+  NoSuchVersion,
+  PointerMoved,
+  requireNotHeldElsewhere,
+  requireUnclaimed,
+  rolloutsPath,
+  type SiteHold,
+  type SiteHolds,
+  StoreUnreachable,
+  storeName,
+  versionPath,
+  versionsPath,
+} from './bundle-store.ts';
+import { parseClaim, parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from './manifests.ts';
 import {
   type InUse,
   livePromotions,
@@ -11,22 +36,63 @@ import {
   withPromotion,
   withRollout,
 } from './retention.ts';
-import { requireNotHeldElsewhere, type SiteHold } from './site-holds.ts';
-import { StoreUnreachable } from './store-errors.ts';
-import { parseClaim, parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from './store-json.ts';
-import {
-  claimPath,
-  currentPath,
-  holdPath,
-  inUsePath,
-  manifestName,
-  manifestPath,
-  rolloutsPath,
-  versionPath,
-  versionsPath,
-} from './store-layout.ts';
 import type { S3Bucket } from './s3-bucket.ts';
-import { S3Marks } from './s3-marks.ts';
+
+/** Epochs as text in the order of their numbers. */
+const epochDigits = 12;
+
+/**
+ * What is in service, written into the names of small objects under one prefix: one listing returns a thousand of them,
+ * while each pointer would take a request. A mark follows its pointer or hold, and never decides anything
+ * (decisions/0100).
+ */
+export class S3Marks {
+  readonly #bucket: S3Bucket;
+
+  constructor(bucket: S3Bucket) {
+    this.#bucket = bucket;
+  }
+
+  /** Marks the pointer, once it has moved. Of marks that overtake each other the one with the greatest epoch counts. */
+  async current(domain: string, { version, epoch }: Current): Promise<void> {
+    const folder = folderOf(domain, 'current');
+    const name = `${String(epoch).padStart(epochDigits, '0')}-${version}`;
+    await this.#bucket.write(`${folder}${name}`, toJson({ version, epoch }), null);
+    for (const { path } of await this.#bucket.list(folder)) {
+      if (path.slice(folder.length) < name) await this.#bucket.remove(path);
+    }
+  }
+
+  /** Marks a domain before it is held: a hold without a mark would be told to nobody. */
+  async holding(domain: string, version: string): Promise<void> {
+    await this.#bucket.write(`${folderOf(domain, 'held')}${version}`, toJson({ version }), null);
+  }
+
+  /** Marks where a domain is held now, and nothing else; null for nowhere. */
+  async held(domain: string, version: string | null): Promise<void> {
+    const folder = folderOf(domain, 'held');
+    if (version !== null) await this.holding(domain, version);
+    for (const { path } of await this.#bucket.list(folder)) {
+      if (path !== `${folder}${version}`) await this.#bucket.remove(path);
+    }
+  }
+
+  /** What the marks of all domains say; a domain marked as held may be so no longer, or not yet. */
+  async all(): Promise<Map<string, InService>> {
+    const found = new Map<string, InService>();
+    for (const { path } of await this.#bucket.list(`${marksRoot}/`)) {
+      const [domain = '', what, name = ''] = path.slice(marksRoot.length + 1).split('/');
+      const before = found.get(domain) ?? { current: null, held: null };
+      // Names come in the order of their epochs.
+      if (what === 'current') found.set(domain, { ...before, current: name.slice(epochDigits + 1) });
+      else if (what === 'held') found.set(domain, { ...before, held: name });
+    }
+    return found;
+  }
+}
+
+const folderOf = (domain: string, what: 'current' | 'held'): string =>
+  `${marksRoot}/${storeName('domain', domain)}/${what}/`;
 
 /** Of several writers of one object, each needs a try more than the one before it. */
 const mostTries = 30;
@@ -224,4 +290,91 @@ function waitAfterConflict(tries: number): Promise<void> {
 function requireNotCondemned(inUse: InUse, domain: string, version: string): InUse {
   if (!inUse.removing.includes(version)) return inUse;
   throw new NoSuchVersion(`${domain} has no version ${version} any more: it is being removed`);
+}
+
+/** Of several writers of one object, each needs a try more than the one before it. */
+
+/**
+ * Holds of an S3 store. There is no lock: a promotion reads the pointer, then the hold, then swaps the pointer; a hold is
+ * written first, then the pointer gets another epoch. Whichever comes second sees the other (decisions/0073).
+ */
+export class S3Holds implements SiteHolds {
+  readonly #bucket: S3Bucket;
+  readonly #records: S3Records;
+
+  constructor(bucket: S3Bucket, records: S3Records) {
+    this.#bucket = bucket;
+    this.#records = records;
+  }
+
+  of(domain: string): Promise<SiteHold | null> {
+    return this.#records.hold(domain);
+  }
+
+  async place(domain: string, request: HoldRequest): Promise<SiteHold> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const current = await this.#records.current(domain);
+      const version = request.version ?? current?.version;
+      if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
+      await this.#records.requireManifest(domain, version);
+      // First: this command may die behind the hold, and one without a mark would be told to nobody.
+      await this.#records.marks.holding(domain, version);
+      // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
+      const hold = await this.#records.promoting(domain, version, async () => {
+        // Retention may have removed it since.
+        await this.#records.requireManifest(domain, version);
+        return this.#change(domain, (before) => holdAfter(before, version, request));
+      });
+      if (hold === null) throw new StoreUnreachable('the object store lost a hold');
+      // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
+      if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) {
+        await this.#tidyMarks(domain);
+        return hold;
+      }
+    }
+    throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
+  }
+
+  async release(domain: string): Promise<SiteHold | null> {
+    const hold = await this.of(domain);
+    await this.#bucket.remove(holdPath(domain));
+    await this.#tidyMarks(domain);
+    return hold;
+  }
+
+  async noteWaiting(domain: string, version: string): Promise<SiteHold | null> {
+    const hold = await this.#change(domain, (before) => before && { ...before, waiting: version });
+    // An older docferry may have died before it was marked.
+    if (hold !== null) await this.#records.marks.holding(domain, hold.version);
+    return hold;
+  }
+
+  /**
+   * Leaves the mark of the hold as it is now, whichever process has changed it last. A failure changes nothing about the
+   * hold, so the command has done its work: a mark too many is looked up and found to say nothing.
+   */
+  async #tidyMarks(domain: string): Promise<void> {
+    const heldAt = async () => (await this.of(domain))?.version ?? null;
+    try {
+      let held = await heldAt();
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        await this.#records.marks.held(domain, held);
+        // Another process may have placed a hold, whose mark went with the others.
+        const now = await heldAt();
+        if (now === held) return;
+        held = now;
+      }
+    } catch {
+      // As said above.
+    }
+  }
+
+  async #change(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {
+    let changed: SiteHold | null = null;
+    await this.#records.change(holdPath(domain), (text) => {
+      changed = change(text === null ? null : parseHold(text));
+      return changed && toJson(changed);
+    });
+    return changed;
+  }
 }

@@ -1,49 +1,141 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { versionTime } from '../rules/version-name.ts';
+import { pipeline } from 'node:stream/promises';
+import { versionTime } from '../rules/site-export.ts';
+import { WorkSlots } from '../semaphore.ts';
+import { contentTypes } from '../server/published-files.ts';
 import type { ManifestSigner } from '../signing/manifest-signer.ts';
-import type { TrustedKeys } from '../signing/minisign-format.ts';
-import { WorkSlots } from '../work-slots.ts';
-import { SharedLookout } from './abandoned-files.ts';
+import type { TrustedKeys } from '../signing/minisign.ts';
 import {
   type BundleStore,
   type ByteRange,
+  bundleName,
   type Current,
+  changing,
   type InService,
+  identityPath,
+  isStoreName,
   type Manifest,
   type Mover,
-  NoSuchVersion,
-  type PublishedVersion,
-  type StagedManifest,
-  type StoredVersion,
-  type Work,
-} from './bundle-store.ts';
-import { requireSameContent } from './require-same-content.ts';
-import type { SiteHolds } from './site-holds.ts';
-import { changing, RecordDamaged, StoreRefused } from './store-errors.ts';
-import { manifestIn, parseManifest, toJson } from './store-json.ts';
-import {
-  bundleName,
   manifestName,
   manifestPath,
+  NoSuchVersion,
+  type PublishedVersion,
   publishedAddress,
+  RecordDamaged,
+  type SiteHolds,
+  StagedChanged,
+  type StagedManifest,
+  type StoredVersion,
+  StoreRefused,
   signatureName,
   stagingRoot,
+  storeName,
+  VersionDamaged,
   versionPath,
   versionsPath,
-} from './store-layout.ts';
-import { isStoreName, storeName } from './store-names.ts';
-import { readS3Object } from './read-s3-object.ts';
-import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
-import { S3Bucket } from './s3-bucket.ts';
-import type { S3Agents } from './s3-client.ts';
-import { S3Holds } from './s3-holds.ts';
-import { storeIdentity } from './s3-identity.ts';
-import { locationText, type S3Location } from './s3-location.ts';
-import { S3Records } from './s3-records.ts';
-import { S3Staging } from './s3-staging.ts';
+  type Work,
+} from './bundle-store.ts';
+import { manifestIn, parseIdentity, parseManifest, requireSameContent, toJson } from './manifests.ts';
+import { SharedLookout } from './retention.ts';
+import { locationText, type S3Agents, S3Bucket, type S3Headers, type S3Location } from './s3-bucket.ts';
+import { copyIfAbsent, readS3Object, S3Staging } from './s3-multipart.ts';
+import { S3Holds, S3Records } from './s3-records.ts';
+
+/** Headers of objects that never change. */
+export const immutable = (ContentType: string): S3Headers => ({
+  ContentType,
+  CacheControl: 'public, max-age=31536000, immutable',
+});
+
+/** Path of a version's archive. */
+export function archivePath(manifest: Manifest): string {
+  return `${versionPath(manifest.source.domain, manifest.version)}/${bundleName(manifest)}`;
+}
+
+/**
+ * Copies a staged archive to its version's place, unless it is there already, and then hashes what is there: the object
+ * store makes the copy itself and does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
+ * `S3Bucket` throws.
+ */
+export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {
+  const { sha256, bytes, format } = manifest.archive;
+  const staged = await bucket.stat(from);
+  if (staged === null) throw new StagedChanged('the staged archive is gone');
+  const to = archivePath(manifest);
+  const copied = await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]));
+  const there = await bucket.stat(to);
+  if (there?.bytes === bytes && (await sha256Of(bucket, to, there, work)) === sha256) return;
+  // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
+  if (!copied) requireSameContent(null, manifest);
+  await bucket.remove(to);
+  throw new StagedChanged('the staged archive is not the one that was verified');
+}
+
+/**
+ * Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged` when it is not the one its
+ * manifest names, system errors and what `S3Bucket` throws.
+ */
+export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
+  const { version, source, archive } = manifest;
+  const path = archivePath(manifest);
+  const found = await bucket.stat(path);
+  if (found === null) throw new NoSuchVersion(`${source.domain} has no version ${version} any more`);
+  const hash = createHash('sha256');
+  const hashed = async function* () {
+    for await (const chunk of readS3Object(bucket, path, found, work)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  await pipeline(hashed, createWriteStream(file, { flags: 'wx' }));
+  if (hash.digest('hex') !== archive.sha256) {
+    throw new VersionDamaged('its archive is not the one its manifest names: the SHA-256 differs');
+  }
+}
+
+async function sha256Of(
+  bucket: S3Bucket,
+  path: string,
+  object: { bytes: number; etag: string },
+  work: Work,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of readS3Object(bucket, path, object, work)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/**
+ * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
+ * another store. Throws `StoreRefused`.
+ */
+export async function storeIdentity(bucket: S3Bucket): Promise<string> {
+  const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
+  const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
+  const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
+  return `s3-${own.digest('hex').slice(0, 32)}`;
+}
+
+function idIn(text: string, { location }: S3Bucket): string {
+  try {
+    return parseIdentity(text).identity;
+  } catch {
+    const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
+    throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
+  }
+}
+
+async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
+  const text = toJson({ identity: randomUUID() });
+  if (await bucket.write(identityPath, text, 'absent')) return { text };
+  const found = await bucket.read(identityPath);
+  if (found === null)
+    throw new StoreRefused(`${locationText(bucket.location)} does not keep what is written`, 'check the bucket');
+  return found;
+}
 
 export interface S3StoreOptions extends S3Location {
   /** Folder of this machine for downloads before their upload and for archives to unpack; created when needed. */

@@ -1,13 +1,135 @@
 import type { NarrowReader } from '../archive/archive-reader.ts';
-import type { SiteRule, SiteRuleLevels } from '../rules/site-rules.ts';
-import { cssReferences } from './css-references.ts';
-import { Findings, type FindingsByRule } from './findings.ts';
-import { deepestElement, htmlContent } from './html-references.ts';
-import { LineCounter } from './line-counter.ts';
-import type { Reference } from './reference.ts';
-import { scriptReferences, serviceWorkerAt } from './script-references.ts';
-import { secretsIn } from './secrets.ts';
+import type { Reason } from '../rules/site-export.ts';
+import { printablePath, type SiteRule, type SiteRuleLevels } from '../rules/verification-rules.ts';
+import {
+  cssReferences,
+  deepestElement,
+  htmlContent,
+  type Reference,
+  scriptReferences,
+  serviceWorkerAt,
+} from './references.ts';
 import { destinationOf, folderOf } from './site-links.ts';
+
+/** Findings listed for each rule; the others are counted. */
+const mostListed = 10;
+
+/** Findings by rule; may be passed between threads. */
+export type FindingsByRule = Map<SiteRule, { listed: Reason[]; count: number }>;
+
+/** Collects what breaks rules about a site: the first ten findings of each rule and a count of the rest. */
+export class Findings {
+  readonly byRule: FindingsByRule = new Map();
+
+  add(rule: SiteRule, path: string | null, detail: string): void {
+    const found = this.#of(rule);
+    found.count += 1;
+    if (found.listed.length >= mostListed) return;
+    found.listed.push({ rule, path: path === null ? null : printablePath(path), detail: printablePath(detail) });
+  }
+
+  merge(other: FindingsByRule): void {
+    for (const [rule, { listed, count }] of other) {
+      const found = this.#of(rule);
+      found.count += count;
+      found.listed.push(...listed.slice(0, mostListed - found.listed.length));
+    }
+  }
+
+  /** The findings of one rule; the last one counts those not listed. */
+  of(rule: SiteRule): Reason[] {
+    const { listed, count } = this.#of(rule);
+    const more = count - listed.length;
+    return more === 0 ? listed : [...listed, { rule, path: null, detail: `${more} more not listed` }];
+  }
+
+  #of(rule: SiteRule): { listed: Reason[]; count: number } {
+    const found = this.byRule.get(rule) ?? { listed: [], count: 0 };
+    this.byRule.set(rule, found);
+    return found;
+  }
+}
+
+/** Line numbers of offsets in a text, counted from 1; fast when the offsets come in order. */
+export class LineCounter {
+  readonly #text: string;
+  /** Where the line begins that was asked for last, its number, and where it ends. */
+  #start = 0;
+  #line = 1;
+  #end = -1;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  lineOf(at: number): number {
+    if (at < this.#start || this.#end < 0) {
+      this.#start = 0;
+      this.#line = 1;
+      this.#end = this.#endFrom(0);
+    }
+    while (this.#end < at) {
+      this.#line += 1;
+      this.#start = this.#end + 1;
+      this.#end = this.#endFrom(this.#start);
+    }
+    return this.#line;
+  }
+
+  #endFrom(at: number): number {
+    const end = this.#text.indexOf('\n', at);
+    return end < 0 ? Number.POSITIVE_INFINITY : end;
+  }
+}
+
+/** What a secret begins with: a quick first search that few files match. */
+const secretStart = /-----BEGIN |AKIA|gh[pousr]_|github_pat_|xox[abprs]-|[sr]k_live_|npm_|glpat-/g;
+
+const shapes: readonly (readonly [string, RegExp])[] = [
+  [
+    'a private key',
+    /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s){1,9}(?:[A-Za-z-]{1,40}: [^\n]{0,200}\n\s{0,9}){0,9}[A-Za-z0-9+/=]{40}/y,
+  ],
+  ['an access key of AWS', /AKIA(?![0-9A-Z]{0,9}EXAMPLE)[0-9A-Z]{16}\b/y],
+  ['a token of GitHub', /gh[pousr]_[A-Za-z0-9]{36}\b|github_pat_[A-Za-z0-9_]{60}/y],
+  ['a token of Slack', /xox[abprs]-[0-9]+-[0-9A-Za-z-]{20}/y],
+  ['a key of Stripe', /[sr]k_live_[0-9A-Za-z]{20}/y],
+  ['a token of npm', /npm_[A-Za-z0-9]{36}\b/y],
+  ['a token of GitLab', /glpat-[A-Za-z0-9_-]{20}\b/y],
+];
+
+const secretFiles: readonly (readonly [string, RegExp])[] = [
+  ['part of a Git repository', /(?:^|\/)\.(?:git|svn|hg)\//],
+  ['environment variables', /(?:^|\/)\.env(?:\.(?!example$|sample$|template$)[^/]*)?$/i],
+  ['a private key', /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)$|\.(?:p12|pfx|jks|keystore|ppk)$/i],
+  [
+    'credentials',
+    /(?:^|\/)(?:\.npmrc|\.netrc|\.pypirc|\.htpasswd|\.git-credentials|\.docker\/config\.json|\.aws\/credentials)$/,
+  ],
+];
+
+/** What looks like a secret in a text, and where; never the secret itself. */
+export function secretsIn(text: string): { what: string; at: number }[] {
+  const found: { what: string; at: number }[] = [];
+  for (const { index } of text.matchAll(secretStart)) {
+    const what = shapeAt(text, index);
+    if (what !== null) found.push({ what, at: index });
+  }
+  return found;
+}
+
+/** What kind of file, that no site should contain, a path names; null for others. */
+export function secretFile(path: string): string | null {
+  return secretFiles.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
+}
+
+function shapeAt(text: string, at: number): string | null {
+  for (const [what, pattern] of shapes) {
+    pattern.lastIndex = at;
+    if (pattern.test(text)) return what;
+  }
+  return null;
+}
 
 /** Larger texts are not inspected: they would have to fit in memory. */
 const mostBytes = 32 * 1024 ** 2;

@@ -1,12 +1,24 @@
-import type { Reason } from '../rules/archive-facts.ts';
-import { foldPath } from '../archive/check-path.ts';
-import { isSiteRule, type RuleLevel, type SiteRuleLevels, siteRuleTexts } from '../rules/site-rules.ts';
-import { Findings } from './findings.ts';
-import type { SiteNotes, Target } from './inspect-file.ts';
-import { secretFile } from './secrets.ts';
-import { serverFile } from './server-files.ts';
-import { candidatesOf } from './site-links.ts';
-import { isPage, missingIndexPage } from './site-pages.ts';
+import { foldPath } from '../archive/check-entry.ts';
+import type { Reason } from '../rules/site-export.ts';
+import { isSiteRule, type RuleLevel, type SiteRuleLevels, siteRuleTexts } from '../rules/verification-rules.ts';
+import { Findings, type SiteNotes, secretFile, type Target } from './inspect-file.ts';
+import { candidatesOf, isPage, missingIndexPage } from './site-links.ts';
+
+const serverFiles: readonly (readonly [string, RegExp])[] = [
+  ['settings of Apache', /(?:^|\/)\.ht(?:access|passwd|group|groups|digest)$/i],
+  ['settings of PHP', /(?:^|\/)(?:\.user|php)\.ini$/i],
+  ['settings of IIS', /(?:^|\/)(?:web\.config|global\.asax)$/i],
+  ['a program of PHP', /\.(?:php\d?|phps|pht|phtml|phar)$/i],
+  ['a program of CGI', /\.f?cgi$/i],
+  ['a page with server-side includes', /\.(?:shtml?|stm)$/i],
+  ['a program of ASP', /\.(?:aspx?|ashx|asmx|asa|cshtml|vbhtml)$/i],
+  ['a program of JSP or ColdFusion', /\.(?:jspx?|jspf|cfml?|cfc)$/i],
+];
+
+/** What a file is that common web servers execute or read as settings, by its path; null for others. */
+export function serverFile(path: string): string | null {
+  return serverFiles.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
+}
 
 export interface SiteJudgement {
   /** Why the archive is refused. */

@@ -1,20 +1,221 @@
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Route } from 'playwright-core';
-import type { Reason } from '../rules/archive-facts.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inflateSync } from 'node:zlib';
+import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core';
 import { unpack } from '../archive/unpack.ts';
-import { browserSlots } from '../machine-limits.ts';
-import { printablePath } from '../rules/reason-list.ts';
-import { isRenderRule, type RenderRuleLevels, renderRuleTexts } from '../rules/render-rules.ts';
-import type { RuleLevel } from '../rules/site-rules.ts';
-import type { VerificationReport } from './verification-report.ts';
-import { BrowserUnusable } from './browser-unusable.ts';
-import { type BrowserChoice, findBrowser } from './find-browser.ts';
-import type { PageFindings } from './page-findings.ts';
-import { origin, renderPage } from './render-page.ts';
-import type { Rendering } from './rendering.ts';
-import { samplePages } from './sample-pages.ts';
-import { SiteFiles } from './site-files.ts';
+import type { Reason } from '../rules/site-export.ts';
+import {
+  isRenderRule,
+  printablePath,
+  type RenderRule,
+  type RenderRuleLevels,
+  type RuleLevel,
+  renderRuleTexts,
+} from '../rules/verification-rules.ts';
+import { browserSlots } from '../semaphore.ts';
+import { addressOf, type BrowserChoice, BrowserUnusable, findBrowser, SiteFiles } from './find-browser.ts';
+import { isPage } from './site-links.ts';
+import type { VerificationReport } from './verify-archive.ts';
+
+/** At most 100 a page; each rule has its own share, so that a flood of one hides nothing of another. */
+const keptPerRule = 25;
+const detailCharacters = 300;
+
+/** The distinct findings of one page; a hostile page can cause any number of them. */
+export class PageFindings {
+  readonly #kept = new Map<RenderRule, Set<string>>();
+  readonly #dropped = new Map<RenderRule, number>();
+
+  add(rule: RenderRule, detail: string): void {
+    const kept = this.#kept.get(rule) ?? new Set();
+    this.#kept.set(rule, kept);
+    // Copied: a slice would keep the whole of a long text in memory.
+    const cut = Buffer.from(detail.slice(0, detailCharacters)).toString();
+    if (kept.has(cut)) return;
+    if (kept.size < keptPerRule) kept.add(cut);
+    else this.#dropped.set(rule, this.dropped(rule) + 1);
+  }
+
+  /** What was kept, each once. */
+  of(rule: RenderRule): string[] {
+    return [...(this.#kept.get(rule) ?? [])];
+  }
+
+  /** How many were not kept, repetitions included. */
+  dropped(rule: RenderRule): number {
+    return this.#dropped.get(rule) ?? 0;
+  }
+}
+
+const signature = '89504e470d0a1a0a';
+/** Bytes of a pixel, by the colour type in the header; screenshots have no others. */
+const pixelBytes: Record<number, number> = { 2: 3, 6: 4 };
+
+/** Whether all pixels of a PNG with 8 bits a channel and without interlacing, such as a screenshot, are the same. */
+export function isSingleColour(png: Buffer): boolean {
+  if (png.toString('hex', 0, 8) !== signature) throw new TypeError('a screenshot is no PNG');
+  const width = png.readUInt32BE(16);
+  const pixel = pixelBytes[png.readUInt8(25)];
+  if (png.readUInt8(24) !== 8 || pixel === undefined || png.readUInt8(28) !== 0) {
+    throw new TypeError('a screenshot is an unsupported kind of PNG');
+  }
+  const rows = inflateSync(Buffer.concat([...imageData(png)]));
+  const length = width * pixel;
+  let above = Buffer.alloc(length);
+  let first: Buffer | null = null;
+  for (let at = 0; at + 1 + length <= rows.length; at += 1 + length) {
+    const row = Buffer.from(rows.subarray(at + 1, at + 1 + length));
+    unfilter(rows.readUInt8(at), row, above, pixel);
+    first ??= Buffer.from(row.subarray(0, pixel));
+    for (let x = 0; x < length; x += 1) if (row[x] !== first[x % pixel]) return false;
+    above = row;
+  }
+  return true;
+}
+
+function* imageData(png: Buffer): Generator<Buffer> {
+  for (let at = 8; at + 12 <= png.length; ) {
+    const length = png.readUInt32BE(at);
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') yield png.subarray(at + 8, at + 8 + length);
+    at += 12 + length;
+  }
+}
+
+/** Undoes the filter of a row in place (PNG, Filter Algorithms). */
+function unfilter(filter: number, row: Buffer, above: Buffer, pixel: number): void {
+  for (let x = 0; x < row.length; x += 1) {
+    const left = x < pixel ? 0 : (row[x - pixel] ?? 0);
+    const up = above[x] ?? 0;
+    const corner = x < pixel ? 0 : (above[x - pixel] ?? 0);
+    row[x] = ((row[x] ?? 0) + predicted(filter, left, up, corner)) & 255;
+  }
+}
+
+function predicted(filter: number, left: number, up: number, corner: number): number {
+  if (filter === 1) return left;
+  if (filter === 2) return up;
+  if (filter === 3) return (left + up) >> 1;
+  if (filter !== 4) return 0;
+  const guess = left + up - corner;
+  const [byLeft, byUp, byCorner] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)];
+  if (byLeft <= byUp && byLeft <= byCorner) return left;
+  return byUp <= byCorner ? up : corner;
+}
+
+/** Where the browser finds the site; the name is reserved (RFC 6761). */
+export const origin = 'https://bundle.invalid';
+
+const loadTimeoutMs = 15_000;
+const screenshotTimeoutMs = 10_000;
+/** Time for what scripts do right after loading. */
+const settleMs = 300;
+/** Time for sites that scripts draw. */
+const blankForMs = 3_000;
+
+/** Opens one page of the site and reports what is wrong with it. */
+export async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
+  const page = await context.newPage();
+  const findings = new PageFindings();
+  const add = (rule: RenderRule, detail: string) => findings.add(rule, detail);
+  try {
+    const crashed = new Promise<'crashed'>((resolve) => page.once('crash', () => resolve('crashed')));
+    page.on('pageerror', (error) => add('page-script-error', firstLine(error)));
+    page.on('popup', (popup) => void popup.close().catch(() => undefined));
+    page.on('requestfailed', (request) => addRequest(request, null, add));
+    page.on('response', (response) => {
+      if (response.status() >= 400) addRequest(response.request(), response.status(), add);
+    });
+    await page.routeWebSocket(/.*/, (socket) => {
+      add('page-external-request', `a WebSocket to ${hostOf(socket.url())}`);
+      void socket.close().catch(() => undefined);
+    });
+    const problem = await Promise.race([problemOf(page, path), crashed.then(() => 'it crashes the browser')]);
+    if (problem !== null) add('page-does-not-render', problem);
+  } finally {
+    await page.close().catch(() => undefined);
+  }
+  return findings;
+}
+
+/** Why readers would see nothing of the page; null when it shows something. */
+async function problemOf(page: Page, path: string): Promise<string | null> {
+  try {
+    await page.goto(addressOf(origin, path), { waitUntil: 'load', timeout: loadTimeoutMs });
+  } catch (error) {
+    if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
+    if (error instanceof Error && error.name === 'TimeoutError') return `it does not load in ${loadTimeoutMs / 1000} s`;
+    return 'it does not load, or leads elsewhere at once';
+  }
+  const deadline = performance.now() + blankForMs;
+  await sleep(settleMs);
+  try {
+    while (await isBlank(page)) {
+      if (performance.now() > deadline) return 'it shows nothing but one colour';
+      await sleep(settleMs);
+    }
+  } catch (error) {
+    if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
+    return 'no picture can be taken of it';
+  }
+  return null;
+}
+
+async function isBlank(page: Page): Promise<boolean> {
+  return isSingleColour(await page.screenshot({ timeout: screenshotTimeoutMs, animations: 'allow', type: 'png' }));
+}
+
+function addRequest(request: Request, status: number | null, add: (rule: RenderRule, detail: string) => void): void {
+  const url = request.url();
+  const what = request.resourceType();
+  const inside = url.startsWith(`${origin}/`) ? new URL(url).pathname : null;
+  if (inside === null) add('page-external-request', `${what} from ${hostOf(url)}`);
+  // Browsers request the first on their own; a request that the page itself aborted is no failure.
+  else if (inside === '/favicon.ico' || request.failure()?.errorText === 'net::ERR_ABORTED') return;
+  else add('page-request-failed', status === null ? `${what} ${inside}` : `${what} ${inside}: ${status}`);
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'another host';
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return (text.split('\n')[0] ?? '').slice(0, 150);
+}
+
+/** The result of opening sampled pages of a site in a browser. */
+export interface Rendering {
+  /** Pages that were opened. */
+  pages: string[];
+  /** Why the archive is refused. */
+  reasons: Reason[];
+  warnings: Reason[];
+}
+
+/** The report of an archive, together with the result of rendering it. */
+export function withRendering(report: VerificationReport, { reasons, warnings }: Rendering): VerificationReport {
+  return {
+    ...report,
+    ok: report.ok && reasons.length === 0,
+    reasons: [...report.reasons, ...reasons],
+    warnings: [...report.warnings, ...warnings],
+  };
+}
+
+/**
+ * The pages to open: the index page, and others chosen by the content digest, so that the same archive always gets the
+ * same sample, which its author cannot predict.
+ */
+export function samplePages(paths: readonly string[], contentDigest: string, count: number): string[] {
+  const ranked = paths
+    .filter((path) => isPage(path) && path !== 'index.html')
+    .map((path) => ({ path, rank: createHash('sha256').update(`${contentDigest}\0${path}`).digest('hex') }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  const index = paths.includes('index.html') ? ['index.html'] : [];
+  return [...index, ...ranked.map(({ path }) => path)].slice(0, count);
+}
 
 export interface RenderOptions {
   /** How many pages to open. */

@@ -1,13 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { parentPort, resourceLimits, Worker } from 'node:worker_threads';
-import type { ArchiveFormat } from '../rules/archive-facts.ts';
 import type { ByteRange } from '../archive/archive-reader.ts';
-import { type ByteFile, withByteFile } from '../archive/byte-file.ts';
+import { type ByteFile, withByteFile } from '../archive/archive-reader.ts';
 import { zipMiddle } from '../archive/zip-split.ts';
-import type { VerificationOptions, VerificationProgress } from './verification-options.ts';
-import { type PartResult, readPart } from './verification-part.ts';
-import type { VerificationReport } from './verification-report.ts';
-import { verifyBytes } from './verify-archive.ts';
+import type { ArchiveFormat } from '../rules/site-export.ts';
+import type { VerificationOptions, VerificationProgress, VerificationReport } from './verify-archive.ts';
+import { type PartResult, readPart, verifyBytes } from './verify-archive.ts';
 
 export interface ThreadInput {
   file: string;

@@ -1,8 +1,8 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads';
-import { verificationSlots } from '../machine-limits.ts';
-import type { VerificationOptions } from './verification-options.ts';
-import { defaultTimeLimitMs, refusedReport, type VerificationReport } from './verification-report.ts';
+import { verificationSlots } from '../semaphore.ts';
 import type { ThreadInput, ThreadMessage } from './verification-thread.ts';
+import type { VerificationOptions } from './verify-archive.ts';
+import { defaultTimeLimitMs, refusedReport, type VerificationReport } from './verify-archive.ts';
 
 /** After the time limit, how long the thread has to report it itself. */
 const graceMs = 5_000;

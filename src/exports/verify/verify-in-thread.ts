@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { VerificationOptions } from './verification-options.ts';
-import type { VerificationReport } from './verification-report.ts';
+import type { VerificationOptions, VerificationReport } from './verify-archive.ts';
 
 /** Enough for several hundred thousand files; a thread that needs more is ended, and the process lives on. */
 const defaultHeapMb = 1024;

@@ -1,9 +1,8 @@
-import type { ProjectActivity } from '../../budget/rules/observed-load.ts';
-import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
-import type { ReadingKind } from '../rules/pass-kind.ts';
-import type { VerifiedRange } from '../rules/verified-ranges.ts';
-import type { ProjectKey } from '../store/stored-entries.ts';
+import type { ProjectActivity } from '../../budget/rules/plan-budget.ts';
 import type { PassRow } from '../reading/pass-store.ts';
+import type { ReadingKind, VerifiedRange } from '../rules/pass-bounds.ts';
+import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
+import type { ProjectKey } from '../store/queries.ts';
 
 /** How many entries have a value in common. */
 export interface Count {

@@ -1,9 +1,6 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
-import { openSnapshot } from '../store/open-snapshot.ts';
-import { preferIndexes } from '../store/query-plans.ts';
-import { countRows, storedEntries } from '../store/stored-entries.ts';
+import { countRows, openSnapshot, preferIndexes, storedEntries, within } from '../store/queries.ts';
 import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
-import { within } from '../store/within-range.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 
 type Db = Kysely<FeedbackDatabase>;

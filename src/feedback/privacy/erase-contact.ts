@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { type Deed, unnamedSender } from '../../runs/rules/audit.ts';
-import { recordDeeds } from '../store/deeds.ts';
-import { rowsPerStatement } from '../store/batches.ts';
-import { isPostgres } from '../store/is-postgres.ts';
-import { lockAllProjects } from '../store/project-lock.ts';
-import { storedText } from '../store/stored-text.ts';
-import type { FeedbackChangesTable, FeedbackDatabase } from '../store/tables.ts';
-import { upsertRows } from '../search/upsert-rows.ts';
-import { identityOf } from './contact-identity.ts';
-import { keyedHash } from './keyed-hash.ts';
-import { PersonalData, rejectNames, textsName } from './personal-data.ts';
-import { keepEverything, type Privacy } from './privacy.ts';
-import type { Erasure, ErasureRequest } from './privacy-store.ts';
+import { upsertRows } from '../search/entry-index.ts';
+import { recordDeeds } from '../store/audit-records.ts';
+import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../store/queries.ts';
+import { type FeedbackChangesTable, type FeedbackDatabase, storedText } from '../store/tables.ts';
+import { projectsWithData, replaceReject } from './apply-privacy.ts';
+import { identityOf, keyedHash, PersonalData, rejectNames, textsName } from './personal-data.ts';
+import { type Erasure, type ErasureRequest, keepEverything, type Privacy } from './privacy.ts';
 import { storeKey } from './store-key.ts';
-import { projectsWithData, replaceReject } from './treat-stored-rows.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
 
@@ -201,4 +195,32 @@ function patternOf(name: string): string | null {
 
 function likeIn(trx: Trx): 'like' | 'ilike' {
   return isPostgres(trx) ? 'ilike' : 'like';
+}
+
+type Db = Transaction<FeedbackDatabase>;
+
+/** The names among `names` that belong to people erased from the project. `names` is called only if there are any. */
+export async function erasedAmong(
+  db: Db,
+  project: string,
+  names: () => Iterable<string>,
+): Promise<ReadonlySet<string>> {
+  if ((await erasuresOf(db, project).limit(1).executeTakeFirst()) === undefined) return new Set();
+  const key = await storeKey(db);
+  const byHash = new Map([...new Set(names())].map((name) => [keyedHash(key, name), name]));
+  const erased = new Set<string>();
+  for (const hashes of batchesOf([...byHash.keys()])) {
+    for (const { contact } of await erasuresOf(db, project).where('contact', 'in', hashes).execute()) {
+      const name = byHash.get(contact);
+      if (name !== undefined) erased.add(name);
+    }
+  }
+  return erased;
+}
+
+function erasuresOf(db: Db, project: string) {
+  return db
+    .selectFrom('erasures')
+    .select('contact')
+    .where((row) => row.or([row('project_id', 'is', null), row('project_id', '=', project)]));
 }

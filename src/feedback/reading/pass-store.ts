@@ -1,8 +1,6 @@
-import type { EntryCounts } from '../rules/entry-counts.ts';
-import type { FeedbackEntry, RejectedEntry } from '../rules/feedback-entry.ts';
-import type { PassOutcome, ReadingKind } from '../rules/pass-kind.ts';
-import type { PassSlice } from '../rules/pass-slice.ts';
-import type { PlannedSlice } from '../rules/slice.ts';
+import type { EntryCounts, FeedbackEntry, RejectedEntry } from '../rules/feedback-entry.ts';
+import type { PassOutcome, ReadingKind } from '../rules/pass-bounds.ts';
+import type { PassSlice, PlannedSlice } from '../rules/slice.ts';
 
 /** How far a pass has come with the pages stored so far. */
 export interface PassPosition {

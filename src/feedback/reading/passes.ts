@@ -1,9 +1,15 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import { everything, type PlannedSlice } from '../rules/slice.ts';
-import { fieldsOf } from '../store/row-fields.ts';
-import { createdAtUtc } from '../store/created-at.ts';
-import { storedTextOrNull } from '../store/stored-text.ts';
-import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
+import { boundsOfPass, type PassKind } from '../rules/pass-bounds.ts';
+import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../rules/plan-slices.ts';
+import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
+import type { EntryStore } from '../store/feedback-store.ts';
+import {
+  createdAtUtc,
+  type FeedbackDatabase,
+  fieldsOf,
+  type SyncPassesTable,
+  storedTextOrNull,
+} from '../store/tables.ts';
 import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
 
@@ -182,4 +188,68 @@ export function passRow(row: Selectable<SyncPassesTable>): PassRow {
     entries: { seen, inserted, updated, unchanged, rejected, tombstoned },
     position: { page: pass.pages, cursor: nextCursor, complete: complete === 1 },
   };
+}
+
+export interface PassQuestion {
+  org: string;
+  project: string;
+  pass: PassKind;
+  /** Bounds given by a person, checked by `boundsProblem`. */
+  from?: string;
+  to?: string;
+}
+
+/** What a pass would do if it began now; no request is made for it (S4, `feedback sync --plan`). */
+export interface PlannedPass extends FirstSlices {
+  bounds: PassBounds & { reason: string };
+  /** Requests for what is planned; null while the store knows too little. */
+  expectedRequests: number | null;
+  /** Requests it will not exceed except for failures and new entries; null where that is unknown. */
+  mostRequests: number | null;
+}
+
+/** Plans a pass from what the store knows. */
+export async function planPass(
+  store: Pick<EntryStore, 'watermark' | 'storedCounts'>,
+  { org, project, pass, from, to }: PassQuestion,
+): Promise<PlannedPass> {
+  const bounds = boundsOfPass({
+    pass,
+    watermark: await store.watermark(org, project),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  });
+  const counts = await store.storedCounts(org, project, bounds);
+  const first = firstSlices(pass, bounds, counts);
+  const isReview = first.slices.some(({ stage }) => stage === 'open');
+  return {
+    ...first,
+    bounds,
+    expectedRequests: expectedPagesOf(first.slices),
+    mostRequests: isReview ? pagesOf(counts.stored) : null,
+  };
+}
+
+/** Whether the service was found to take date-times for their dates: narrow windows then return nothing. */
+export async function datesAreCoarse(db: Kysely<FeedbackDatabase>, org: string, project: string): Promise<boolean> {
+  const traits = await db
+    .selectFrom('sync_traits')
+    .select('coarse_dates')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .executeTakeFirst();
+  return traits?.coarse_dates === 1;
+}
+
+export async function noteCoarseDates(
+  db: Transaction<FeedbackDatabase>,
+  org: string,
+  project: string,
+  coarse: boolean,
+): Promise<void> {
+  await db
+    .insertInto('sync_traits')
+    .values({ org_id: org, project_id: project, coarse_dates: Number(coarse) })
+    .onConflict((conflict) => conflict.columns(['org_id', 'project_id']).doUpdateSet({ coarse_dates: Number(coarse) }))
+    .execute();
 }

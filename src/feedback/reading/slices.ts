@@ -1,9 +1,8 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import type { PassSlice, ResumedSlice } from '../rules/pass-slice.ts';
 import { expectedPagesOf } from '../rules/plan-slices.ts';
-import type { PlannedSlice, SliceStage } from '../rules/slice.ts';
-import { columnsOf, fieldsOf } from '../store/row-fields.ts';
+import type { PassSlice, PlannedSlice, ResumedSlice, SliceStage } from '../rules/slice.ts';
 import type { FeedbackDatabase, SyncSlicesTable } from '../store/tables.ts';
+import { columnsOf, fieldsOf } from '../store/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 type Trx = Transaction<FeedbackDatabase>;

@@ -1,21 +1,13 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import type { PassSlice } from '../rules/pass-slice.ts';
-import type { PlannedSlice } from '../rules/slice.ts';
-import {
-  changesCountedSince,
-  type DatedWindow,
-  entriesPerWindow,
-  worthReading,
-} from '../rules/spare-slices.ts';
-import { batchesOf } from '../store/batches.ts';
-import { liveEntries, type ProjectKey } from '../store/stored-entries.ts';
+import type { PassSlice, PlannedSlice } from '../rules/slice.ts';
+import { changesCountedSince, type DatedWindow, entriesPerWindow, worthReading } from '../rules/spare-slices.ts';
+import { batchesOf, liveEntries, type ProjectKey } from '../store/queries.ts';
 import type { FeedbackDatabase } from '../store/tables.ts';
+import { verifiedRanges } from './pass-facts.ts';
 import type { PassRow } from './pass-store.ts';
-import { completePass, getPass } from './passes.ts';
-import { datesAreCoarse } from './service-traits.ts';
+import { completePass, datesAreCoarse, getPass } from './passes.ts';
 import { appendPlanned, currentSlice, listSlices } from './slices.ts';
-import { verifiedRanges } from './verified-dates.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 

@@ -1,32 +1,227 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
-import { afterPage } from '../rules/continue-slice.ts';
-import { decide } from '../rules/decision.ts';
-import { addCounts, type EntryCounts, noEntries } from '../rules/entry-counts.ts';
-import type { FeedbackEntry, RejectedEntry } from '../rules/feedback-entry.ts';
-import { RepeatedCursor } from '../rules/pass-slice.ts';
-import { batchesOf, rowsPerStatement } from '../store/batches.ts';
-import { entryContent } from '../store/entry-content.ts';
-import { lockProject } from '../store/project-lock.ts';
-import { refreshStatistics } from '../store/query-plans.ts';
-import { createdAtUtc } from '../store/created-at.ts';
-import { storedText } from '../store/stored-text.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
-import { erasedAmong } from '../privacy/erased-people.ts';
+import { erasedAmong } from '../privacy/erase-contact.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
 import { keepsAll, type Privacy } from '../privacy/privacy.ts';
 import { storeKey } from '../privacy/store-key.ts';
+import { afterPage } from '../rules/continue-slice.ts';
+import { decide } from '../rules/fact-queries.ts';
+import {
+  addCounts,
+  type EntryCounts,
+  type FeedbackEntry,
+  noEntries,
+  type RejectedEntry,
+} from '../rules/feedback-entry.ts';
+import { RepeatedCursor } from '../rules/slice.ts';
+import { upsertRows } from '../search/entry-index.ts';
+import {
+  batchesOf,
+  type Content,
+  entryContent,
+  lockProject,
+  refreshStatistics,
+  rowsPerStatement,
+  sameContent,
+} from '../store/queries.ts';
+import {
+  createdAtUtc,
+  type FeedbackChangesTable,
+  type FeedbackDatabase,
+  type FeedbackTable,
+  storedText,
+} from '../store/tables.ts';
 import { takeStep } from './advance-pass.ts';
-import { type PageChanges, pageChanges } from './page-changes.ts';
-import { digestOfIds } from './page-digest.ts';
-import { storedRows, writeRejects, writeRows } from './page-rows.ts';
 import { passFacts } from './pass-facts.ts';
 import { type PageUpsert, type PassPosition, type PassRow, StalePosition } from './pass-store.ts';
 import { getPass, passRow } from './passes.ts';
 import { currentSlice } from './slices.ts';
 
+/** What a page does to the table, worked out before anything is written. */
+export interface PageChanges {
+  /** Rows to insert, or to replace where the key exists. */
+  upserts: FeedbackTable[];
+  /** Ids whose row stays as it is but was seen again. */
+  seenAgain: string[];
+  history: FeedbackChangesTable[];
+  counts: EntryCounts;
+  /** Greatest understood `createdAt` up to `latestBelievable`, UTC ISO 8601. */
+  greatestCreatedAt: string | null;
+}
+
+export interface PageContext {
+  org: string;
+  project: string;
+  /** UTC ISO 8601. */
+  seenAt: string;
+  /** A `createdAt` after this moment never moves the watermark. */
+  latestBelievable: string;
+  /** The rows stored for the ids of this page. */
+  stored: ReadonlyMap<string, FeedbackTable>;
+  /** Removes what must not be stored. */
+  personal: PersonalData;
+}
+
+/**
+ * Compares the entries of a page with the stored rows, in the order they were sent: an id that occurs twice is handled
+ * twice, so that `seen = inserted + updated + unchanged + rejected` is always true. An entry that cannot be understood
+ * leaves the last version that could be. A stored row is compared as it would be stored today, so that another setting
+ * of `privacy`, or a date that has become too old, rewrites rows but does not count them as updated.
+ *
+ * History keeps every change of `status` (S5) and the end of a deletion (`deleted_at`). Other fields are
+ * replaced without history: they are what people wrote, and old versions would outlive an erasure request.
+ */
+export function pageChanges(
+  entries: readonly FeedbackEntry[],
+  rejected: readonly RejectedEntry[],
+  page: PageContext,
+): PageChanges {
+  const rows = new Map(page.stored);
+  const written = new Set<string>();
+  const seenAgain = new Set<string>();
+  const history: FeedbackChangesTable[] = [];
+  const counts: EntryCounts = {
+    ...noEntries,
+    seen: entries.length + rejected.length,
+    rejected: rejected.length,
+  };
+  let greatestCreatedAt: string | null = null;
+
+  const write = (content: Content, before: FeedbackTable | undefined): void => {
+    const { seenAt } = page;
+    rows.set(content.id, {
+      ...content,
+      first_seen_at: before?.first_seen_at ?? seenAt,
+      last_seen_at: seenAt,
+      deleted_at: null,
+    });
+    written.add(content.id);
+    if (before !== undefined) history.push(...historyOf(before, content, seenAt));
+  };
+
+  for (const entry of entries) {
+    const sent = entryContent(entry, page.org, page.project);
+    const stored = rows.get(sent.id);
+    const content = page.personal.sent(sent, stored?.first_seen_at ?? page.seenAt);
+    const allowed = stored && page.personal.stored(stored);
+    const createdAt = content.created_at_utc;
+    if (createdAt !== null && createdAt <= page.latestBelievable && createdAt > (greatestCreatedAt ?? '')) {
+      greatestCreatedAt = createdAt;
+    }
+    if (allowed !== undefined && allowed.deleted_at === null && sameContent(allowed, content)) {
+      counts.unchanged += 1;
+      if (allowed === stored) seenAgain.add(content.id);
+      else write(content, allowed);
+      continue;
+    }
+    counts[allowed === undefined ? 'inserted' : 'updated'] += 1;
+    write(content, allowed);
+  }
+
+  for (const { id } of rejected) {
+    const stored = rows.get(storedText(id));
+    if (stored === undefined) continue;
+    if (stored.deleted_at === null) seenAgain.add(stored.id);
+    else write(page.personal.stored(stored), stored);
+  }
+
+  return {
+    upserts: [...written].flatMap((id) => rows.get(id) ?? []),
+    seenAgain: [...seenAgain].filter((id) => !written.has(id)),
+    history,
+    counts,
+    greatestCreatedAt,
+  };
+}
+
+function historyOf(before: FeedbackTable, content: Content, seenAt: string): FeedbackChangesTable[] {
+  const key = { project_id: content.project_id, id: content.id, seen_at: seenAt };
+  const changes: FeedbackChangesTable[] = [];
+  const { deleted_at, status } = before;
+  if (deleted_at !== null) changes.push({ ...key, field: 'deleted_at', old: deleted_at, new: null });
+  if (status !== content.status) changes.push({ ...key, field: 'status', old: status, new: content.status });
+  return changes;
+}
+
+/** Digest of the ids of a page, whatever their order: 32 hex digits. */
+export function digestOfIds(page: { entries: readonly { id: string }[]; rejected: readonly { id: string }[] }): string {
+  const ids = [...page.entries, ...page.rejected].map(({ id }) => storedText(id)).sort();
+  return createHash('sha256').update(JSON.stringify(ids)).digest('hex').slice(0, 32);
+}
+
 type Db = Transaction<FeedbackDatabase>;
+
+/** The rows stored for the ids of a page. */
+export async function storedRows(
+  db: Db,
+  project: string,
+  sent: readonly { id: string }[],
+): Promise<Map<string, FeedbackTable>> {
+  const ids = [...new Set(sent.map(({ id }) => storedText(id)))];
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('feedback')
+    .selectAll()
+    .where('project_id', '=', project)
+    .where('id', 'in', ids)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+export async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: string): Promise<void> {
+  const { upserts, seenAgain, history } = changes;
+  await upsertRows(db, upserts);
+  if (seenAgain.length > 0) {
+    await db
+      .updateTable('feedback')
+      .set({ last_seen_at: seenAt })
+      .where('project_id', '=', project)
+      .where('id', 'in', seenAgain)
+      .execute();
+  }
+  // An entry sent twice may have changed twice: more rows than entries.
+  for (const batch of batchesOf(history)) await db.insertInto('feedback_changes').values(batch).execute();
+}
+
+/** An id that can be understood now leaves the rejects; an id sent both ways in one page is kept in both tables. */
+export async function writeRejects(
+  db: Db,
+  project: string,
+  entries: readonly FeedbackEntry[],
+  rejected: readonly RejectedEntry[],
+  seenAt: string,
+): Promise<void> {
+  if (entries.length > 0) {
+    const ids = entries.map(({ id }) => storedText(id));
+    await db.deleteFrom('feedback_rejects').where('project_id', '=', project).where('id', 'in', ids).execute();
+  }
+  if (rejected.length > 0) {
+    const values = lastOfEachId(rejected).map(({ id, raw, reason }) => ({
+      project_id: project,
+      id: storedText(id),
+      raw: storedText(raw),
+      reason: storedText(reason),
+      seen_at: seenAt,
+    }));
+    await db
+      .insertInto('feedback_rejects')
+      .values(values)
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
+          raw: row.ref('excluded.raw'),
+          reason: row.ref('excluded.reason'),
+          seen_at: row.ref('excluded.seen_at'),
+        })),
+      )
+      .execute();
+  }
+}
+
+/** One statement may not touch a row twice (PostgreSQL), so the last of each id stands for it. */
+function lastOfEachId(rejected: readonly RejectedEntry[]): RejectedEntry[] {
+  return [...new Map(rejected.map((entry) => [storedText(entry.id), entry])).values()];
+}
 
 const dayMs = 86_400_000;
 

@@ -1,13 +1,10 @@
-import { naturalOrder } from '../../rules/natural-order.ts';
-import { counted, countText } from '../../rules/quantities.ts';
+import { counted, countText, naturalOrder } from '../../rules/text.ts';
 import type { ReportFigures, Votes } from '../rules/report-figures.ts';
-import { rowsChart } from './rows.ts';
-import { figure } from './figure.ts';
-import { type Html, html, visible } from './html.ts';
-import { pageFoot, pageHead } from './page.ts';
-import { section } from './section.ts';
-import { wilsonInterval } from './wilson.ts';
-import { dayText, percentText, waitText } from './words.ts';
+import { rowsChart } from './charts.ts';
+import { figure, type Html, html, visible } from './figure.ts';
+import { pageFoot, pageHead } from './report-page.ts';
+import { dayText, percentText, waitText, wilsonInterval } from './report-words.ts';
+import { section } from './sections.ts';
 
 /** A project of the overview. */
 export interface RankedProject {

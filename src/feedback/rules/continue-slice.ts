@@ -1,13 +1,19 @@
-import { ask, type Decision } from './decision.ts';
+import { ask, type Decision } from './fact-queries.ts';
 import {
   CannotResume,
+  dateSlackMs,
   GapInDates,
+  isMet,
+  joinOrders,
+  orderOf,
   type PassOutline,
   type PassSlice,
   RepeatedCursor,
   type ResumedSlice,
-} from './pass-slice.ts';
-import { dateSlackMs, isMet, joinOrders, orderOf, reachOf, resumedQuery, type SliceQuery } from './slice.ts';
+  reachOf,
+  resumedQuery,
+  type SliceQuery,
+} from './slice.ts';
 
 /** Pages in a row that bring nothing new and promise more: the service sends the pass in circles. */
 const mostBarrenPages = 5;

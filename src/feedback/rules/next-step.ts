@@ -1,9 +1,8 @@
-import { ask, type Decision } from './decision.ts';
-import { closedStatuses } from './feedback-values.ts';
-import type { PassOutline, PassSlice } from './pass-slice.ts';
+import { ask, coverageOfSlice, coverageOfStages, type Decision, datesSeen, isWholeWalk } from './fact-queries.ts';
+import { closedStatuses } from './feedback-entry.ts';
 import { expectedPagesOf, lookFor, lookWide, type Target, undatedSlices } from './plan-slices.ts';
+import type { PassOutline, PassSlice } from './slice.ts';
 import { dateSlackMs, everything, isCovered, type PlannedSlice, pagesOf, type SliceStage, shifted } from './slice.ts';
-import { coverageOfSlice, coverageOfStages, datesSeen, isWholeWalk } from './slice-findings.ts';
 
 /** What a pass does after one of its slices was read to its end. */
 export interface NextStep {

@@ -1,6 +1,6 @@
-import { isoInstant } from '../../rules/iso-instant.ts';
+import { isoInstant } from '../../rules/text.ts';
+import type { VerifiedRange } from './pass-bounds.ts';
 import { dateSlackMs, everything, isoText, type PlannedSlice, pagesOf, type SliceQuery, shifted } from './slice.ts';
-import type { VerifiedRange } from './verified-ranges.ts';
 
 /** Entries a window is cut to: a page has room for its neighbours and for what has come since. */
 export const entriesPerWindow = 90;

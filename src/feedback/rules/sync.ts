@@ -1,7 +1,8 @@
-import type { Forecast, PermitClass, WaitReason } from '../../budget/rules/permits.ts';
+import { type Forecast, type PermitClass, permitClasses, type WaitReason } from '../../budget/rules/permits.ts';
+import { oneOf, own, type Reader, record, text, writing } from '../../rules/messages.ts';
 import type { WithHandover } from '../../temporal/rules/failover.ts';
-import type { EntryCounts } from './entry-counts.ts';
-import type { ReadingKind } from './pass-kind.ts';
+import type { EntryCounts } from './feedback-entry.ts';
+import { type ReadingKind, readingKinds } from './pass-bounds.ts';
 
 /** Input of `syncFeedback`. */
 export interface SyncInput extends WithHandover {
@@ -61,3 +62,14 @@ export interface SyncState {
   /** Signals that made no sense. */
   ignored: number;
 }
+
+/** Shape of the input of `syncFeedback` (X5). */
+export const readSyncInput: Reader<SyncInput> = record(
+  { org: text, project: text, pass: oneOf(readingKinds), class: oneOf(permitClasses) },
+  {
+    from: writing,
+    to: writing,
+    handover: own<SyncInput['handover']>(),
+    carried: own<SyncInput['carried']>(),
+  },
+);

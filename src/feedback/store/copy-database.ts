@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
-import { errorCode } from '../../error-code.ts';
-import { flushPath } from '../../replace-file.ts';
+import { errorCode, flushPath } from '../../files.ts';
 import { Database, SqliteError } from '../../sqlite.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { ExplainedError } from '../../rules/explained-error.ts';
+import { ExplainedError } from '../../rules/errors.ts';
 
 /** The database cannot be used as it is: names the place, what is wrong and what to do about it. */
 export class FeedbackStoreUnavailable extends ExplainedError {

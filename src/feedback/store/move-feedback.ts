@@ -1,15 +1,50 @@
+import { createHash } from 'node:crypto';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { openAlone } from './copy-database.ts';
 import type { Database } from '../../sqlite.ts';
-import { batchesOf } from './batches.ts';
-import type { PostgresPlace } from './postgres-place.ts';
-import { ourTables } from './our-tables.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import { openAlone } from './copy-database.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
+import type { PostgresPlace } from './postgres-place.ts';
 import { withPostgresDatabase } from './postgres-store.ts';
+import { batchesOf } from './queries.ts';
 import { openSqliteFeedbackStore } from './sqlite-store.ts';
 import { succeed } from './store-lineage.ts';
-import { type Row, RowsDigest } from './rows-digest.ts';
+import { type FeedbackDatabase, ourTables } from './tables.ts';
+
+/** A row of either database by column. */
+export type Row = Readonly<Record<string, unknown>>;
+
+const modulus = 1n << 256n;
+
+/**
+ * Count and digest of rows in any order: the sum of the rows' own SHA-256. PostgreSQL hands whole numbers of `bigint` out
+ * as text, so values are compared as text.
+ */
+export class RowsDigest {
+  readonly #columns: readonly string[];
+  #sum = 0n;
+  rows = 0;
+
+  constructor(columns: readonly string[]) {
+    this.#columns = columns;
+  }
+
+  add(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const values = this.#columns.map((column) => textOf(row[column]));
+      const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex');
+      this.#sum = (this.#sum + BigInt(`0x${digest}`)) % modulus;
+    }
+    this.rows += rows.length;
+  }
+
+  get digest(): string {
+    return this.#sum.toString(16).padStart(64, '0');
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
 
 type Db = Kysely<FeedbackDatabase>;
 type TableName = keyof FeedbackDatabase;

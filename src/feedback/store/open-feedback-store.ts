@@ -1,7 +1,7 @@
-import type { OpenAudit } from './deed-records.ts';
-import type { PostgresPlace } from './postgres-place.ts';
-import type { FeedbackStore } from './feedback-store.ts';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
+import type { OpenAudit } from './audit-records.ts';
+import type { FeedbackStore } from './feedback-store.ts';
+import type { PostgresPlace } from './postgres-place.ts';
 
 /** Where a feedback store is. */
 export type FeedbackStorePlace =

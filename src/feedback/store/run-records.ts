@@ -1,5 +1,5 @@
-import type { RunOutcome } from '../../exports/rules/export-outcome.ts';
-import type { ReadingKind } from '../rules/pass-kind.ts';
+import type { RunOutcome } from '../../exports/rules/site-export.ts';
+import type { ReadingKind } from '../rules/pass-bounds.ts';
 
 /** The row that a run of a site export leaves behind (X4). */
 export interface ExportRunRow {

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import type { OpenAudit } from './deed-records.ts';
-import { listDeeds, recordDeeds } from './deeds.ts';
-import { countRows, storedEntries } from './stored-entries.ts';
-import { refuseNewer } from './migrations.ts';
-import type { FeedbackDatabase } from './tables.ts';
-import type { FeedbackStore } from './feedback-store.ts';
-import { feedbackStats } from '../figures/count-feedback.ts';
-import { latestCosts, projectActivity } from '../figures/project-activity.ts';
+import { feedbackStats, latestCosts, projectActivity, storedProjects } from '../figures/project-figures.ts';
 import { reportFigures } from '../figures/read-report-figures.ts';
-import { storedProjects } from '../figures/stored-projects.ts';
 import { countUndated, entryRecords } from '../files/stored-records.ts';
-import { lastExports, openNotices, turnNotice } from './notices.ts';
+import { applyPrivacy, areWordsLeft, cleanedLately, countUntreated, expire } from '../privacy/apply-privacy.ts';
+import { eraseContact } from '../privacy/erase-contact.ts';
+import type { Privacy } from '../privacy/privacy.ts';
 import { cutSlice, endCheck } from '../reading/advance-pass.ts';
-import { storedCounts } from '../reading/pass-facts.ts';
+import { storedCounts, verifiedRanges, verifiedUpTo } from '../reading/pass-facts.ts';
 import {
   beginPass,
   countRequests,
@@ -28,20 +22,17 @@ import {
 import { currentSlice, listSlices } from '../reading/slices.ts';
 import { chooseSpare, planSpare } from '../reading/spare-reading.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
-import { verifiedRanges, verifiedUpTo } from '../reading/verified-dates.ts';
-import { cleanedLately } from '../privacy/cleaned-lately.ts';
-import { eraseContact } from '../privacy/erase-contact.ts';
-import type { Privacy } from '../privacy/privacy.ts';
-import { applyPrivacy, countUntreated, expire } from '../privacy/treat-stored-rows.ts';
-import { jobDurations, listExportRuns, recordExportRun } from './export-runs.ts';
-import { latestRecords } from './latest-records.ts';
 import { indexMore } from '../search/build-index.ts';
-import { entryDetail } from '../search/entry-detail.ts';
-import { findDocuments } from '../search/find-documents.ts';
-import { findEntries } from '../search/find-entries.ts';
-import { findRecords } from '../search/find-records.ts';
-import { areWordsLeft } from '../privacy/left-words.ts';
+import { entryDetail, findDocuments, findEntries, findRecords } from '../search/find-entries.ts';
+import type { OpenAudit } from './audit-records.ts';
+import { listDeeds, recordDeeds } from './audit-records.ts';
+import type { FeedbackStore } from './feedback-store.ts';
+import { refuseNewer } from './migrations.ts';
+import { lastExports, openNotices, turnNotice } from './notice-records.ts';
+import { countRows, storedEntries } from './queries.ts';
 import { storeLineage } from './store-lineage.ts';
+import { jobDurations, latestRecords, listExportRuns, recordExportRun } from './stored-runs.ts';
+import type { FeedbackDatabase } from './tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 

@@ -1,22 +1,60 @@
+import { once } from 'node:events';
 import { mkdir, open, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { Kysely, sql } from 'kysely';
-import { errorCode } from '../../error-code.ts';
-import { ifMissing } from '../../if-missing.ts';
+import { errorCode, ifMissing } from '../../files.ts';
 import { Database } from '../../sqlite.ts';
-import type { OpenAudit } from './deed-records.ts';
-import { addDocumentKey } from './document-of.ts';
-import { rewriteFile } from './rewrite-file.ts';
-import { ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
-import { explainSqliteProblem } from './sqlite-problem.ts';
-import { migrate, newerTables, schemaState } from './migrations.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import { cleanedLately } from '../privacy/apply-privacy.ts';
+import { keepEverything, type Privacy } from '../privacy/privacy.ts';
+import type { OpenAudit } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
-import { cleanedLately } from '../privacy/cleaned-lately.ts';
-import { keepEverything, type Privacy } from '../privacy/privacy.ts';
+import { migrate, newerTables, schemaState } from './migrations.ts';
+import { addDocumentKey } from './queries.ts';
 import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
+import { explainSqliteProblem, ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
 import { type Succession, succeed } from './store-lineage.ts';
+import type { FeedbackDatabase } from './tables.ts';
+
+/** How long the thread waits for another connection's lock, in milliseconds. */
+const longestWaitMs = 10_000;
+
+/**
+ * What the thread does, in JavaScript that needs no build. `optimize` writes the index of words anew: it keeps beginnings of
+ * removed words, by which it tells its pages apart. A reader in the way of the checkpoint is not waited for.
+ */
+const program = `
+const { parentPort, workerData } = require('node:worker_threads');
+const database = new (require(workerData.library).DatabaseSync)(workerData.file, { timeout: workerData.longestWaitMs });
+database.exec(\`pragma fullfsync = ON;
+  pragma secure_delete = ON;
+  pragma cache_size = -16000;
+  begin immediate;
+  insert into search_words (search_words) values ('optimize');
+  insert into search_words (search_words, rank) values ('secure-delete', 1);
+  commit;
+  vacuum\`);
+database.prepare('update search_progress set cleaned_at = ?').run(workerData.at);
+database.exec('pragma busy_timeout = 0');
+const { busy } = database.prepare('pragma wal_checkpoint(truncate)').get();
+database.close();
+parentPort.postMessage(busy);
+`;
+
+/**
+ * Rewrites a feedback database of SQLite, so that nothing of what was removed is left in the file or its log:
+ * `secure_delete` overwrites what is removed, but not the copies that SQLite leaves behind when it moves rows to another
+ * page of its tree. False when a reader keeps the log from being emptied. For a million entries that takes seconds, in
+ * a thread, so that this process goes on with everything but writing. Throws what SQLite throws.
+ */
+export async function rewriteFile(file: string): Promise<boolean> {
+  const library = createRequire(import.meta.url).resolve('@photostructure/sqlite');
+  const workerData = { library, file, longestWaitMs, at: new Date().toISOString() };
+  const [busy] = await once(new Worker(program, { eval: true, workerData }), 'message');
+  return busy === 0;
+}
 
 /**
  * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing. Only

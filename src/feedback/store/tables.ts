@@ -1,13 +1,38 @@
 import type { Generated } from 'kysely';
+import { inFourDigitYears, isoInstant } from '../../rules/text.ts';
 import type { Deed } from '../../runs/rules/audit.ts';
-import type { NoticeType } from '../../runs/rules/notice.ts';
-import type { ReadingKind } from '../rules/pass-kind.ts';
-import type { PassSlice } from '../rules/pass-slice.ts';
-import type { SliceStage } from '../rules/slice.ts';
+import type { NoticeType } from '../../runs/rules/notices.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 import type { PassRow } from '../reading/pass-store.ts';
+import type { ReadingKind } from '../rules/pass-bounds.ts';
+import type { PassSlice, SliceStage } from '../rules/slice.ts';
 import type { ExportRunRow } from './run-records.ts';
-import type { Columns } from './row-fields.ts';
+
+type Camel<Name extends string> = Name extends `${infer Word}_${infer Rest}`
+  ? `${Word}${Capitalize<Camel<Rest>>}`
+  : Name;
+type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : Name;
+
+/** A row with its columns named as fields. */
+export type Fields<Row> = { [Column in keyof Row as Camel<Column & string>]: Row[Column] };
+/** Fields named as the columns that hold them. */
+export type Columns<Row> = { [Field in keyof Row as Snake<Field & string>]: Row[Field] };
+
+/** `first_seen_at` becomes `firstSeenAt`. */
+export function fieldsOf<Row extends object>(row: Row): Fields<Row> {
+  return renamed(row, (column) => column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())) as Fields<Row>;
+}
+
+/** `firstSeenAt` becomes `first_seen_at`. */
+export function columnsOf<Row extends object>(fields: Row): Columns<Row> {
+  return renamed(fields, (field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)) as Columns<Row>;
+}
+
+function renamed(row: object, rename: (name: string) => string): object {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [rename(name), value]));
+}
 
 /*
  * The tables as the query builder sees them (contracts.md "database"). Times are UTC ISO 8601 text with milliseconds,
@@ -231,4 +256,96 @@ export interface FeedbackDatabase {
   notices: NoticesTable;
   search_entries: SearchEntriesTable;
   search_progress: SearchProgressTable;
+}
+
+/// <reference lib="es2024.string" />
+
+/**
+ * Text as every database can store it: lone surrogates and U+0000 become U+FFFD. SQLite would keep U+0000, PostgreSQL
+ * refuses it; replacing it here makes both store the same text (contracts.md "database").
+ */
+export function storedText(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '\uFFFD');
+}
+
+export function storedTextOrNull(text: string | null): string | null {
+  return text === null ? null : storedText(text);
+}
+
+/**
+ * Unknown fields as JSON text, null when there are none. Keys are sorted at every level, so that an entry sent with
+ * its fields in another order counts as unchanged.
+ */
+export function storedExtra(extra: Readonly<Record<string, unknown>>): string | null {
+  return Object.keys(extra).length === 0 ? null : JSON.stringify(stored(extra));
+}
+
+function stored(value: unknown): unknown {
+  if (typeof value === 'string') return storedText(value);
+  if (Array.isArray(value)) return value.map(stored);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([key, field]) => [storedText(key), stored(field)] as const);
+  // fromEntries defines properties, so that a field named `__proto__` stays a field.
+  return Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+}
+
+const rfc1123 =
+  /^(?:[a-z]{3},\s*)?(\d{1,2}) ([a-z]{3}) (\d{4}) (\d{2}:\d{2}(?::\d{2})?)\s*(GMT|UTC?|Z|[+-]\d{2}:?\d{2})$/i;
+const epochSeconds = /^\d{9,10}(?:\.\d{1,9})?$/;
+const epochMilliseconds = /^\d{12,13}$/;
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+/**
+ * Reads the `createdAt` of an entry, whose format service-interface.md leaves open, into UTC ISO 8601 with milliseconds
+ * (24 characters, so that text order is time order); null where it cannot be understood. Never throws.
+ *
+ * Understood: ISO 8601 with or without zone, a date alone, seconds or milliseconds since the epoch as digits, RFC 1123.
+ * What names no zone is taken as UTC: the overlap of incremental passes covers the error this may cause.
+ */
+export function createdAtUtc(createdAt: string | null): string | null {
+  const ms = instant(createdAt?.trim() ?? '');
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+function instant(text: string): number | null {
+  if (epochSeconds.test(text)) return inFourDigitYears(Math.trunc(Number(text) * 1000));
+  if (epochMilliseconds.test(text)) return inFourDigitYears(Number(text));
+  const [rfc, day = '', name = '', year, time, zone = ''] = rfc1123.exec(text) ?? [];
+  if (rfc === undefined) return isoInstant(text);
+  const month = String(months.indexOf(name.toLowerCase()) + 1).padStart(2, '0');
+  const offset = /^[+-]/.test(zone) ? zone : 'Z';
+  return isoInstant(`${year}-${month}-${day.padStart(2, '0')}T${time}${offset}`);
+}
+
+/**
+ * Every table of a feedback store, those that others refer to before those; a table that is missing here does not compile.
+ * False: what it holds is made from the others.
+ */
+const present: Readonly<Record<keyof FeedbackDatabase, boolean>> = {
+  store_identity: true,
+  retired_identities: true,
+  store_key: true,
+  feedback: true,
+  feedback_changes: true,
+  feedback_rejects: true,
+  sync_passes: true,
+  sync_cursors: true,
+  sync_slices: true,
+  sync_traits: true,
+  verified_ranges: true,
+  export_runs: true,
+  erasures: true,
+  audit: true,
+  notices: true,
+  search_entries: false,
+  search_progress: false,
+};
+
+/** The tables that every treatment of the whole store, such as a move to another database, must include. */
+export const ourTables: readonly (keyof FeedbackDatabase)[] = Object.keys(present)
+  .filter(isOurTable)
+  .filter((name) => present[name]);
+
+export function isOurTable(name: string): name is keyof FeedbackDatabase {
+  return Object.hasOwn(present, name);
 }

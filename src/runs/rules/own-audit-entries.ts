@@ -1,6 +1,6 @@
-import type { Deed, Sender } from './audit.ts';
 import type { ExportParameters } from '../../exports/rules/site-export.ts';
-import { type ScheduleTarget, workflowIdOf } from '../../rules/schedule-target.ts';
+import { type ScheduleTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
+import type { Deed, Sender } from './audit.ts';
 
 /** A deed that no workflow keeps: the program that did it keeps it, once it has taken effect. */
 export interface OwnDeed extends Pick<Deed, 'deedId' | 'action' | 'org' | 'subject' | 'workflowId'> {

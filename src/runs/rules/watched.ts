@@ -1,6 +1,6 @@
 import type { WindowView } from '../../budget/rules/permits.ts';
-import { spanText } from '../../rules/details-text.ts';
-import { type Noticed, type NoticeType, noticeReason } from './notice.ts';
+import { spanText } from '../../rules/text.ts';
+import { type Noticed, type NoticeType, noticeReason } from './notices.ts';
 
 /**
  * What the watch of an organization has seen. A part that could not be read is null: the watch concludes nothing from

@@ -1,8 +1,8 @@
-import type { ExportOutcome } from '../../exports/rules/export-outcome.ts';
+import type { ExportOutcome } from '../../exports/rules/site-export.ts';
+import type { EntryCounts } from '../../feedback/rules/feedback-entry.ts';
+import type { ReadingKind } from '../../feedback/rules/pass-bounds.ts';
 import { instant, nullable, number, oneOf, type Reader, record, text, writing } from '../../rules/messages.ts';
-import { type Notice, type NoticeType, noticeStates, noticeTypes } from './notice.ts';
-import type { EntryCounts } from '../../feedback/rules/entry-counts.ts';
-import type { ReadingKind } from '../../feedback/rules/pass-kind.ts';
+import { type Notice, type NoticeType, noticeStates, noticeTypes } from './notices.ts';
 
 /** Events that every run sends when it ends. */
 export const runEventTypes = ['feedback.pass.finished', 'export.finished'] as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ClientTokens } from '../../../src/budget/gateway/client-tokens.ts';
+import { ClientTokens } from '../../../src/budget/gateway/gateway.ts';
 
 const client = (name: string) => ({ name, org: 'acme', class: 'on-demand' as const, share: null });
 const tokens = new ClientTokens([

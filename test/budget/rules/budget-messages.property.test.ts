@@ -10,13 +10,12 @@ import {
   readSettings,
   readViewMoment,
 } from '../../../src/budget/rules/budget-messages.ts';
-import { describeWindow } from '../../../src/budget/rules/budget-text.ts';
 import { ask } from '../../../src/budget/rules/grant-lease.ts';
 import { overrideProblem } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { configure, ignore, report, setOverride, setPause } from '../../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { configure, ignore, report, setOverride, setPause } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
-import { viewOf } from '../../../src/budget/rules/window-view.ts';
+import { describeWindow, viewOf } from '../../../src/budget/rules/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/rules/messages.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 import { granted, question, Scene, settings } from '../../tools/window/window-support.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readBudgetInput } from '../../../src/budget/rules/budget-messages.ts';
+import { packed, unpacked } from '../../../src/budget/rules/carry-window.ts';
 import { leaseMs, mostRequests, type WindowSettings } from '../../../src/budget/rules/permits.ts';
-import { packed, unpacked } from '../../../src/budget/rules/carried-window.ts';
-import { latestReleases } from '../../../src/budget/rules/occupied-slots.ts';
+import { latestReleases } from '../../../src/budget/rules/window.ts';
 import {
   type CarriedWindow,
   emptyWindow,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { lastGrantOf, untilNow, windowAfter } from '../../../src/budget/rules/carry-window.ts';
 import { ask } from '../../../src/budget/rules/grant-lease.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { lastGrantOf, untilNow, windowAfter } from '../../../src/budget/rules/earlier-ledger.ts';
-import { configure } from '../../../src/budget/rules/sliding-window.ts';
+import { configure } from '../../../src/budget/rules/window.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { granted, occupancyMs, question, Scene, settings, t0, waits } from '../../tools/window/window-support.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { capacityOf } from '../../../src/budget/rules/occupied-slots.ts';
+import { capacityOf } from '../../../src/budget/rules/window.ts';
 import { emptyWindow } from '../../../src/budget/rules/window-state.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { entryRate, type ProjectActivity, runCost, typicalPerDay } from '../../../src/budget/rules/observed-load.ts';
+import { entryRate, type ProjectActivity, runCost, typicalPerDay } from '../../../src/budget/rules/plan-budget.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

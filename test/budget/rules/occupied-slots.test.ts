@@ -8,7 +8,7 @@ import {
   occupancyMs,
   reserveOf,
   slackOf,
-} from '../../../src/budget/rules/occupied-slots.ts';
+} from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 

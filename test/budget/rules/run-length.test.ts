@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messagesPerRun } from '../../../src/budget/rules/run-length.ts';
+import { messagesPerRun } from '../../../src/budget/rules/carry-window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 

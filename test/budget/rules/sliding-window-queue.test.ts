@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward, dropWaiter } from '../../../src/budget/rules/wake-waiters.ts';
-import { advance } from '../../../src/budget/rules/advance-window.ts';
-import { retryKey, setPause } from '../../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward, dropWaiter } from '../../../src/budget/rules/waiters.ts';
+import { advance, retryKey, setPause } from '../../../src/budget/rules/window.ts';
 import { mostWaiters } from '../../../src/budget/rules/window-state.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { keyCheckStarted, report, retryKey } from '../../../src/budget/rules/sliding-window.ts';
+import { keyCheckStarted, report, retryKey } from '../../../src/budget/rules/window.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isForeign } from '../../../src/budget/rules/installations.ts';
 import type { WindowSettings } from '../../../src/budget/rules/permits.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { advance } from '../../../src/budget/rules/advance-window.ts';
-import { configure, report, setOverride, setPause } from '../../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { advance, configure, isForeign, report, setOverride, setPause } from '../../../src/budget/rules/window.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
+import { packed, unpacked } from '../../../src/budget/rules/carry-window.ts';
 import { type PermitAsk, permitClasses } from '../../../src/budget/rules/permits.ts';
-import { placeOf, turnOf } from '../../../src/budget/rules/waiter-order.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { advance } from '../../../src/budget/rules/advance-window.ts';
-import { packed, unpacked } from '../../../src/budget/rules/carried-window.ts';
-import { capacityOf, latestReleases } from '../../../src/budget/rules/occupied-slots.ts';
-import { configure, retryKey, setOverride, setPause } from '../../../src/budget/rules/sliding-window.ts';
-import { blockedBy } from '../../../src/budget/rules/window-blocks.ts';
-import { rulesOf, type WindowState } from '../../../src/budget/rules/window-state.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import {
+  advance,
+  blockedBy,
+  capacityOf,
+  configure,
+  latestReleases,
+  retryKey,
+  setOverride,
+  setPause,
+} from '../../../src/budget/rules/window.ts';
+import { placeOf, rulesOf, turnOf, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 import { question, settings, t0 } from '../../tools/window/window-support.ts';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { keptFree } from '../../../src/budget/rules/spare-requests.ts';
-import { horizonMs } from '../../../src/budget/rules/wake-waiters.ts';
-import { capacityOf, latestReleases } from '../../../src/budget/rules/occupied-slots.ts';
+import { horizonMs, keptFree } from '../../../src/budget/rules/waiters.ts';
+import { capacityOf, latestReleases } from '../../../src/budget/rules/window.ts';
 import { emptyWindow } from '../../../src/budget/rules/window-state.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';

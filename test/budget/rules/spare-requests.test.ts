@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { keptFree, spareEveryMs } from '../../../src/budget/rules/spare-requests.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { configure, setPause } from '../../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward, keptFree, spareEveryMs } from '../../../src/budget/rules/waiters.ts';
+import { configure, setPause } from '../../../src/budget/rules/window.ts';
 import { emptyWindow } from '../../../src/budget/rules/window-state.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';

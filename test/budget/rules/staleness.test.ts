@@ -8,7 +8,7 @@ import {
   type Refreshed,
   requestRate,
   roundedUp,
-} from '../../../src/budget/rules/staleness.ts';
+} from '../../../src/budget/rules/budget-forecast.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

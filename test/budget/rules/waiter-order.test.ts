@@ -8,7 +8,7 @@ import {
   rankOf,
   turnOf,
   type Waiter,
-} from '../../../src/budget/rules/waiter-order.ts';
+} from '../../../src/budget/rules/window-state.ts';
 
 const windowMs = 60_000;
 const now = 1_000_000;

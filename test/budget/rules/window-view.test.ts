@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { setPause } from '../../../src/budget/rules/sliding-window.ts';
-import { untouchedView } from '../../../src/budget/rules/untouched-view.ts';
-import { viewOf } from '../../../src/budget/rules/window-view.ts';
+import { setPause } from '../../../src/budget/rules/window.ts';
+import { untouchedView, viewOf } from '../../../src/budget/rules/window-view.ts';
 import { frozen, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const view = (scene: Scene) => viewOf(frozen(scene.state), scene.now);

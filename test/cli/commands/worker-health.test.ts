@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { hostAndPort } from '../../../src/cli/flag-values.ts';
-import { startHealthPart } from '../../../src/cli/commands/health-part.ts';
+import { startHealthPart } from '../../../src/cli/commands/worker-command.ts';
+import { hostAndPort } from '../../../src/cli/flags.ts';
 import type { Part } from '../../../src/cli/parts/running-parts.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
 import { docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';

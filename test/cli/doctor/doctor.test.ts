@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { connectClient } from '../../../src/temporal/connection.ts';
 import { createNamespace, searchAttributeState } from '../../../src/temporal/namespace.ts';
-import { connectClient } from '../../../src/temporal/temporal-connection.ts';
 import {
   type ConfigText,
   configText,

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../sandbox/index.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
-import { prepareDemoFolder } from '../../../src/cli/demo/demo-folder.ts';
+import { prepareDemoFolder } from '../../../src/cli/demo/demo-story.ts';
 import { loadUpConfig, sandboxOptionsFor, withEmbedded } from '../../../src/cli/parts/up-config.ts';
 import { warnOfSurprises } from '../../../src/cli/parts/up-warnings.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
-import { connectOptions } from '../../../src/temporal/temporal-connection.ts';
 import type { Config } from '../../../src/config/config.ts';
+import { tryLock } from '../../../src/files.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
-import { tryLock } from '../../../src/file-lock.ts';
+import { connectOptions } from '../../../src/temporal/connection.ts';
 import { configText, docferry, emptyFolder } from '../../tools/cli/run-docferry.ts';
 
 async function contextIn(cwd: string): Promise<CommandContext & { said: () => string }> {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { applySchedulesAtStart } from '../../../src/cli/parts/up-schedules.ts';
+import { applySchedulesAtStart } from '../../../src/cli/parts/embedded-part.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
-import { applySchedules } from '../../../src/schedules/schedules.ts';
 import { loadConfig } from '../../../src/config/load.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
 import { folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { silentProxy } from '../../tools/proxies/silent-proxy.ts';
 import { devServerEnvironment, useDevServer } from '../../tools/temporal/temporal.ts';

@@ -1,10 +1,8 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { bar } from '../../../src/cli/terminal/bar.ts';
-import { exportStep } from '../../../src/cli/terminal/export-step.ts';
-import { syncStep } from '../../../src/cli/terminal/sync-step.ts';
+import { bar, exportStep, syncStep } from '../../../src/cli/terminal/progress.ts';
 import type { ExportProgress, ExportState } from '../../../src/exports/rules/site-export.ts';
-import { noEntries } from '../../../src/feedback/rules/entry-counts.ts';
+import { noEntries } from '../../../src/feedback/rules/feedback-entry.ts';
 import type { SyncState } from '../../../src/feedback/rules/sync.ts';
 
 const plain = createColors(false);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ExplainedError } from '../../../src/rules/explained-error.ts';
+import { ExplainedError } from '../../../src/rules/errors.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 

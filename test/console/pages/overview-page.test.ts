@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
-import { ExplainedError } from '../../../src/rules/explained-error.ts';
+import { ExplainedError } from '../../../src/rules/errors.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 

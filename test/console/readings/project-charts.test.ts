@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LatestReadings } from '../../../src/console/readings/latest-readings.ts';
-import { ProjectCharts } from '../../../src/console/readings/project-charts.ts';
+import { ProjectCharts } from '../../../src/console/readings/console-reader.ts';
+import { LatestReadings } from '../../../src/console/readings/shared-reading.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 

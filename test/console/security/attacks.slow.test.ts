@@ -10,7 +10,7 @@ import { bulkVerbs } from '../../../src/console/actions/bulk-actions.ts';
 import { projectActions } from '../../../src/console/actions/project-actions.ts';
 import { scheduleActions } from '../../../src/console/actions/schedule-actions.ts';
 import { siteActions } from '../../../src/console/actions/site-actions.ts';
-import type { ConsoleOptions } from '../../../src/console/console-options.ts';
+import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, roles, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 

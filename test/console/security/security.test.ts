@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
 import { explainFailure } from '../../../src/cli/explain-failure.ts';
-import type { ConsoleOptions } from '../../../src/console/console-options.ts';
+import type { ConsoleOptions } from '../../../src/console/app-context.ts';
+import { NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
 import { fakeSetting, hostile } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 

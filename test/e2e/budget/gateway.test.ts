@@ -4,7 +4,7 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import axios from 'axios';
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../../src/budget/budget.ts';
+import { budgetView } from '../../../src/budget/client.ts';
 import { startSync } from '../../../src/operations/syncs.ts';
 import { listen } from '../../service/http-server.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';

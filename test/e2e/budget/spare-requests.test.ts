@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../../src/budget/budget.ts';
-import { applySchedules } from '../../../src/schedules/schedules.ts';
+import { budgetView } from '../../../src/budget/client.ts';
 import { startSync, syncHandle, syncState } from '../../../src/operations/syncs.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { compareWithTruth } from '../../tools/feedback/feedback-truth.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';

@@ -1,10 +1,10 @@
 import { mkdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ExportParameters, ExportResult } from '../../../src/exports/rules/site-export.ts';
 import { startExport } from '../../../src/operations/exports.ts';
 import { type ScheduledRun, scheduleViews } from '../../../src/schedules/schedule-views.ts';
 import { applySchedules } from '../../../src/schedules/schedules.ts';
-import type { ExportParameters, ExportResult } from '../../../src/exports/rules/site-export.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';

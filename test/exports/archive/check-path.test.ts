@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkPath, foldPath } from '../../../src/exports/archive/check-path.ts';
+import { checkPath, foldPath } from '../../../src/exports/archive/check-entry.ts';
 
 describe('folding a path', () => {
   it('gives the same for a character, its lower case and its upper case', () => {

@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { ArchiveFault } from '../../../src/exports/archive/archive-fault.ts';
-import type { ArchiveEntry } from '../../../src/exports/archive/archive-reader.ts';
-import type { ByteFile } from '../../../src/exports/archive/byte-file.ts';
+import type { ArchiveEntry, ByteFile } from '../../../src/exports/archive/archive-reader.ts';
+import { ArchiveFault } from '../../../src/exports/archive/archive-reader.ts';
 import { readerOf } from '../../../src/exports/archive/open-archive.ts';
-import type { ArchiveFormat } from '../../../src/exports/rules/archive-facts.ts';
+import type { ArchiveFormat } from '../../../src/exports/rules/site-export.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { rawBlock, rawTar } from '../../tools/archives/raw-tar.ts';
 import { type RawEntry, rawZip } from '../../tools/archives/raw-zip.ts';

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { VerificationReport } from '../../../src/exports/verify/verification-report.ts';
+import type { VerificationReport } from '../../../src/exports/verify/verify-archive.ts';
 import { realWriters } from '../../tools/archives/real-writers.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { compare, verify } from '../../tools/fuzz/compare.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { structureRuleTexts } from '../../../src/exports/rules/structure-rules.ts';
+import { structureRuleTexts } from '../../../src/exports/rules/verification-rules.ts';
 import { outcomeOf } from '../../tools/archives/outcome-of.ts';
 import { refusedArchives } from '../../tools/archives/refusals.ts';
 

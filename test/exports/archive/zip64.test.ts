@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ByteWindow } from '../../../src/exports/archive/byte-window.ts';
-import { CentralEntries } from '../../../src/exports/archive/zip-central.ts';
-import { readDescriptor, readLocalHeader } from '../../../src/exports/archive/zip-local.ts';
+import { readDescriptor, readLocalHeader } from '../../../src/exports/archive/read-zip.ts';
+import { CentralEntries } from '../../../src/exports/archive/zip-records.ts';
 import { verifyBytes } from '../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { rawZip, zip64Records } from '../../tools/archives/raw-zip.ts';

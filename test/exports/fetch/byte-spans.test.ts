@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteSpans } from '../../../src/exports/fetch/byte-spans.ts';
+import { ByteSpans } from '../../../src/exports/fetch/partial-file.ts';
 
 const totalLength = 40;
 const step = fc.record({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DownloadRoom } from '../../../src/exports/fetch/free-space.ts';
+import { DownloadRoom } from '../../../src/exports/fetch/download.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 const mib = 1024 ** 2;

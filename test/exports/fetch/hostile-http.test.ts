@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type DownloadOptions, download } from '../../../src/exports/fetch/download.ts';
-import { checkLink, LinkRefused } from '../../../src/exports/fetch/link-policy.ts';
+import { checkLink, LinkRefused } from '../../../src/exports/fetch/presigned-links.ts';
 import {
   answer,
   type Handler,

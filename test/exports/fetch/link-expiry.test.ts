@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expiryOf } from '../../../src/exports/fetch/link-expiry.ts';
+import { expiryOf } from '../../../src/exports/fetch/presigned-links.ts';
 
 const moment = Date.UTC(2026, 10, 21, 4, 2, 0);
 

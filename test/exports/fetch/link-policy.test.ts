@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkAddress, checkLink, LinkRefused } from '../../../src/exports/fetch/link-policy.ts';
+import { checkAddress, checkLink, LinkRefused } from '../../../src/exports/fetch/presigned-links.ts';
 
 const strict = { allowInsecure: false, linkHosts: [] };
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteSpans } from '../../../src/exports/fetch/byte-spans.ts';
 import { type DownloadOptions, download } from '../../../src/exports/fetch/download.ts';
+import { ByteSpans } from '../../../src/exports/fetch/partial-file.ts';
 import {
   answer,
   type Handler,

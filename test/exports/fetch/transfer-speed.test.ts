@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TransferSpeed } from '../../../src/exports/fetch/transfer-speed.ts';
+import { TransferSpeed } from '../../../src/exports/fetch/download.ts';
 
 function speedOf(...samples: [at: number, offset: number][]): number | null {
   const speed = new TransferSpeed();

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { lstat, mkdir, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { Manifest } from '../../../src/exports/store/bundle-store.ts';
-import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { DirectoryTarget } from '../../../src/exports/rollout/directory-target.ts';
 import type { RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
+import type { Manifest } from '../../../src/exports/store/bundle-store.ts';
+import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { type Item, tarGz, zip } from '../../tools/bundle/build-archive.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 

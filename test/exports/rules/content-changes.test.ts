@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ContentChanges, changesMarkdown, changesText } from '../../../src/exports/rules/content-changes.ts';
+import { type ContentChanges, changesMarkdown, changesText } from '../../../src/exports/rules/site-export.ts';
 
 const none = { added: 0, removed: 0, changed: 0, moved: 0 };
 const nothing: ContentChanges = {

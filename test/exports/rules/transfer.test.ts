@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Transfer, transferFacts, transferPercent } from '../../../src/exports/rules/transfer.ts';
+import { type Transfer, transferFacts, transferPercent } from '../../../src/exports/rules/site-export.ts';
 
 const transfer: Transfer = {
   offset: 450_900_000,

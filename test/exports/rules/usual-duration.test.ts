@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { observedDuration, usualDuration } from '../../../src/exports/rules/usual-duration.ts';
+import { observedDuration, usualDuration } from '../../../src/exports/rules/cadence.ts';
 
 const minute = 60_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { versionName, versionTime } from '../../../src/exports/rules/version-name.ts';
+import { versionName, versionTime } from '../../../src/exports/rules/site-export.ts';
 
 const someDigest = '3f9a2c1b8e7d'.padEnd(64, '0');
 

@@ -1,7 +1,11 @@
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type BundleServer, type ServerSettings, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
+import {
+  type BundleServer,
+  type ServerSettings,
+  startBundleServer,
+} from '../../../src/exports/server/bundle-server.ts';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';

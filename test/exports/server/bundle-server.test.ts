@@ -2,10 +2,14 @@ import { mkdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type BundleServer, type ServerSettings, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
+import {
+  type BundleServer,
+  type ServerSettings,
+  startBundleServer,
+} from '../../../src/exports/server/bundle-server.ts';
 import type { StagedManifest } from '../../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
-import { sealOf } from '../../../src/exports/store/staged-seal.ts';
+import { sealOf } from '../../../src/exports/store/manifests.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type BundleServer, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
-import { rangeOf } from '../../../src/exports/server/send-object.ts';
+import { type BundleServer, rangeOf, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
 import { S3BundleStore } from '../../../src/exports/store/s3-store.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';

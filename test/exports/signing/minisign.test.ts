@@ -4,11 +4,13 @@ import {
   MinisignFormatError,
   parsePublicKey,
   parseSignature,
+  readSecretKey,
+  SecretKeyError,
+  scryptCost,
   signatureText,
   signsComment,
   signsContent,
-} from '../../../src/exports/signing/minisign-format.ts';
-import { readSecretKey, SecretKeyError, scryptCost } from '../../../src/exports/signing/secret-key.ts';
+} from '../../../src/exports/signing/minisign.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
 

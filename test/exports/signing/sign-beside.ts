@@ -1,10 +1,10 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { signatureText } from '../../../src/exports/signing/minisign-format.ts';
-import { toJson } from '../../../src/exports/store/store-json.ts';
+import { versionName } from '../../../src/exports/rules/site-export.ts';
+import { signatureText } from '../../../src/exports/signing/minisign.ts';
+import { toJson } from '../../../src/exports/store/manifests.ts';
 import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
-import { versionName } from '../../../src/exports/rules/version-name.ts';
 
 /** When the version was published, as its name tells. */
 const publishedAt = Date.UTC(2026, 10, 21, 4, 2, 0);

@@ -1,11 +1,11 @@
 import { readFile, rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { versionName } from '../../../src/exports/rules/site-export.ts';
 import { startBundleServer } from '../../../src/exports/server/bundle-server.ts';
 import { ManifestSigner } from '../../../src/exports/signing/manifest-signer.ts';
-import { auditStore } from '../../../src/exports/store/audit-store.ts';
-import { provenManifest } from '../../../src/exports/store/proven-manifest.ts';
-import { VersionDamaged } from '../../../src/exports/store/store-errors.ts';
-import { versionName } from '../../../src/exports/rules/version-name.ts';
+import { VersionDamaged } from '../../../src/exports/store/bundle-store.ts';
+import { provenManifest } from '../../../src/exports/store/manifests.ts';
+import { auditStore } from '../../../src/exports/store/verify-store.ts';
 import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';

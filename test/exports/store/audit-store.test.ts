@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditStore } from '../../../src/exports/store/audit-store.ts';
-import { versionName } from '../../../src/exports/rules/version-name.ts';
+import { versionName } from '../../../src/exports/rules/site-export.ts';
+import { auditStore } from '../../../src/exports/store/verify-store.ts';
 import { filesOf, publish, siteDomain, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends, type StoreScene } from '../../tools/bundle/store-backends.ts';
 

@@ -1,9 +1,12 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NoSuchVersion, PointerMoved, type StagedManifest } from '../../../src/exports/store/bundle-store.ts';
-import { sealOf } from '../../../src/exports/store/staged-seal.ts';
-import { StagedChanged } from '../../../src/exports/store/store-errors.ts';
-import { toJson } from '../../../src/exports/store/store-json.ts';
+import {
+  NoSuchVersion,
+  PointerMoved,
+  StagedChanged,
+  type StagedManifest,
+} from '../../../src/exports/store/bundle-store.ts';
+import { sealOf, toJson } from '../../../src/exports/store/manifests.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends, type StoreScene } from '../../tools/bundle/store-backends.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { contentDigest } from '../../../src/exports/archive/content-digest.ts';
 import type { Manifest } from '../../../src/exports/store/bundle-store.ts';
 import { compareManifests, type ManifestDiff } from '../../../src/exports/store/compare-manifests.ts';
-import { isPage } from '../../../src/exports/verify/site-pages.ts';
+import { isPage } from '../../../src/exports/verify/site-links.ts';
 
 type Site = Record<string, string>;
 

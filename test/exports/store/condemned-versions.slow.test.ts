@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BundleStore, NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
+import { type BundleStore, inUsePath, NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
+import { toJson } from '../../../src/exports/store/manifests.ts';
 import { S3BundleStore } from '../../../src/exports/store/s3-store.ts';
-import { toJson } from '../../../src/exports/store/store-json.ts';
-import { inUsePath } from '../../../src/exports/store/store-layout.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends, s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';

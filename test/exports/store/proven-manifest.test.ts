@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BundleStore, Manifest } from '../../../src/exports/store/bundle-store.ts';
-import { provenManifest } from '../../../src/exports/store/proven-manifest.ts';
-import { VersionDamaged } from '../../../src/exports/store/store-errors.ts';
-import { toJson } from '../../../src/exports/store/store-json.ts';
-import { versionName } from '../../../src/exports/rules/version-name.ts';
 import { rollOutVersion } from '../../../src/exports/rollout/roll-out-version.ts';
+import { versionName } from '../../../src/exports/rules/site-export.ts';
+import type { BundleStore, Manifest } from '../../../src/exports/store/bundle-store.ts';
+import { VersionDamaged } from '../../../src/exports/store/bundle-store.ts';
+import { provenManifest, toJson } from '../../../src/exports/store/manifests.ts';
 import { filesOf, publish, siteDomain, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditStore } from '../../../src/exports/store/audit-store.ts';
+import { versionName } from '../../../src/exports/rules/site-export.ts';
+import { StoreUnreachable } from '../../../src/exports/store/bundle-store.ts';
 import { S3BundleStore } from '../../../src/exports/store/s3-store.ts';
-import { StoreUnreachable } from '../../../src/exports/store/store-errors.ts';
-import { versionName } from '../../../src/exports/rules/version-name.ts';
+import { auditStore } from '../../../src/exports/store/verify-store.ts';
 import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';

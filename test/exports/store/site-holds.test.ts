@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BundleStore, NoSuchVersion, PointerMoved } from '../../../src/exports/store/bundle-store.ts';
-import { SiteHeld } from '../../../src/exports/store/site-holds.ts';
+import { type BundleStore, NoSuchVersion, PointerMoved, SiteHeld } from '../../../src/exports/store/bundle-store.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 

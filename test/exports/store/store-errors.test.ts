@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changing, StoreNotWritable } from '../../../src/exports/store/store-errors.ts';
+import { changing, StoreNotWritable } from '../../../src/exports/store/bundle-store.ts';
 
 function failing(code: string): Promise<unknown> {
   const error = Object.assign(new Error(`${code}: something about /private/path`), { code });

@@ -3,9 +3,8 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ArchiveFormat, writeArchive } from '../../../sandbox/export/archive.ts';
-import { type ComparedStore, compareVersions } from '../../../src/exports/verify/compare-versions.ts';
-import { type Manifest, NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
-import { VersionDamaged } from '../../../src/exports/store/store-errors.ts';
+import { type Manifest, NoSuchVersion, VersionDamaged } from '../../../src/exports/store/bundle-store.ts';
+import { type ComparedStore, compareVersions } from '../../../src/exports/verify/compare-pages.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 type Site = Record<string, string>;

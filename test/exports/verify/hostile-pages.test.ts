@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cssReferences } from '../../../src/exports/verify/css-references.ts';
-import { htmlContent } from '../../../src/exports/verify/html-references.ts';
 import { SiteInspection } from '../../../src/exports/verify/inspect-file.ts';
-import { srcsetUrls } from '../../../src/exports/verify/srcset.ts';
+import { cssReferences, htmlContent, srcsetUrls } from '../../../src/exports/verify/references.ts';
 
 /** Each would take hours or end the thread if a step read the same text repeatedly. */
 const size = 1_500_000;
@@ -30,7 +28,10 @@ describe('pages built to keep the verifier busy', () => {
     ['a.html', `<a href="${many('../')}">`],
     ['a.html', `<a href="${many(' ')}">`],
     ['a.html', many('<img src=//a.example>')],
-    ['a.html', `<base href="/${many('a')}/">${Array.from({ length: 100_000 }, (_, link) => `<a href=${link}>`).join('')}`],
+    [
+      'a.html',
+      `<base href="/${many('a')}/">${Array.from({ length: 100_000 }, (_, link) => `<a href=${link}>`).join('')}`,
+    ],
     ['a.svg', many('<style>url(//a.example)<image href="//a.example"/></style>')],
     ['a.json', many('AKIA')],
     ['a.json', many('github_pat_')],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { htmlContent } from '../../../src/exports/verify/html-references.ts';
+import { htmlContent } from '../../../src/exports/verify/references.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 
 const urlsOf = (html: string) => htmlContent(html).references.map(({ kind, url }) => `${kind} ${url}`);

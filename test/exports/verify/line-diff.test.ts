@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DiffLimits, lineDiff } from '../../../src/exports/verify/line-diff.ts';
+import { type DiffLimits, lineDiff } from '../../../src/exports/verify/compare-pages.ts';
 
 /** One letter a line: ` a` for both, `-a` and `+a` for one of them, `…3` for those that are skipped. */
 function diff(before: string, after: string, limits: Partial<DiffLimits> = {}): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PageFindings } from '../../../src/exports/verify/page-findings.ts';
+import { PageFindings } from '../../../src/exports/verify/render-site.ts';
 
 it('keeps 25 different findings of each rule, cut to 300 characters, and counts the rest', () => {
   const findings = new PageFindings();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pageText } from '../../../src/exports/verify/page-text.ts';
+import { pageText } from '../../../src/exports/verify/compare-pages.ts';
 
 describe('pageText', () => {
   it.each([

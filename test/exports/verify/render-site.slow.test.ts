@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { RenderRuleLevels } from '../../../src/exports/rules/render-rules.ts';
+import type { RenderRuleLevels } from '../../../src/exports/rules/verification-rules.ts';
 import { renderSite } from '../../../src/exports/verify/render-site.ts';
 import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { type Item, tarGz } from '../../tools/bundle/build-archive.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { samplePages } from '../../../src/exports/verify/sample-pages.ts';
+import { samplePages } from '../../../src/exports/verify/render-site.ts';
 
 const paths = ['a.css', ...Array.from({ length: 50 }, (_, index) => `p/${index}.html`), 'index.html'];
 

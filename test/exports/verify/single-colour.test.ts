@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isSingleColour } from '../../../src/exports/verify/single-colour.ts';
+import { isSingleColour } from '../../../src/exports/verify/render-site.ts';
 
 type Row = { filter: number; pixels: number[][] };
 

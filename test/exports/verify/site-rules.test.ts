@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type SiteRule, type SiteRuleLevels, siteRuleTexts } from '../../../src/exports/rules/site-rules.ts';
+import { type SiteRule, type SiteRuleLevels, siteRuleTexts } from '../../../src/exports/rules/verification-rules.ts';
 import { verifyBytes } from '../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { type Item, tar, zip } from '../../tools/bundle/build-archive.ts';

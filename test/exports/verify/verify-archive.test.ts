@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { VerificationOptions } from '../../../src/exports/verify/verification-options.ts';
+import type { VerificationOptions } from '../../../src/exports/verify/verify-archive.ts';
 import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { type Item, pax, smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';

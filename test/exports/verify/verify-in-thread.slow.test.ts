@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { limitMachineUse as limitFromSources } from '../../../src/exports/machine-limits.ts';
+import { limitMachineUse as limitFromSources } from '../../../src/exports/semaphore.ts';
 import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { verifyInThread as fromSources } from '../../../src/exports/verify/verify-in-thread.ts';
 import { type Item, smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import type { PageUpsert } from '../../../src/feedback/reading/pass-store.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
-import { CannotResume, GapInDates, RepeatedCursor } from '../../../src/feedback/rules/pass-slice.ts';
-import { everything, isoText, type PlannedSlice } from '../../../src/feedback/rules/slice.ts';
+import {
+  CannotResume,
+  everything,
+  GapInDates,
+  isoText,
+  type PlannedSlice,
+  RepeatedCursor,
+} from '../../../src/feedback/rules/slice.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 const hour = 3_600_000;

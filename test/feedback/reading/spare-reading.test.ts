@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import { isoText } from '../../../src/feedback/rules/slice.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StalePosition } from '../../../src/feedback/reading/pass-store.ts';
-import { RepeatedCursor } from '../../../src/feedback/rules/pass-slice.ts';
+import { RepeatedCursor } from '../../../src/feedback/rules/slice.ts';
 import {
   begin,
   entry,

@@ -1,7 +1,7 @@
+import type { ReportBounds, ReportProject } from '../../../src/feedback/report/report-page.ts';
+import { reportPage } from '../../../src/feedback/report/report-page.ts';
 import type { ReportFigures } from '../../../src/feedback/rules/report-figures.ts';
-import { timeAxis } from '../../../src/feedback/rules/time-axis.ts';
-import { reportPage } from '../../../src/feedback/report/page.ts';
-import type { ReportBounds, ReportProject } from '../../../src/feedback/report/project-part.ts';
+import { timeAxis } from '../../../src/feedback/rules/report-figures.ts';
 
 export const now = new Date('2026-11-21T08:00:00Z');
 

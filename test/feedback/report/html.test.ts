@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { html, shortened, visible } from '../../../src/feedback/report/html.ts';
+import { html, shortened, visible } from '../../../src/feedback/report/figure.ts';
 
 describe('html', () => {
   it('escapes values, keeps templates and leaves null and false out', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ColorName, dark, light, type Palette, seriesColors } from '../../../src/feedback/report/palette.ts';
+import { type ColorName, dark, light, type Palette, seriesColors } from '../../../src/feedback/report/figure.ts';
 
 /** WCAG 2.2, "relative luminance" and "contrast ratio". */
 function contrast(one: string, other: string): number {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { timeAxis } from '../../../src/feedback/rules/time-axis.ts';
-import { sharesDiffer, wilsonInterval } from '../../../src/feedback/report/wilson.ts';
-import { axisLabels, nameText, partText, waitText } from '../../../src/feedback/report/words.ts';
+import {
+  axisLabels,
+  nameText,
+  partText,
+  sharesDiffer,
+  waitText,
+  wilsonInterval,
+} from '../../../src/feedback/report/report-words.ts';
+import { timeAxis } from '../../../src/feedback/rules/report-figures.ts';
 
 const minute = 60_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { afterCut, afterPage, type PageReading } from '../../../src/feedback/rules/continue-slice.ts';
-import { type PassSlice, RepeatedCursor } from '../../../src/feedback/rules/pass-slice.ts';
+import { type PassSlice, RepeatedCursor } from '../../../src/feedback/rules/slice.ts';
 import { decided, outline, passStart, readSlice } from '../../tools/feedback/decided.ts';
 
 const day = (number: number) => `2026-11-${String(number).padStart(2, '0')}T00:00:00.000Z`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { documentKey } from '../../../src/feedback/rules/document-key.ts';
+import { documentKey } from '../../../src/feedback/rules/report-figures.ts';
 
 describe('the key of a document', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { StoreFacts } from '../../../src/feedback/rules/decision.ts';
+import type { StoreFacts } from '../../../src/feedback/rules/fact-queries.ts';
 import { nextStep } from '../../../src/feedback/rules/next-step.ts';
-import type { PassOutline, PassSlice } from '../../../src/feedback/rules/pass-slice.ts';
+import type { PassOutline, PassSlice } from '../../../src/feedback/rules/slice.ts';
 import { decided, outline, passStart, readSlice } from '../../tools/feedback/decided.ts';
 
 const day = (number: number) => `2026-11-${String(number).padStart(2, '0')}T00:00:00.000Z`;

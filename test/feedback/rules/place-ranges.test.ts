@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { affordable, costOf, coverRanks } from '../../../src/feedback/rules/place-ranges.ts';
+import { affordable, costOf, coverRanks } from '../../../src/feedback/rules/plan-slices.ts';
 
 /** A list and some of its places, in ascending order. */
 const lists = fc

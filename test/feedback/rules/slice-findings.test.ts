@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { PassSlice } from '../../../src/feedback/rules/pass-slice.ts';
+import { sliceFindings } from '../../../src/feedback/rules/fact-queries.ts';
+import type { PassSlice } from '../../../src/feedback/rules/slice.ts';
 import { everything } from '../../../src/feedback/rules/slice.ts';
-import { sliceFindings } from '../../../src/feedback/rules/slice-findings.ts';
 import { decided, outline, passStart, readSlice } from '../../tools/feedback/decided.ts';
 
 const earlier = '2026-11-14T08:00:00.000Z';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AxisSpan, isCutShort, timeAxis } from '../../../src/feedback/rules/time-axis.ts';
+import { type AxisSpan, isCutShort, timeAxis } from '../../../src/feedback/rules/report-figures.ts';
 
 const now = new Date('2026-11-21T08:00:00Z');
 

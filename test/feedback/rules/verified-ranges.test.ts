@@ -5,7 +5,7 @@ import {
   markVerified,
   unverified,
   type VerifiedRange,
-} from '../../../src/feedback/rules/verified-ranges.ts';
+} from '../../../src/feedback/rules/pass-bounds.ts';
 
 const day = (number: number) => new Date(Date.UTC(2026, 0, 1 + number)).toISOString();
 const bound = fc.option(fc.nat({ max: 40 }).map(day), { nil: null });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createdAtUtc } from '../../../src/feedback/store/created-at.ts';
+import { createdAtUtc } from '../../../src/feedback/store/tables.ts';
 
 describe('createdAtUtc', () => {
   it.each([

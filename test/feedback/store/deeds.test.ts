@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DeedFilter } from '../../../src/feedback/store/deed-records.ts';
+import type { DeedFilter } from '../../../src/feedback/store/audit-records.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { openAudit } from '../../../src/feedback/store/open-feedback-store.ts';
 import type { Deed } from '../../../src/runs/rules/audit.ts';

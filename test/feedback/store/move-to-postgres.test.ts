@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { isOurTable, ourTables } from '../../../src/feedback/store/our-tables.ts';
 import { moveFeedback } from '../../../src/feedback/store/move-feedback.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
+import { isOurTable, ourTables } from '../../../src/feedback/store/tables.ts';
 import { Database } from '../../../src/sqlite.ts';
 import {
   begin,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PostgresPlace } from '../../../src/feedback/store/postgres-place.ts';
 import { FeedbackStoreUnavailable } from '../../../src/feedback/store/feedback-store-unavailable.ts';
+import type { PostgresPlace } from '../../../src/feedback/store/postgres-place.ts';
 import { examinePostgres, openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
 import {
   begin,

@@ -4,8 +4,8 @@ import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FeedbackStoreUnavailable } from '../../../src/feedback/store/feedback-store-unavailable.ts';
 import { keepEverything } from '../../../src/feedback/privacy/privacy.ts';
+import { FeedbackStoreUnavailable } from '../../../src/feedback/store/feedback-store-unavailable.ts';
 import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { Database } from '../../../src/sqlite.ts';
 import {

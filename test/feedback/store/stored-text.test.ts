@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { storedExtra, storedText } from '../../../src/feedback/store/stored-text.ts';
+import { storedExtra, storedText } from '../../../src/feedback/store/tables.ts';
 
 describe('storedText', () => {
   it('keeps every well-formed character', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EndedExport, exportNotices } from '../../../src/runs/rules/export-notices.ts';
+import { type EndedExport, exportNotices } from '../../../src/runs/rules/notices.ts';
 
 const version = '20261121T040200Z-3f9a2c1b8e7d';
 const run = (outcome: EndedExport['outcome'], detail: object = {}, more: Partial<EndedExport> = {}) =>

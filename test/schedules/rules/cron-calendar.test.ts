@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { calendarOfCron, calendarText } from '../../../src/schedules/rules/cron-calendar.ts';
+import { calendarOfCron, calendarText } from '../../../src/schedules/rules/schedule-settings.ts';
 
 const canonical = (cron: string): string | null => {
   const calendar = calendarOfCron(cron);

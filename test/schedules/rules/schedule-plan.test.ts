@@ -2,14 +2,12 @@ import { describe, expect, it } from 'vitest';
 import {
   type ConfiguredOrganization,
   desiredSchedules,
-  isConfigured,
-} from '../../../src/schedules/rules/desired-schedules.ts';
-import {
   type ExistingSchedule,
   type FoundOnServer,
+  isConfigured,
   isEmptyPlan,
   planSchedules,
-} from '../../../src/schedules/rules/schedule-plan.ts';
+} from '../../../src/schedules/rules/desired-schedules.ts';
 import { durationText, type ScheduleSettings } from '../../../src/schedules/rules/schedule-settings.ts';
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { calendarOfCron } from '../../../src/schedules/rules/cron-calendar.ts';
-import { scheduledStarts } from '../../../src/schedules/rules/scheduled-starts.ts';
+import { calendarOfCron } from '../../../src/schedules/rules/schedule-settings.ts';
+import { scheduledStarts } from '../../../src/schedules/rules/starts.ts';
 
 const minute = 60_000;
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Manifest } from '../../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
-import { sealOf } from '../../../src/exports/store/staged-seal.ts';
+import { sealOf } from '../../../src/exports/store/manifests.ts';
 import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { smallSite, tarGz } from './build-archive.ts';
 

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { BundleStore } from '../../../src/exports/store/bundle-store.ts';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
+import type { BundleStore } from '../../../src/exports/store/bundle-store.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import type { Deed } from '../../../src/runs/rules/audit.ts';
 

@@ -1,7 +1,7 @@
 import { type Agent, request } from 'node:http';
 import { onTestFinished } from 'vitest';
+import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { type RunningConsole, startConsole } from '../../../src/console/console.tsx';
-import type { ConsoleOptions } from '../../../src/console/console-options.ts';
 import type { Names, Roles } from '../../../src/console/security/identity.ts';
 import { type Effects, fakeSetting } from './fake-setting.ts';
 

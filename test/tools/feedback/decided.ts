@@ -1,5 +1,5 @@
-import type { Decision, StoreFacts } from '../../../src/feedback/rules/decision.ts';
-import type { PassOutline, PassSlice } from '../../../src/feedback/rules/pass-slice.ts';
+import type { Decision, StoreFacts } from '../../../src/feedback/rules/fact-queries.ts';
+import type { PassOutline, PassSlice } from '../../../src/feedback/rules/slice.ts';
 import { everything } from '../../../src/feedback/rules/slice.ts';
 
 /** Runs a decision with these facts: its result, and the facts it needed. Throws for one that is not among them. */

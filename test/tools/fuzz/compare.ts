@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import type { VerificationReport } from '../../../src/exports/verify/verification-report.ts';
+import type { VerificationReport } from '../../../src/exports/verify/verify-archive.ts';
 import { verifyBytes } from '../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from '../archives/bytes-in-memory.ts';
 import type { AcceptedArchive, Oracle } from './oracles/oracle.ts';

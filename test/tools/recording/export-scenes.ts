@@ -1,12 +1,19 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { retryKey } from '../../../src/budget/retry-key.ts';
-import { approveExport, rejectExport } from '../../../src/operations/decide-approval.ts';
-import { type ExportHandle, exportHandle, exportState, pollNow, startExport } from '../../../src/operations/exports.ts';
-import { startRollback } from '../../../src/operations/start-rollback.ts';
-import { Database } from '../../../src/sqlite.ts';
+import { retryKey } from '../../../src/budget/client.ts';
+import { lookSignal, phaseSignal } from '../../../src/contract.ts';
+import {
+  approveExport,
+  type ExportHandle,
+  exportHandle,
+  exportState,
+  pollNow,
+  rejectExport,
+  startExport,
+  startRollback,
+} from '../../../src/operations/exports.ts';
 import { watchWorkflowId } from '../../../src/rules/workflow-ids.ts';
-import { lookSignal, phaseSignal } from '../../../src/definitions.ts';
+import { Database } from '../../../src/sqlite.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 

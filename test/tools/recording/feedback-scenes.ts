@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askForKeyCheck } from '../../../src/budget/ask-key-checks.ts';
-import { BudgetClient } from '../../../src/budget/budget.ts';
-import { retryKey } from '../../../src/budget/retry-key.ts';
+import { askForKeyCheck, BudgetClient, retryKey } from '../../../src/budget/client.ts';
+import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/contract.ts';
 import { exportHandle, startExport } from '../../../src/operations/exports.ts';
-import { applySchedules } from '../../../src/schedules/schedules.ts';
 import { type SyncHandle, startSync, syncState } from '../../../src/operations/syncs.ts';
 import { budgetWorkflowId, keyCheckWorkflowId, patientKeyCheckWorkflowId } from '../../../src/rules/workflow-ids.ts';
-import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/definitions.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 

@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
+import { endServer, launchServer, serverArguments, waitUntilReady } from '../../../src/local/dev-server.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
-import { serverArguments } from '../../../src/local/server-arguments.ts';
-import { endServer, launchServer } from '../../../src/local/server-process.ts';
-import { waitUntilReady } from '../../../src/local/wait-until-ready.ts';
-import { retentionDays } from '../../../src/temporal/rules/failover.ts';
 import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
+import { retentionDays } from '../../../src/temporal/rules/failover.ts';
 
 export interface RecordingServer {
   address: string;

@@ -1,5 +1,5 @@
+import type { Tool } from '../../../src/local/run-command.ts';
 import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
-import type { Tool } from '../../../src/local/tool.ts';
 
 const version = '1.8.0';
 const buildLimitMs = 20 * 60_000;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { MakeContext } from '../../../src/local/run-command.ts';
 import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
-import type { MakeContext } from '../../../src/local/tool.ts';
 
 const limitMs = 10 * 60_000;
 const copyGoal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PermitSource } from '../../../src/budget/lease.ts';
 import { ask } from '../../../src/budget/rules/grant-lease.ts';
 import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { report } from '../../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { report } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
-import type { PermitSource } from '../../../src/budget/ask-for-lease.ts';
 
 /** A budget without Temporal, by this machine's clock. */
 export class BudgetInMemory implements PermitSource {

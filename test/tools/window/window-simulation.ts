@@ -1,8 +1,8 @@
 import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
 import { ask } from '../../../src/budget/rules/grant-lease.ts';
 import type { LeaseReport, PermitAsk } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { report } from '../../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { report } from '../../../src/budget/rules/window.ts';
 import type { WindowState } from '../../../src/budget/rules/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 

@@ -6,8 +6,8 @@ import type {
   PermitWait,
   WindowSettings,
 } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { report } from '../../../src/budget/rules/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { report } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 
 /** Ten requests a minute: small enough to count by hand. */

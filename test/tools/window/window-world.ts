@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { ask } from '../../../src/budget/rules/grant-lease.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/wake-waiters.ts';
-import { advance } from '../../../src/budget/rules/advance-window.ts';
-import { report } from '../../../src/budget/rules/sliding-window.ts';
-import { blockedBy } from '../../../src/budget/rules/window-blocks.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { advance, blockedBy, report } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
 

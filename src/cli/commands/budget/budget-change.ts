@@ -1,16 +1,31 @@
-import { WorkflowUpdateFailedError } from '@temporalio/client';
-import type { BudgetClient } from '../../../budget/budget.ts';
+import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
+import { BudgetClient } from '../../../budget/client.ts';
+import { lastGrantOf, tracesRead } from '../../../budget/rules/carry-window.ts';
 import type { WindowView } from '../../../budget/rules/permits.ts';
+import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import type { Sender } from '../../../runs/rules/audit.ts';
+import { handoverFor } from '../../../temporal/connection.ts';
+import { type SenderFlags, senderOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { CliFailure, usageFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { findOrganization } from '../../find-configured.ts';
-import { type SenderFlags, senderOf } from '../../sender.ts';
-import { askWorker } from '../../ask-worker.ts';
+import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
-import { budgetClient } from './budget-client.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { askWorker } from '../../waiting.ts';
 import { budgetDocument, budgetText } from './budget-view.ts';
+
+/** The budget of an organization. The feedback store is opened only when the budget must be started. */
+export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {
+  return new BudgetClient(
+    client,
+    config.temporal.taskQueue,
+    new Map([[id, { ...budget, handover: handoverFor(config.temporal) }]]),
+    (org) =>
+      withFeedbackStore(config, async (store) =>
+        lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
+      ),
+  );
+}
 
 interface ChangeFlags extends SenderFlags {
   requests?: number;

@@ -1,9 +1,9 @@
+import { type SenderFlags, senderOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { findOrganization } from '../../find-configured.ts';
-import { type SenderFlags, senderOf } from '../../sender.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
-import { budgetClient } from './budget-client.ts';
+import { budgetClient } from './budget-change.ts';
 
 const texts = {
   moved: 'moved, with what it remembers',

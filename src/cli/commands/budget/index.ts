@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { CallHandler } from '../../call-handler.ts';
-import { duration, wholeNumber } from '../../flag-values.ts';
-import { addSenderFlag, addSenderFlags } from '../../sender.ts';
+import { addSenderFlag, addSenderFlags } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { duration, wholeNumber } from '../../flags.ts';
 
 export function addBudgetCommands(program: Command, call: CallHandler): void {
   const budget = program.command('budget').description('Show and change the budgets of organizations');

@@ -1,14 +1,12 @@
 import { exportHandle } from '../../../operations/exports.ts';
 import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
-import { cancelExports } from '../../bulk-exports.ts';
-import { isBulk } from '../../is-bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import type { BulkFlags } from '../../bulk-flags.ts';
-import { findSite } from '../../find-configured.ts';
+import type { BulkFlags } from '../../actor.ts';
 import { keepDeeds } from '../../audit.ts';
-import { requireRunning } from '../../running-workflow.ts';
-import { withTemporal } from '../../session.ts';
+import { cancelExports } from '../../bulk.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findSite, isBulk } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
 
 export default async function cancelExport(
   context: CommandContext,

@@ -1,16 +1,12 @@
-import { approveExport, rejectExport } from '../../../operations/decide-approval.ts';
-import { exportHandle, exportState } from '../../../operations/exports.ts';
-import { approveExports } from '../../bulk-exports.ts';
-import { isBulk } from '../../is-bulk.ts';
+import { approveExport, exportHandle, exportState, rejectExport } from '../../../operations/exports.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { senderOf } from '../../actor.ts';
+import { approveExports } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { operationFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import type { BulkFlags } from '../../bulk-flags.ts';
-import { findSite } from '../../find-configured.ts';
-import { senderOf } from '../../sender.ts';
-import { askWorker } from '../../ask-worker.ts';
-import { requireRunning } from '../../running-workflow.ts';
-import { withTemporal } from '../../session.ts';
+import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
+import { findSite, isBulk } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
+import { askWorker } from '../../waiting.ts';
 
 /** Tells the running export of a site what a person decided; `reason` is that of a rejection. */
 export default async function decideExport(

@@ -1,19 +1,16 @@
-import { defaultLimits } from '../../../exports/archive/check-entry.ts';
-import { type BundleStore, NoSuchVersion } from '../../../exports/store/bundle-store.ts';
-import { VersionDamaged } from '../../../exports/store/store-errors.ts';
-import { verifyVersion } from '../../../exports/store/verify-version.ts';
 import type { Config, SiteConfig } from '../../../config/config.ts';
+import { defaultLimits } from '../../../exports/archive/check-entry.ts';
+import { rollOutVersion, rolloutTargets } from '../../../exports/rollout/roll-out-version.ts';
 import type { RolloutResult } from '../../../exports/rules/site-export.ts';
-import { counted, sizeText } from '../../../rules/quantities.ts';
-import { rollOutVersion } from '../../../exports/rollout/roll-out-version.ts';
+import { type BundleStore, NoSuchVersion, VersionDamaged } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
-import { rolloutTargets } from '../../../exports/rollout/rollout-targets.ts';
+import { verifyVersion } from '../../../exports/store/verify-store.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { operationFailure, usageFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { findSite } from '../../find-configured.ts';
+import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { findSite } from '../../selection.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 import { rolloutFacts } from './export-text.ts';
 

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
-import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
-import { holdSites } from '../../bulk-holds.ts';
-import { isBulk } from '../../is-bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import type { BulkFlags } from '../../bulk-flags.ts';
-import { findSite } from '../../find-configured.ts';
+import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
+import type { BulkFlags } from '../../actor.ts';
 import { keepDeeds } from '../../audit.ts';
+import { holdSites } from '../../bulk.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
+import { findSite, isBulk } from '../../selection.ts';
 
 export default async function holdSite(
   context: CommandContext,

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { exportHandle, pollNow } from '../../../operations/exports.ts';
 import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { findSite } from '../../find-configured.ts';
+import type { SenderFlags } from '../../actor.ts';
 import { keepDeeds } from '../../audit.ts';
-import type { SenderFlags } from '../../sender.ts';
-import { askWorker } from '../../ask-worker.ts';
-import { requireRunning } from '../../running-workflow.ts';
-import { withTemporal } from '../../session.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findSite } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
+import { askWorker } from '../../waiting.ts';
 
 export default async function pollAtOnce(context: CommandContext, name: string, flags: SenderFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);

@@ -1,18 +1,17 @@
-import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
-import { startRollback } from '../../../operations/start-rollback.ts';
-import { handoverFor } from '../../../temporal/temporal-connection.ts';
 import type { Config } from '../../../config/config.ts';
+import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { startRollback } from '../../../operations/exports.ts';
+import { handoverFor } from '../../../temporal/connection.ts';
+import { type SenderFlags, senderOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { findSite } from '../../find-configured.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
-import { type SenderFlags, senderOf } from '../../sender.ts';
-import { type WaitFlags, waitTimeout } from '../../wait-options.ts';
-import { askWorker } from '../../ask-worker.ts';
+import { type WaitFlags, waitTimeout } from '../../flags.ts';
+import { findSite } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 interface RollbackFlags extends WaitFlags, SenderFlags {

@@ -1,19 +1,17 @@
-import { exportState, startExport } from '../../../operations/exports.ts';
-import { handoverFor } from '../../../temporal/temporal-connection.ts';
 import type { ExportParameters, ExportState } from '../../../exports/rules/site-export.ts';
+import { exportState, startExport } from '../../../operations/exports.ts';
 import { startedExport } from '../../../runs/rules/own-audit-entries.ts';
-import { startExports } from '../../bulk-exports.ts';
-import { isBulk, refuseInBulk } from '../../is-bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import type { BulkFlags } from '../../bulk-flags.ts';
-import { findSite } from '../../find-configured.ts';
+import { handoverFor } from '../../../temporal/connection.ts';
+import type { BulkFlags } from '../../actor.ts';
 import { keepDeeds } from '../../audit.ts';
-import { type WaitFlags, waitTimeout } from '../../wait-options.ts';
-import { askWorker } from '../../ask-worker.ts';
-import { refusedKey } from '../../refused-key.ts';
-import { withTemporal } from '../../session.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { startExports } from '../../bulk.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { type WaitFlags, waitTimeout } from '../../flags.ts';
+import { findSite, isBulk, refuseInBulk } from '../../selection.ts';
+import { refusedKey, withTemporal } from '../../session.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 interface StartFlags extends WaitFlags, BulkFlags {

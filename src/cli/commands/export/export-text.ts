@@ -1,8 +1,7 @@
-import type { SiteHold } from '../../../exports/store/site-holds.ts';
-import type { Reason } from '../../../exports/rules/archive-facts.ts';
-import { failedTargets } from '../../../exports/rules/export-outcome.ts';
-import type { ExportResult, RollbackResult, RolloutResult } from '../../../exports/rules/site-export.ts';
-import { counted, sizeText } from '../../../rules/quantities.ts';
+import type { ExportResult, Reason, RollbackResult, RolloutResult } from '../../../exports/rules/site-export.ts';
+import { failedTargets } from '../../../exports/rules/site-export.ts';
+import type { SiteHold } from '../../../exports/store/bundle-store.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, timeText } from '../../terminal/text.ts';
 

@@ -1,8 +1,8 @@
-import { sizeText } from '../../../rules/quantities.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { sizeText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { findSite } from '../../find-configured.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findSite } from '../../selection.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 import { holdText } from './export-text.ts';
 

@@ -1,10 +1,8 @@
 import { type Command, Option } from 'commander';
-import { runOutcomes } from '../../../exports/rules/export-outcome.ts';
-import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../bulk-flags.ts';
-import { duration, listLimit, reason } from '../../flag-values.ts';
-import { addSenderFlag, addSenderFlags } from '../../sender.ts';
-import { addWaitFlags } from '../../wait-options.ts';
+import { runOutcomes } from '../../../exports/rules/site-export.ts';
+import { addBulkFlags, addSenderFlag, addSenderFlags } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { addWaitFlags, duration, listLimit, reason } from '../../flags.ts';
 
 export function addExportCommands(program: Command, call: CallHandler): void {
   const exports = program.command('export').description('Export sites, and control which version is in service');

@@ -1,5 +1,4 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { exportState } from '../../../operations/exports.ts';
 import type {
   ExportInput,
   ExportResult,
@@ -7,13 +6,14 @@ import type {
   RollbackInput,
   RollbackResult,
 } from '../../../exports/rules/site-export.ts';
+import { exportState } from '../../../operations/exports.ts';
 import type { CommandContext } from '../../context.ts';
-import type { CliFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import type { CliFailure } from '../../failure.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
 import type { Session } from '../../session.ts';
+import { exportStep } from '../../terminal/progress.ts';
+import type { Interrupt } from '../../terminal/prompts.ts';
 import { waitShowing } from '../../waiting.ts';
-import { exportStep } from '../../terminal/export-step.ts';
-import type { Interrupt } from '../../terminal/signals.ts';
 import { exportResultText, rollbackResultText } from './export-text.ts';
 
 /** What runs under the id of a site's exports. */

@@ -1,16 +1,13 @@
+import type { ReadingKind } from '../../../feedback/rules/pass-bounds.ts';
 import { syncHandle } from '../../../operations/syncs.ts';
 import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
-import type { ReadingKind } from '../../../feedback/rules/pass-kind.ts';
-import { cancelSyncs } from '../../bulk-syncs.ts';
-import { isBulk } from '../../is-bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import type { BulkFlags } from '../../bulk-flags.ts';
-import { findProject } from '../../find-configured.ts';
+import type { BulkFlags } from '../../actor.ts';
 import { keepDeeds } from '../../audit.ts';
-import { requireRunning } from '../../running-workflow.ts';
-import { withTemporal } from '../../session.ts';
+import { cancelSyncs } from '../../bulk.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { findProject, isBulk } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
 import { projectTitle } from '../../terminal/text.ts';
 
 export default async function cancelPass(

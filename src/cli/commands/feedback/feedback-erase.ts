@@ -1,14 +1,13 @@
 import { text as textOfStream } from 'node:stream/consumers';
-import { reindex, vacuum } from '../../../feedback/store/scrub-statements.ts';
-import type { Erasure } from '../../../feedback/privacy/privacy-store.ts';
-import { counted } from '../../../rules/quantities.ts';
+import type { Erasure } from '../../../feedback/privacy/privacy.ts';
+import { reindex, vacuum } from '../../../feedback/store/queries.ts';
+import { counted } from '../../../rules/text.ts';
+import { type SenderFlags, senderOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { withFeedbackStore } from '../../feedback-store-of.ts';
-import { findProject } from '../../find-configured.ts';
-import { type SenderFlags, senderOf } from '../../sender.ts';
-import { confirm } from '../../terminal/confirm.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { findProject } from '../../selection.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { confirm } from '../../terminal/prompts.ts';
 
 interface EraseFlags extends Pick<SenderFlags, 'as'> {
   contact: string;

@@ -1,11 +1,10 @@
 import { parsePostgresAddress } from '../../../config/postgres-address.ts';
 import { resolvePostgres } from '../../../config/resolve.ts';
-import { counted, countText } from '../../../rules/quantities.ts';
+import { counted, countText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { isThere } from '../../doctor/writable.ts';
-import { noSuchThing, usageFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import { confirm } from '../../terminal/confirm.ts';
+import { isThere } from '../../doctor/check.ts';
+import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { confirm } from '../../terminal/prompts.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
 
 interface MoveFlags {

@@ -1,31 +1,83 @@
-import { startOrJoinSync, syncHandle, syncState } from '../../../operations/syncs.ts';
-import { handoverFor } from '../../../temporal/temporal-connection.ts';
 import type { Config } from '../../../config/config.ts';
-import type { EntryStore } from '../../../feedback/store/entry-store.ts';
-import { planPass } from '../../../feedback/reading/plan-pass.ts';
+import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback/reading/passes.ts';
+import type { PassKind } from '../../../feedback/rules/pass-bounds.ts';
+import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
+import type { SyncInput, SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
+import type { EntryStore } from '../../../feedback/store/feedback-store.ts';
+import { startOrJoinSync, syncHandle, syncState } from '../../../operations/syncs.ts';
+import { counted, countText, spanText } from '../../../rules/text.ts';
 import { startedPass } from '../../../runs/rules/own-audit-entries.ts';
-import type { PassKind } from '../../../feedback/rules/pass-kind.ts';
-import type { SyncInput, SyncState } from '../../../feedback/rules/sync.ts';
-import { startSyncs } from '../../bulk-syncs.ts';
-import { isBulk, refuseInBulk } from '../../is-bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
-import type { BulkFlags } from '../../bulk-flags.ts';
-import { dateRange } from '../../date-range.ts';
-import { withFeedbackStore } from '../../feedback-store-of.ts';
-import { findProject } from '../../find-configured.ts';
+import { handoverFor } from '../../../temporal/connection.ts';
+import type { BulkFlags } from '../../actor.ts';
 import { keepDeeds } from '../../audit.ts';
-import { type WaitFlags, waitTimeout } from '../../wait-options.ts';
-import { refusedKey } from '../../refused-key.ts';
-import { describeWorkflow } from '../../running-workflow.ts';
-import { withTemporal } from '../../session.ts';
+import { startSyncs } from '../../bulk.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { dateRange, type WaitFlags, waitTimeout } from '../../flags.ts';
+import { findProject, isBulk, refuseInBulk } from '../../selection.ts';
+import { describeWorkflow, refusedKey, withTemporal } from '../../session.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import type { Paint, Surface } from '../../terminal/output.ts';
+import { syncStep } from '../../terminal/progress.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { factLines, indent, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { waitShowing } from '../../waiting.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
-import { syncStep } from '../../terminal/sync-step.ts';
-import { projectTitle } from '../../terminal/text.ts';
-import { planDocument, planText } from './feedback-plan.ts';
-import { syncResultText } from './sync-text.ts';
+
+/** What `feedback sync --plan` prints as JSON. */
+export function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
+  const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
+  const { dateFrom, dateTo } = bounds;
+  return { org, project, pass, dateFrom, dateTo, reason, expectedRequests, mostRequests, slices };
+}
+
+/** What `feedback sync --plan` prints for people. */
+export function planText({ project, pass }: PassQuestion, planned: PlannedPass, { paint, columns }: Surface): string {
+  const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
+  const facts: [string, string][] = [
+    ['reads', reason],
+    ['dates', bounds.reason],
+    ['requests', expectedRequests === null ? 'unknown: nothing has been read yet' : `${expectedRequests}`],
+  ];
+  if (mostRequests !== null) facts.push(['at most', `${mostRequests}, including the ranges that look for changes`]);
+  return `${paint.bold(`${pass} of ${project}`)}, nothing has been asked yet\n${indent(factLines(facts))}\n${indent(table(slices, columns - 2))}`;
+}
+
+function table(slices: readonly PlannedSlice[], columns: number): string {
+  return tableLines(
+    ['slice', 'from (UTC)', 'to (UTC)', 'only', 'requests'],
+    slices.map(({ stage, dateFrom, dateTo, source, statuses, expectedPages }) => [
+      stage,
+      timeText(dateFrom),
+      timeText(dateTo),
+      [source, statuses?.join(', ')].filter((part) => part).join(' ') || '-',
+      expectedPages === null ? '?' : String(expectedPages),
+    ]),
+    columns,
+  );
+}
+
+/** The result of a pass for people. */
+export function syncResultText(result: SyncResult, paint: Paint): string {
+  const { pass, project, pages, requests, throttled, waitedMs, entries, watermark, verifiedUpTo } = result;
+  const { seen, inserted, updated, unchanged, rejected, tombstoned } = entries;
+  const facts: [string, string][] = [
+    [
+      'entries',
+      `${countText(seen)} seen: ${countText(inserted)} new, ${countText(updated)} changed, ${countText(unchanged)} unchanged`,
+    ],
+    [
+      'requests',
+      `${countText(requests)} for ${counted(pages, 'page')}${throttled > 0 ? `, ${countText(throttled)} refused with 429` : ''}`,
+    ],
+    ['waited', `${spanText(waitedMs)} for the budget`],
+    ['watermark', watermark === null ? 'none yet' : utcText(watermark)],
+    ['complete', verifiedUpTo === null ? 'not yet' : `as of ${utcText(verifiedUpTo)}`],
+  ];
+  if (tombstoned > 0) facts.splice(1, 0, ['deleted', `${countText(tombstoned)}, kept with deleted_at`]);
+  if (rejected > 0)
+    facts.splice(1, 0, ['not understood', `${countText(rejected)}, kept in feedback_rejects with the reason`]);
+  return `${paint.green('completed')} the ${pass} of ${project}\n${indent(factLines(facts))}`;
+}
 
 interface SyncFlags extends WaitFlags, BulkFlags {
   pass?: PassKind;

@@ -1,12 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-values.ts';
-import { passOutcomes, readingKinds } from '../../../feedback/rules/pass-kind.ts';
-import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../bulk-flags.ts';
-import { duration, listLimit } from '../../flag-values.ts';
-import { addSelectionFlags } from '../../selection-flags.ts';
-import { addSenderFlag } from '../../sender.ts';
-import { addWaitFlags } from '../../wait-options.ts';
+import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
+import { passOutcomes, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import { addBulkFlags, addSelectionFlags, addSenderFlag } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { addWaitFlags, duration, listLimit } from '../../flags.ts';
 
 const project = 'id or name of a configured project, or org/project';
 

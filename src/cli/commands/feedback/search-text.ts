@@ -5,7 +5,7 @@ import type {
   FoundTotal,
   SearchAnswer,
 } from '../../../feedback/search/feedback-search.ts';
-import { countText } from '../../../rules/quantities.ts';
+import { countText } from '../../../rules/text.ts';
 import type { Output, Paint } from '../../terminal/output.ts';
 import { printable, tableLines, timeText } from '../../terminal/text.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { CallHandler } from '../../call-handler.ts';
-import { wholeNumber } from '../../flag-values.ts';
-import { addSenderFlag } from '../../sender.ts';
+import { addSenderFlag } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { wholeNumber } from '../../flags.ts';
 
 export function addScheduleCommands(program: Command, call: CallHandler): void {
   const schedules = program.command('schedules').description('Apply and control the schedules of exports and syncs');

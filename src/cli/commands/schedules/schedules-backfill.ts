@@ -1,11 +1,11 @@
-import { backfillSchedule, scheduledTimes } from '../../../schedules/schedule-commands.ts';
-import { isoInstant } from '../../../rules/iso-instant.ts';
-import { targetName } from '../../../rules/schedule-target.ts';
+import { isoInstant } from '../../../rules/text.ts';
+import { targetName } from '../../../rules/workflow-ids.ts';
+import { backfillSchedule, scheduledTimes } from '../../../schedules/schedules.ts';
+import type { SenderFlags } from '../../actor.ts';
 import type { CommandContext } from '../../context.ts';
-import { usageFailure } from '../../cli-failure.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import { dateRange } from '../../date-range.ts';
-import type { SenderFlags } from '../../sender.ts';
+import type { ExitCode } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
+import { dateRange } from '../../flags.ts';
 import { isoTime } from '../../terminal/text.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 

@@ -1,9 +1,8 @@
+import { targetName } from '../../../rules/workflow-ids.ts';
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
-import { handoverFor } from '../../../temporal/temporal-connection.ts';
-import { targetName } from '../../../rules/schedule-target.ts';
+import { handoverFor } from '../../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../exit-codes.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { withTemporal } from '../../session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';

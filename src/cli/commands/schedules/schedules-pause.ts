@@ -1,9 +1,9 @@
-import { pauseSchedule, resumeSchedule } from '../../../schedules/schedule-commands.ts';
 import { longestReason } from '../../../exports/rules/site-export.ts';
-import { targetName } from '../../../rules/schedule-target.ts';
+import { targetName } from '../../../rules/workflow-ids.ts';
+import { pauseSchedule, resumeSchedule } from '../../../schedules/schedules.ts';
+import type { SenderFlags } from '../../actor.ts';
 import type { CommandContext } from '../../context.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import type { SenderFlags } from '../../sender.ts';
+import type { ExitCode } from '../../failure.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 const kinds = {

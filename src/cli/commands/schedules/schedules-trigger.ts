@@ -1,8 +1,8 @@
-import { triggerSchedule } from '../../../schedules/schedule-commands.ts';
-import { type ScheduleTarget, targetName } from '../../../rules/schedule-target.ts';
+import { type ScheduleTarget, targetName } from '../../../rules/workflow-ids.ts';
+import { triggerSchedule } from '../../../schedules/schedules.ts';
+import type { SenderFlags } from '../../actor.ts';
 import type { CommandContext } from '../../context.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import type { SenderFlags } from '../../sender.ts';
+import type { ExitCode } from '../../failure.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 export default async function triggerSchedules(

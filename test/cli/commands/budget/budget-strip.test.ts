@@ -1,9 +1,14 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { releaseStrip, windowStrip } from '../../../../src/cli/commands/budget/budget-strip.ts';
-import { budgetDocument, budgetTable, budgetText } from '../../../../src/cli/commands/budget/budget-view.ts';
 import type { WindowView } from '../../../../src/budget/rules/permits.ts';
-import { untouchedView } from '../../../../src/budget/rules/untouched-view.ts';
+import { untouchedView } from '../../../../src/budget/rules/window-view.ts';
+import {
+  budgetDocument,
+  budgetTable,
+  budgetText,
+  releaseStrip,
+  windowStrip,
+} from '../../../../src/cli/commands/budget/budget-view.ts';
 
 const plain = createColors(false);
 const terminal = { paint: plain, columns: 80 };

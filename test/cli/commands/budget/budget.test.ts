@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { busyWindow, settingsOf } from '../../../../bench/budget/budget-waiters-model.ts';
-import { packed } from '../../../../src/budget/rules/carried-window.ts';
+import { packed } from '../../../../src/budget/rules/carry-window.ts';
 import { budgetWorkflowId } from '../../../../src/rules/workflow-ids.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { chmodSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { EntryRules } from '../../../../src/exports/archive/check-entry.ts';
 import { readerOf } from '../../../../src/exports/archive/open-archive.ts';
-import { ReasonList } from '../../../../src/exports/rules/reason-list.ts';
-import type { VerificationReport } from '../../../../src/exports/verify/verification-report.ts';
-import type { ArchiveFormat } from '../../../../src/exports/rules/archive-facts.ts';
+import type { ArchiveFormat } from '../../../../src/exports/rules/site-export.ts';
+import { ReasonList } from '../../../../src/exports/rules/verification-rules.ts';
+import type { VerificationReport } from '../../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from '../../archives/bytes-in-memory.ts';
 
 /** What an archive unpacks to: for each path `folder`, the SHA-256 of a file, or what else stands there. */
