@@ -3,6 +3,7 @@ import { defineQuery, defineSignal, defineUpdate, upsertSearchAttributes, workfl
 import type {
   BudgetConfirmation,
   ForAWhile,
+  KeyCheck,
   LeaseReport,
   OverrideAsk,
   PermitAnswer,
@@ -10,18 +11,29 @@ import type {
   WindowSettings,
   WindowView,
 } from './budget/rules/permits.ts';
-import type { CarriedWindow } from './budget/rules/window-state.ts';
+import type { BudgetInput, CarriedWindow } from './budget/rules/window-state.ts';
 import type { ApprovalAnswer, RejectionAnswer } from './exports/rules/export-messages.ts';
-import type { ExportPhase, ExportState, RunOutcome } from './exports/rules/site-export.ts';
-import type { SyncState } from './feedback/rules/sync.ts';
+import type {
+  ExportInput,
+  ExportPhase,
+  ExportResult,
+  ExportState,
+  RollbackInput,
+  RollbackResult,
+  RunOutcome,
+} from './exports/rules/site-export.ts';
+import type { SyncInput, SyncResult, SyncState } from './feedback/rules/sync.ts';
 import { searchAttributes } from './rules/workflow-ids.ts';
-import type { Sender } from './runs/rules/audit.ts';
+import type { Actor } from './runs/rules/audit.ts';
+import type { WatchInput } from './runs/rules/notices.ts';
+import type { WebhookDelivery, WebhookReceipt } from './runs/rules/webhook-event.ts';
+import type { ScheduledInput, ScheduledResult } from './schedules/rules/starts.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
 /** A person's decision about the waiting version; refused if none waits, or another one than named. */
-export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer, Sender?]>('approve');
-export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer, Sender?]>('reject');
+export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer, Actor?]>('approve');
+export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer, Actor?]>('reject');
 /** Sent by `fetchBundle` when it has been in another phase for some seconds. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
 
@@ -41,11 +53,11 @@ export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('sta
 export const budgetLedgerQuery = defineQuery<CarriedWindow>('ledger');
 export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
-export const configureBudgetUpdate = defineUpdate<BudgetConfirmation, [WindowSettings, Sender?]>('configureBudget');
+export const configureBudgetUpdate = defineUpdate<BudgetConfirmation, [WindowSettings, Actor?]>('configureBudget');
 /** Overrides limit or reserve by hand; null ends that. */
-export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAsk | null, Sender?]>('overrideBudget');
+export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAsk | null, Actor?]>('overrideBudget');
 /** Stops granting for a time, or until resumed; null resumes. */
-export const pauseBudgetUpdate = defineUpdate<BudgetConfirmation, [ForAWhile | null, Sender?]>('pauseBudget');
+export const pauseBudgetUpdate = defineUpdate<BudgetConfirmation, [ForAWhile | null, Actor?]>('pauseBudget');
 
 const keys = {
   org: defineSearchAttributeKey(searchAttributes.org, 'KEYWORD'),
@@ -76,4 +88,16 @@ export function shownPhase(): string | undefined {
 /** Makes the phase searchable: `DocferryPhase = "rendering"`. */
 export function showPhase(phase: string): void {
   upsertSearchAttributes([{ key: keys.phase, value: phase }]);
+}
+
+/** What the workflows that clients and schedules start take and return, by the names they are started under. */
+export interface Workflows {
+  exportSite(input: ExportInput): Promise<ExportResult>;
+  rollBack(input: RollbackInput): Promise<RollbackResult>;
+  syncFeedback(input: SyncInput): Promise<SyncResult>;
+  rateBudget(input: BudgetInput): Promise<void>;
+  runScheduled(input: ScheduledInput): Promise<ScheduledResult>;
+  checkKey(input: { org: string; patient?: boolean }): Promise<KeyCheck>;
+  watchOrganization(input: WatchInput): Promise<void>;
+  deliverWebhook(input: WebhookDelivery): Promise<WebhookReceipt>;
 }

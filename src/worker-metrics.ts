@@ -212,7 +212,7 @@ const entryOutcomes: Record<Exclude<keyof EntryCounts, 'seen'>, true> = {
  * Shows what these organizations can count as 0: a counter that appeared with its first event would hide that event from
  * `increase` and `rate`.
  */
-export function beginCounts(metrics: Metrics, organizations: readonly Organization[]): void {
+export function zeroMetrics(metrics: Metrics, organizations: readonly Organization[]): void {
   for (const organization of organizations) {
     if (organization.projects.length > 0) beginFeedback(metrics, organization);
     if (organization.sites.length > 0) beginExports(metrics, organization);
@@ -224,7 +224,7 @@ export function beginCounts(metrics: Metrics, organizations: readonly Organizati
   }
 }
 
-/** Like `beginCounts`, for requests to one endpoint. */
+/** Like `zeroMetrics`, for requests to one endpoint. */
 export function beginRequests(metrics: Metrics, org: string, endpoint: Endpoint): void {
   for (const outcome of requestOutcomes) metrics.add('docferry_requests_total', { org, endpoint, outcome }, 0);
 }
@@ -354,7 +354,7 @@ function showWindow(org: string, window: WindowView, metrics: Metrics): void {
   metrics.set('docferry_budget_waiters', labels, window.waiters.length);
   const waitedMs = Number.isFinite(oldest) ? Math.max(0, Date.now() - oldest) : 0;
   metrics.set('docferry_budget_longest_wait_seconds', labels, waitedMs / 1_000);
-  metrics.set('docferry_budget_other_clients', labels, window.strangers ?? 0);
+  metrics.set('docferry_budget_other_clients', labels, window.otherClients ?? 0);
   for (const reason of blockReasons) {
     metrics.set('docferry_budget_blocked', { org, reason }, window.pausedBy === reason ? 1 : 0);
   }

@@ -28,11 +28,11 @@ import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
 import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
 import { proxyFor } from './service/service-connection.ts';
-import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './temporal/connection.ts';
+import { connectClient, connectOptions, failoverFor, TemporalUnreachable } from './temporal/connection.ts';
 import type { Metrics } from './temporal/metrics.ts';
-import { bulkQueueOf, type Handover, handoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
+import { bulkQueueOf, type Failover, failoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
-import { activityMetrics, beginCounts, countedService, watchSharedState } from './worker-metrics.ts';
+import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
 /** Several workers of this process as one. */
 export interface WorkersTogether {
@@ -164,9 +164,9 @@ async function createWorkers(
   { stores, client, connection, metrics }: Parts,
 ): Promise<Worker[]> {
   const { taskQueue } = config.temporal;
-  const handover = handoverFor(config.temporal);
+  const failover = failoverFor(config.temporal);
   const installation = installationOf(stores.feedback);
-  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, handover }]));
+  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, failover }]));
   const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
     lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead }), stores.feedback.restoredAt),
   );
@@ -174,12 +174,12 @@ async function createWorkers(
     ...organization,
     service: countedService(organization.service, organization.id, metrics),
   }));
-  beginCounts(metrics, organizations);
+  zeroMetrics(metrics, organizations);
   const activities = createActivities({
     organizations,
     feedback: stores.feedback,
     runs: stores.feedback,
-    deeds: stores.feedback,
+    auditEntries: stores.feedback,
     notices: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
@@ -190,7 +190,7 @@ async function createWorkers(
       proxyFor: (url) => proxyFor(url, process.env),
     },
     metrics,
-    deliver: (delivery) => startDelivery(client, delivery, { taskQueue, handover }),
+    deliver: (delivery) => startDelivery(client, delivery, { taskQueue, failover }),
     outlook: {
       budget: (org) => watchedBudget(client, org),
       refusedRuns: (org) => countRefusedRuns(client, org),
@@ -208,7 +208,7 @@ async function createWorkers(
   };
   const workers: Worker[] = [];
   for (const kind of kinds)
-    workers.push(await Worker.create({ ...common, ...timesFor(handover, kind), ...workOf(kind, config, settings) }));
+    workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
@@ -234,7 +234,7 @@ async function createWorkers(
     });
     const watched = config.organizations.filter(({ webhooks }) => webhooks.length > 0).map(({ id }) => id);
     void startWatches(watched, {
-      start: (org) => startWatch(client, org, { taskQueue, handover }),
+      start: (org) => startWatch(client, org, { taskQueue, failover }),
       onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
       stopped,
     });
@@ -257,8 +257,8 @@ async function heartbeat(client: Client, taskToken: Uint8Array, details: unknown
 }
 
 /** Settings by which a dead worker's work moves on in time (docs/architecture.md). */
-function timesFor(handover: Handover, kind: WorkKind) {
-  const { stickyTimeoutMs, heartbeats } = handoverTimes(handover);
+function timesFor(failover: Failover, kind: WorkKind) {
+  const { stickyTimeoutMs, heartbeats } = failoverTimes(failover);
   return {
     stickyQueueScheduleToStartTimeout: stickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeats[kind].everyMs,

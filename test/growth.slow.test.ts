@@ -34,7 +34,7 @@ import { searchPhrases, textWords } from '../src/feedback/search/search-words.ts
 import { entryContent } from '../src/feedback/store/queries.ts';
 import { createdAtUtc } from '../src/feedback/store/tables.ts';
 import { isoInstant, summaryText, visibleJson } from '../src/rules/text.ts';
-import { readSender } from '../src/runs/rules/audit.ts';
+import { readActor } from '../src/runs/rules/audit.ts';
 import { noticeReason } from '../src/runs/rules/notices.ts';
 import type { WebhookEvent } from '../src/runs/rules/webhook-event.ts';
 import { messageBody } from '../src/runs/webhook-formats.ts';
@@ -250,7 +250,7 @@ const places: Readonly<Record<string, (text: string) => unknown>> = {
     documentKey(`https://${text}`),
   ],
   'workflow id': (text) => subjectOfWorkflow(`scheduled:${text}`),
-  'name of a sender': (text) => readSender({ who: text, reason: text }),
+  'name of a actor': (text) => readActor({ who: text, reason: text }),
   'values file': (text) => parseHelmValues(`a: 1 # ${text}`),
 };
 

@@ -27,7 +27,7 @@ const sizes: [waiters: number, slots: number][] = [
   [1_000, 1_000],
 ];
 const messages = 40;
-/** As a quick handover has it. */
+/** As a quick failover has it. */
 const taskTimeoutMs = 2_000;
 const workflowBundle = { codePath: resolve('dist/workflow-bundle.js') };
 

@@ -80,7 +80,7 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
         return startExport(
           client,
           taskQueue,
-          { org: exportOrg, domain, parameters: {}, handover: size.handover },
+          { org: exportOrg, domain, parameters: {}, failover: size.failover },
           'refuse',
         );
       }
@@ -95,7 +95,7 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
   const projects = listed.flatMap(({ id: org, projects: ids }) => ids.map((project) => ({ org, project })));
   await inBatches(projects, startsAtOnce, async (place) => {
     if (program === 'docferry')
-      return startSync(client, taskQueue, { ...place, pass: 'sweep', class: 'sweep', handover: size.handover });
+      return startSync(client, taskQueue, { ...place, pass: 'sweep', class: 'sweep', failover: size.failover });
     return client.workflow.start<typeof bareSync>('bareSync', {
       taskQueue,
       workflowId: `bare:${place.project}`,

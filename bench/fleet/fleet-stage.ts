@@ -148,7 +148,7 @@ function urlIn({ stdout }: DocferryProcess): string {
 /** JSON is YAML. */
 function configuration(size: FleetSize, address: string, serviceUrl: string): string {
   return JSON.stringify({
-    temporal: { address, handover: size.handover },
+    temporal: { address, failover: size.failover },
     service: { baseUrl: serviceUrl, allowInsecure: true, linkHosts: ['127.0.0.1'] },
     organizations: fleetOrganizations(size).map(({ id, projects, domains }) => ({
       id,

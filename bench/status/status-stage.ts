@@ -64,7 +64,7 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
     try {
       say('schedules and running exports …');
       const { taskQueue } = config.temporal;
-      await applySchedules(client, taskQueue, config.organizations, 'quick');
+      await applySchedules(client, taskQueue, config.organizations, 'fast');
       const sites = config.organizations.flatMap(({ id, sites }) => sites.map(({ domain }) => ({ org: id, domain })));
       await inBatches(sites.slice(0, size.running), atOnce, (site) =>
         startExport(client, taskQueue, { ...site, parameters: {} }, 'join'),

@@ -11,7 +11,7 @@ import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
 import type { PassStore } from '../feedback/reading/pass-store.ts';
-import type { DeedRecords } from '../feedback/store/audit-records.ts';
+import type { AuditRecords } from '../feedback/store/audit-records.ts';
 import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { NoticeRecords } from '../feedback/store/notice-records.ts';
 import type { RunRecords } from '../feedback/store/run-records.ts';
@@ -95,7 +95,7 @@ export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackRoles;
   runs: RunRecords;
-  deeds: DeedRecords;
+  auditEntries: AuditRecords;
   notices: NoticeRecords;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { log } from '@temporalio/activity';
 import type { ExportRunRow } from '../feedback/store/run-records.ts';
-import type { Deed } from '../runs/rules/audit.ts';
+import type { AuditEntry } from '../runs/rules/audit.ts';
 import { exportNotices, helpfulCommand, type Notice, type Noticed } from '../runs/rules/notices.ts';
 import type { WebhookEventType } from '../runs/rules/webhook-event.ts';
 import { settingsMark, subscribedTo, type Webhook } from '../runs/webhooks.ts';
@@ -69,7 +69,7 @@ export async function tell(deps: ActivityDependencies, noticed: readonly Noticed
 }
 
 /** Like `tell`, for what must be sent even while the database is down: then perhaps twice. */
-export async function tellAnyway(deps: ActivityDependencies, noticed: Noticed, who: Noticing): Promise<void> {
+export async function sendNoticesAlways(deps: ActivityDependencies, noticed: Noticed, who: Noticing): Promise<void> {
   try {
     await tell(deps, [noticed], who);
   } catch (error) {
@@ -119,7 +119,7 @@ export const createRecordActivities = (deps: ActivityDependencies) => ({
   },
 
   /** Keeps what a person did (audit.md). Safe to repeat. */
-  async recordDeed(deed: Deed): Promise<void> {
-    await deps.deeds.recordDeeds([deed]);
+  async recordAuditEntry(entry: AuditEntry): Promise<void> {
+    await deps.auditEntries.recordAuditEntries([entry]);
   },
 });

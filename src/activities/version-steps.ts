@@ -16,7 +16,7 @@ import { noticeReason } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, requireStore, scheduledAt } from './dependencies.ts';
 import { bundleFailure, publishFailure } from './failures.ts';
 import { claimSite, withHeartbeats } from './heartbeats.ts';
-import { tellAnyway } from './notices.ts';
+import { sendNoticesAlways } from './notices.ts';
 
 /** When a version becomes current, and what must still be current then; null for the first version. */
 export interface Promotion {
@@ -262,7 +262,7 @@ async function tellOfApproval(
   };
   const reason = noticeReason(changesText(changes));
   const by = `approval ${activityInfo().workflowExecution?.runId} ${version}`;
-  await tellAnyway(
+  await sendNoticesAlways(
     deps,
     { type: 'approval.wanted', subject: domain, state: 'begun', reason, facts, until },
     { org, by, at },

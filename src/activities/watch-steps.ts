@@ -55,20 +55,20 @@ export async function heldSites(
   return held;
 }
 
-type TakenBack = NonNullable<Sight['takenBack']>;
+type Drifted = NonNullable<Sight['drifted']>;
 
 /**
  * Targets whose last rollout put the current version there, but that run another one now, as read back from them. A
  * target that shows no version is left out: it may be on another machine. Only a target that differs from the listing
  * costs requests to the store, which say what is current now: a rollout may have followed the listing.
  */
-export async function takenBackTargets(
+export async function driftedTargets(
   deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   organization: Organization,
-): Promise<TakenBack> {
+): Promise<Drifted> {
   const { bundles } = deps;
   const listed = await listedSites(deps, organization);
-  const found: TakenBack = [];
+  const found: Drifted = [];
   for (const { domain, targets } of organization.sites) {
     const listedVersion = listed.get(domain)?.current;
     if (!listedVersion) continue;
@@ -143,11 +143,11 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
 /** An approval that no run has ended so long after its time has no run any more. */
 const lateMs = 3_600_000;
 
-type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'takenBack' | 'budget' | 'refusedRuns'>;
+type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 'refusedRuns'>;
 
 async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
   const { id: org, watch } = organization;
-  const [projects, exported, holds, takenBack, view, count] = await Promise.all([
+  const [projects, exported, holds, drifted, view, count] = await Promise.all([
     Promise.all(
       [...watch.freshness].map(async ([project, limitMs]) => ({
         project,
@@ -157,7 +157,7 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
     ),
     deps.notices.lastExports(org),
     ifReadable('holds', () => heldSites(deps, organization)),
-    ifReadable('targets', () => takenBackTargets(deps, organization)),
+    ifReadable('targets', () => driftedTargets(deps, organization)),
     ifReadable('budget', () => deps.outlook.budget(org)),
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);
@@ -169,7 +169,7 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
       lastExport: exported.get(domain) ?? null,
     })),
     holds,
-    takenBack,
+    drifted,
     budget: view === null ? null : { org, view },
     refusedRuns: count === null ? null : { org, count },
   };

@@ -17,6 +17,7 @@ import {
   pauseBudgetUpdate,
   reportLeaseSignal,
   retryKeySignal,
+  type Workflows,
 } from '../contract.ts';
 import { ExplainedError } from '../rules/errors.ts';
 import {
@@ -26,12 +27,9 @@ import {
   targetOfWorkflowId,
   workflowTypes,
 } from '../rules/workflow-ids.ts';
-import type { Sender } from '../runs/rules/audit.ts';
-import { callsAtOnce } from '../schedules/schedules.ts';
-import { type Handover, handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
-import { inBatches } from '../temporal/runs.ts';
-import type { checkKey } from '../workflows/check-key.ts';
-import type { rateBudget } from '../workflows/rate-budget.ts';
+import type { Actor } from '../runs/rules/audit.ts';
+import { type Failover, failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import { untilNow } from './rules/carry-window.ts';
 import type {
   BudgetConfirmation,
@@ -170,20 +168,20 @@ export class BudgetClient {
   }
 
   /** Makes the budget follow the configuration; starts it if necessary. By default a worker that starts does so. */
-  async configure(org: string, sender: Sender = { who: 'worker, by docferry.yaml' }): Promise<BudgetConfirmation> {
-    return this.#update(org, configureBudgetUpdate, [this.#settingsOf(org), sender]);
+  async configure(org: string, actor: Actor = { who: 'worker, by docferry.yaml' }): Promise<BudgetConfirmation> {
+    return this.#update(org, configureBudgetUpdate, [this.#settingsOf(org), actor]);
   }
 
   /** Overrides limit or reserve by hand, null returns to docferry.yaml; gives the window after it. */
-  async override(org: string, override: OverrideAsk | null, sender: Sender = {}): Promise<WindowView> {
-    await this.#update(org, overrideBudgetUpdate, [override, sender]);
-    if (override === null) await this.configure(org, sender);
+  async override(org: string, override: OverrideAsk | null, actor: Actor = {}): Promise<WindowView> {
+    await this.#update(org, overrideBudgetUpdate, [override, actor]);
+    if (override === null) await this.configure(org, actor);
     return budgetView(this.#client, org);
   }
 
   /** Stops granting for a time, or until resumed; null resumes. Gives the window after it. */
-  async pause(org: string, pause: ForAWhile | null, sender: Sender = {}): Promise<WindowView> {
-    await this.#update(org, pauseBudgetUpdate, [pause, sender]);
+  async pause(org: string, pause: ForAWhile | null, actor: Actor = {}): Promise<WindowView> {
+    await this.#update(org, pauseBudgetUpdate, [pause, actor]);
     return budgetView(this.#client, org);
   }
 
@@ -191,14 +189,14 @@ export class BudgetClient {
    * Moves a budget that runs on another task queue to this one, with what it remembers if a worker still answers there;
    * otherwise the new one waits out a window (B7). Throws `WorkflowNotFoundError` when none runs.
    */
-  async move(org: string, sender: Sender = {}): Promise<'moved' | 'moved-empty' | 'in-place'> {
+  async move(org: string, actor: Actor = {}): Promise<'moved' | 'moved-empty' | 'in-place'> {
     const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
     const { status, taskQueue } = await handle.describe();
     if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('no budget is running', budgetWorkflowId(org), '');
     if (taskQueue === this.#taskQueue) return 'in-place';
-    const carried = await this.#takeLedger(org, sender).catch(unlessUnanswered);
+    const carried = await this.#takeLedger(org, actor).catch(unlessUnanswered);
     const { workflowId, ...options } = this.#startOptions(org);
-    await this.#client.workflow.start<typeof rateBudget>(workflowTypes.rateBudget, {
+    await this.#client.workflow.start<Workflows['rateBudget']>(workflowTypes.rateBudget, {
       ...options,
       workflowId,
       // In one step: no question comes between the end of the old one and the start of the new one.
@@ -209,7 +207,7 @@ export class BudgetClient {
   }
 
   /** What the budget remembers once it grants nothing any more. The pause made for that is not taken along. */
-  async #takeLedger(org: string, { who }: Sender): Promise<CarriedWindow> {
+  async #takeLedger(org: string, { who }: Actor): Promise<CarriedWindow> {
     return this.#client.withDeadline(Date.now() + answerWithinMs, async () => {
       const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
       const { paused } = await handle.query(budgetLedgerQuery);
@@ -245,11 +243,14 @@ export class BudgetClient {
       if (!(error instanceof WorkflowNotFoundError)) throw await this.#explained(org, error);
       const input = this.#input(org, await this.#earlierGrantAt(org));
       return send(() => {
-        const startWorkflowOperation = new WithStartWorkflowOperation<typeof rateBudget>(workflowTypes.rateBudget, {
-          ...this.#startOptions(org),
-          workflowIdConflictPolicy: 'USE_EXISTING',
-          args: [input],
-        });
+        const startWorkflowOperation = new WithStartWorkflowOperation<Workflows['rateBudget']>(
+          workflowTypes.rateBudget,
+          {
+            ...this.#startOptions(org),
+            workflowIdConflictPolicy: 'USE_EXISTING',
+            args: [input],
+          },
+        );
         return workflow.executeUpdateWithStart(update, { startWorkflowOperation, ...options });
       });
     }
@@ -288,7 +289,7 @@ export class BudgetClient {
     return {
       workflowId: budgetWorkflowId(org),
       taskQueue: this.#taskQueue,
-      ...taskTimeoutFor(handoverIn(this.#settingsOf(org))),
+      ...taskTimeoutFor(failoverIn(this.#settingsOf(org))),
       staticSummary: `analytics requests of ${org}`,
       typedSearchAttributes: attributesOf({ org }),
     };
@@ -431,14 +432,14 @@ export async function askForKeyCheck(
   client: Client,
   taskQueue: string,
   org: string,
-  handover: Handover,
+  failover: Failover,
 ): Promise<KeyCheck> {
-  return client.workflow.execute<typeof checkKey>(workflowTypes.checkKey, {
+  return client.workflow.execute<Workflows['checkKey']>(workflowTypes.checkKey, {
     workflowId: keyCheckWorkflowId(org),
     taskQueue,
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowExecutionTimeout: '2m',
-    ...taskTimeoutFor(handover),
+    ...taskTimeoutFor(failover),
     args: [{ org }],
     staticSummary: `key of ${org}`,
     typedSearchAttributes: attributesOf({ org }),

@@ -1,34 +1,34 @@
 import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { Misshapen } from '../rules/messages.ts';
-import { longestName, readSender, type Sender } from '../runs/rules/audit.ts';
+import { type Actor, longestName, readActor } from '../runs/rules/audit.ts';
 import { usageFailure } from './failure.ts';
 import { reason } from './flags.ts';
 
-/** The flags of commands whose deeds the audit keeps. */
-export interface SenderFlags {
+/** The flags of commands whose audit entries the audit keeps. */
+export interface ActorFlags {
   as?: string;
   reason?: string | null;
 }
 
-export function addSenderFlag(command: Command): Command {
-  return command.option('--as <name>', 'who does this, for `docferry audit`; default: user@host', senderName);
+export function addActorFlag(command: Command): Command {
+  return command.option('--as <name>', 'who does this, for `docferry audit`; default: user@host', actorName);
 }
 
 /** With a reason that nothing but the audit shows. */
-export function addSenderFlags(command: Command): Command {
-  return addSenderFlag(command).option('--reason <text>', 'why, for `docferry audit`; readable in Temporal', reason);
+export function addActorFlags(command: Command): Command {
+  return addActorFlag(command).option('--reason <text>', 'why, for `docferry audit`; readable in Temporal', reason);
 }
 
-export function senderOf({ as, reason: why }: SenderFlags): Sender & { who: string } {
+export function actorOf({ as, reason: why }: ActorFlags): Actor & { who: string } {
   return { who: as ?? userAtHost(), ...(why && { reason: why }) };
 }
 
 /** Reads `--as`. */
-export function senderName(text: string): string {
+export function actorName(text: string): string {
   const name = text.trim();
   try {
-    readSender({ who: name });
+    readActor({ who: name });
     return name;
   } catch (error) {
     if (!(error instanceof Misshapen)) throw error;
@@ -63,7 +63,7 @@ export function addSelectionFlags(command: Command, what: string): Command {
 }
 
 /** Flags of commands that take one name, or many by these. */
-export interface BulkFlags extends SelectionFlags, SenderFlags {
+export interface BulkFlags extends SelectionFlags, ActorFlags {
   all?: boolean;
   yes?: boolean;
 }

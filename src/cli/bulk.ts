@@ -8,11 +8,17 @@ import { approveExport, exportHandle, exportState, startExport } from '../operat
 import { startOrJoinSync, syncHandle } from '../operations/syncs.ts';
 import { counted } from '../rules/text.ts';
 import { exportWorkflowId, syncWorkflowId } from '../rules/workflow-ids.ts';
-import { cancelledRun, doneBy, type OwnDeed, startedExport, startedPass } from '../runs/rules/own-audit-entries.ts';
-import { handoverFor } from '../temporal/connection.ts';
+import {
+  cancelledRun,
+  doneBy,
+  type OwnAuditEntry,
+  startedExport,
+  startedPass,
+} from '../runs/rules/own-audit-entries.ts';
+import { failoverFor } from '../temporal/connection.ts';
 import { inBatches, type RunningWork, runningWork } from '../temporal/runs.ts';
-import { type BulkFlags, senderOf } from './actor.ts';
-import { DeedKeeper } from './audit.ts';
+import { actorOf, type BulkFlags } from './actor.ts';
+import { AuditKeeper } from './audit.ts';
 import { type CommandContext, loadContextConfig } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type ExitCode, exitCodes, type Failure } from './failure.ts';
@@ -53,7 +59,7 @@ export interface BulkAnswer {
   /** What the document says of an item besides its names. */
   document: object;
   /** What the audit keeps; none where the workflow that is reached sees to that. */
-  deeds: readonly OwnDeed[];
+  auditEntries: readonly OwnAuditEntry[];
 }
 
 type Ended<Item> = { item: Item } & ({ answer: BulkAnswer; failure: null } | { answer: null; failure: Failure });
@@ -81,7 +87,7 @@ export async function runBulk<Item extends BulkItem>(
   } else if (items.length > 0) {
     output.note(text);
   }
-  const { ended, notBegun } = await workOff(plan, new DeedKeeper(context, config, flags), () =>
+  const { ended, notBegun } = await workOff(plan, new AuditKeeper(context, config, flags), () =>
     output.note('interrupted: what has begun ends, nothing else begins; again to stop at once'),
   );
   const failed = ended.filter(({ failure }) => failure !== null);
@@ -102,12 +108,12 @@ export async function runBulk<Item extends BulkItem>(
 }
 
 /**
- * Does the work, and keeps each deed once it is done: a command that is killed in the middle loses what it did last. After
+ * Does the work, and keeps each audit entry once it is done: a command that is killed in the middle loses what it did last. After
  * Ctrl-C what has begun goes on to its end and nothing else begins.
  */
 async function workOff<Item extends BulkItem>(
   plan: BulkPlan<Item>,
-  keeper: DeedKeeper,
+  keeper: AuditKeeper,
   onInterrupted: () => void,
 ): Promise<{ ended: Ended<Item>[]; notBegun: Item[] }> {
   const { signal, dispose } = onInterrupt();
@@ -116,8 +122,8 @@ async function workOff<Item extends BulkItem>(
     const all = await inBatches(plan.items, atOnce, async (item) => {
       if (signal.aborted) return { item, begun: false as const };
       const ended = await attempt(plan, item);
-      const deeds = ended.answer?.deeds ?? [];
-      keeper.keep(deeds.map((deed) => ({ ...deed, detail: { bulk: true, ...deed.detail } })));
+      const auditEntries = ended.answer?.auditEntries ?? [];
+      keeper.keep(auditEntries.map((entry) => ({ ...entry, detail: { bulk: true, ...entry.detail } })));
       return { ...ended, begun: true as const };
     });
     const ended = all.filter((found) => found.begun);
@@ -157,7 +163,7 @@ export async function startExports(
 ): Promise<ExitCode> {
   return ofSites(context, flags, async ({ client, config }, sites, running) => {
     const { taskQueue } = config.temporal;
-    const handover = handoverFor(config.temporal);
+    const failover = failoverFor(config.temporal);
     return runBulk<Site>(context, config, flags, {
       kind: 'sites',
       verb: 'start the exports of',
@@ -166,10 +172,10 @@ export async function startExports(
       left: [],
       lineOf: (site) => `${site.domain}${running.has(exportId(site)) ? ' (already running)' : ''}`,
       work: async (site) => {
-        const start = () => startExport(client, taskQueue, { ...site, parameters, handover }, flags.onRunning);
+        const start = () => startExport(client, taskQueue, { ...site, parameters, failover }, flags.onRunning);
         const { handle, joined, runId } = await askWorker(client, taskQueue, start);
-        const deeds = startedExport(site.org, site.domain, runId, parameters);
-        return { document: { workflowId: handle.workflowId, joined }, deeds };
+        const auditEntries = startedExport(site.org, site.domain, runId, parameters);
+        return { document: { workflowId: handle.workflowId, joined }, auditEntries };
       },
     });
   });
@@ -189,8 +195,8 @@ export async function cancelExports(context: CommandContext, flags: BulkFlags): 
         const handle = exportHandle(client, org, domain);
         const { runId } = await requireRunning(handle, `export of ${domain}`);
         await handle.cancel();
-        const deeds = [cancelledRun({ kind: 'export', org, domain }, runId)];
-        return { document: { workflowId: handle.workflowId, cancelRequested: true }, deeds };
+        const auditEntries = [cancelledRun({ kind: 'export', org, domain }, runId)];
+        return { document: { workflowId: handle.workflowId, cancelRequested: true }, auditEntries };
       },
     }),
   );
@@ -200,7 +206,7 @@ export async function cancelExports(context: CommandContext, flags: BulkFlags): 
 export async function approveExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
   return ofSites(context, flags, async ({ client, config }, sites, running) => {
     const { taskQueue } = config.temporal;
-    const sender = senderOf(flags);
+    const actor = actorOf(flags);
     const waits = (site: Site) => running.get(exportId(site))?.phase === 'awaiting-approval';
     const asked = await inBatches(sites.filter(waits), queriesAtOnce, async ({ org, domain }) => {
       const { approval } = await askWorker(client, taskQueue, () => exportState(client, org, domain));
@@ -217,8 +223,8 @@ export async function approveExports(context: CommandContext, flags: BulkFlags):
       lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
       work: async ({ org, domain, version }) => {
         if (version === null) throw new Error('only the versions shown in the plan are approved');
-        await askWorker(client, taskQueue, () => approveExport(client, { org, domain, version }, sender));
-        return { document: { decision: 'approved' }, deeds: [] };
+        await askWorker(client, taskQueue, () => approveExport(client, { org, domain, version }, actor));
+        return { document: { decision: 'approved' }, auditEntries: [] };
       },
     });
   });
@@ -257,8 +263,8 @@ export async function holdSites(context: CommandContext, flags: BulkFlags, reaso
     lineOf: ({ domain, current }) => (current === null ? domain : `${domain}  ${current}`),
     work: async ({ org, domain }) => {
       const { version, since } = await store.holds.place(domain, { version: null, reason, at: new Date() });
-      const deed = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version });
-      return { document: { held: version, since }, deeds: [deed] };
+      const entry = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version });
+      return { document: { held: version, since }, auditEntries: [entry] };
     },
   });
 }
@@ -276,8 +282,10 @@ export async function releaseSites(context: CommandContext, flags: BulkFlags): P
     work: async ({ org, domain }) => {
       const released = await store.holds.release(domain);
       const version = released?.version;
-      const deeds = released ? [doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version })] : [];
-      return { document: { held: null, released }, deeds };
+      const auditEntries = released
+        ? [doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version })]
+        : [];
+      return { document: { held: null, released }, auditEntries };
     },
   });
 }
@@ -320,9 +328,9 @@ export async function startSyncs(
       left: [],
       lineOf: (item) => `${lineOf(item)}${running.has(passId(item)) ? ' (already running)' : ''}`,
       work: async (item) => {
-        const input = { ...item, class: 'on-demand' as const, ...dates, handover: handoverFor(config.temporal) };
+        const input = { ...item, class: 'on-demand' as const, ...dates, failover: failoverFor(config.temporal) };
         const { handle, joined, runId } = await startOrJoinSync(client, config.temporal.taskQueue, input);
-        return { document: { workflowId: handle.workflowId, joined }, deeds: startedPass(item, runId) };
+        return { document: { workflowId: handle.workflowId, joined }, auditEntries: startedPass(item, runId) };
       },
     });
   });
@@ -347,8 +355,8 @@ export async function cancelSyncs(
         const handle = syncHandle(client, pass);
         const { runId } = await requireRunning(handle, `${pass.pass} of ${pass.project}`);
         await handle.cancel();
-        const deeds = [cancelledRun({ kind: 'sync', ...pass }, runId)];
-        return { document: { workflowId: handle.workflowId, cancelRequested: true }, deeds };
+        const auditEntries = [cancelledRun({ kind: 'sync', ...pass }, runId)];
+        return { document: { workflowId: handle.workflowId, cancelRequested: true }, auditEntries };
       },
     });
   });

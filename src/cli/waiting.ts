@@ -1,10 +1,9 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import { callsAtOnce } from '../schedules/schedules.ts';
 import { type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
 import { bulkQueueOf } from '../temporal/rules/failover.ts';
-import { Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
+import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
 import { grpc, grpcStatus } from './explain-failure.ts';
 import { CliFailure, exitCodes, operationFailure } from './failure.ts';
 import type { Session } from './session.ts';

@@ -1,6 +1,6 @@
 import type { PermitClass } from '../budget/rules/permits.ts';
 import type { WebhookEventType, WebhookFormat } from '../runs/rules/webhook-event.ts';
-import type { Handover } from '../temporal/rules/failover.ts';
+import type { Failover } from '../temporal/rules/failover.ts';
 import type { SiteRulesInput } from './organization-schema.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import type { SecretSource } from './secrets.ts';
@@ -77,7 +77,7 @@ export interface TemporalConfig {
   /** Whether the file names address and namespace: otherwise Temporal's own variables and profiles do. */
   given: { address: boolean; namespace: boolean };
   /** Absent: by Temporal's address. */
-  handover?: Handover;
+  failover?: Failover;
 }
 
 /** How much a worker does at a time; null: by the machine's processors. */

@@ -115,7 +115,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       taskQueue: temporal.taskQueue,
       profile: temporal.profile ?? null,
       given: { address: temporal.address !== undefined, namespace: temporal.namespace !== undefined },
-      ...(temporal.handover && { handover: temporal.handover }),
+      ...(temporal.failover && { failover: temporal.failover }),
     },
     worker: {
       downloads: worker.downloads,

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { permitClasses } from '../budget/rules/permits.ts';
 import { isReservedName } from '../runs/rules/audit.ts';
-import { handovers } from '../temporal/rules/failover.ts';
+import { failovers } from '../temporal/rules/failover.ts';
 import { address, duration, id, linkHost, text, wholeNumber } from './field-schemas.ts';
 import {
   organizationDefaultsSchema,
@@ -243,12 +243,12 @@ const temporal = z.strictObject({
     .describe("Namespace. Absent: by Temporal's own variables and profiles, else `default`."),
   taskQueue: text('the name of a task queue').default('docferry').describe('Task queue of the workers.'),
   profile: text('the name of a profile').optional().describe("Profile of Temporal's own configuration file."),
-  handover: z
-    .enum(handovers, `expected ${handovers.join(' or ')}`)
+  failover: z
+    .enum(failovers, `expected ${failovers.join(' or ')}`)
     .optional()
     .describe(
-      'How soon another worker takes over from a dead one: `quick` within 10 s; `steady` within 60 s, which tolerates slow ' +
-        'networks and busy machines. Absent: `quick` if Temporal is on this machine, else `steady`. Set the same for all ' +
+      'How soon another worker takes over from a dead one: `fast` within 10 s; `tolerant` within 60 s, which tolerates slow ' +
+        'networks and busy machines. Absent: `fast` if Temporal is on this machine, else `tolerant`. Set the same for all ' +
         'workers and commands.',
     ),
 });

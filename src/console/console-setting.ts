@@ -5,7 +5,7 @@ import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { Trouble } from '../operations/status.ts';
 import type { ConfiguredOrganization } from '../schedules/rules/desired-schedules.ts';
-import type { Handover } from '../temporal/rules/failover.ts';
+import type { Failover } from '../temporal/rules/failover.ts';
 
 /** An organization as far as the console needs it. */
 export interface ShownOrganization extends ConfiguredOrganization {
@@ -18,7 +18,7 @@ export interface ShownOrganization extends ConfiguredOrganization {
 export interface ConsoleSetting {
   organizations: readonly ShownOrganization[];
   taskQueue: string;
-  handover: Handover;
+  failover: Failover;
   /** For links; null when it is not known. */
   temporalUi: string | null;
   namespace: string;

@@ -14,7 +14,7 @@ import { answerOverlong, failurePage, notFound, page } from './routes/answers.ts
 import { addEventRoute } from './routes/event-route.ts';
 import { addFeedbackRoutes } from './routes/feedback-routes.tsx';
 import { addAuditRoute, addReadRoutes } from './routes/read-routes.tsx';
-import { addSignInRoutes, senderOf, signedIn } from './routes/sign-in.tsx';
+import { actorOf, addSignInRoutes, signedIn } from './routes/sign-in.tsx';
 import { icon, pageHeaders } from './security/page-headers.ts';
 import { knownHosts, refusalOf } from './security/request-guard.ts';
 import { Sessions, SignInLink } from './security/sessions.ts';
@@ -101,7 +101,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
   const underWay = new Slots(requestsUnderWay);
   // Before the body is read, which may come byte by byte.
   hono.use(async (c, next) => {
-    const release = underWay.take(senderOf(c, app));
+    const release = underWay.take(actorOf(c, app));
     if (release !== null) {
       c.env.outgoing.once('close', release);
       return next();

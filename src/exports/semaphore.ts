@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 
 /** Lets a number of pieces of work be done at a time; the others wait for their turn, first come, first served. */
-export class WorkSlots {
+export class Semaphore {
   /** May change at any time. */
   most: number;
   readonly #waiting: (() => void)[] = [];
@@ -63,11 +63,11 @@ const usualBrowsers = () => Math.max(1, Math.floor(availableParallelism() / 4));
 const usualCopies = () => Math.max(2, availableParallelism());
 
 /** Archives being verified. */
-export const verificationSlots = new WorkSlots(usualVerifications());
+export const verificationSlots = new Semaphore(usualVerifications());
 /** Browsers that render pages. */
-export const browserSlots = new WorkSlots(usualBrowsers());
+export const browserSlots = new Semaphore(usualBrowsers());
 /** Archives being unpacked into place, or copied to a bucket. */
-export const copySlots = new WorkSlots(usualCopies());
+export const copySlots = new Semaphore(usualCopies());
 
 /** Sets the limits of this process. */
 export function limitMachineUse({ verifications, browsers }: MachineLimits): void {

@@ -13,6 +13,7 @@ import {
   phaseSignal,
   pollNowUpdate,
   rejectUpdate,
+  type Workflows,
 } from '../contract.ts';
 import {
   type ExportInput,
@@ -24,11 +25,9 @@ import {
 } from '../exports/rules/site-export.ts';
 import { ExplainedError } from '../rules/errors.ts';
 import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import type { Sender } from '../runs/rules/audit.ts';
-import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { Actor } from '../runs/rules/audit.ts';
+import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { startUnlessRunning } from '../temporal/runs.ts';
-import type { exportSite } from '../workflows/export-site.ts';
-import type { rollBack } from '../workflows/roll-back.ts';
 
 type BundleNow = Partial<Pick<ExportState, 'phase' | 'download'>>;
 
@@ -59,7 +58,7 @@ function readDetails(details: unknown, at: number): BundleNow {
   return { phase, download: { offset: bytes, total: known(total), bytesPerSecond: known(bytesPerSecond), at } };
 }
 
-export type ExportHandle = WorkflowHandle<typeof exportSite>;
+export type ExportHandle = WorkflowHandle<Workflows['exportSite']>;
 
 interface StartedExport {
   handle: ExportHandle;
@@ -88,11 +87,11 @@ export async function startExport(
 ): Promise<StartedExport> {
   const workflowId = exportWorkflowId(input.org, input.domain);
   const started = await startUnlessRunning(client, workflowId, () =>
-    client.workflow.start<typeof exportSite>(workflowTypes.exportSite, {
+    client.workflow.start<Workflows['exportSite']>(workflowTypes.exportSite, {
       workflowId,
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
-      ...taskTimeoutFor(handoverIn(input)),
+      ...taskTimeoutFor(failoverIn(input)),
       args: [input],
       staticSummary: `export of ${input.domain} (${input.org})`,
       typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
@@ -112,7 +111,7 @@ export async function startExport(
 
 /** Handle of the latest export of a domain, which need not exist. */
 export function exportHandle(client: Client, org: string, domain: string): ExportHandle {
-  return client.workflow.getHandle<typeof exportSite>(exportWorkflowId(org, domain));
+  return client.workflow.getHandle<Workflows['exportSite']>(exportWorkflowId(org, domain));
 }
 
 /** State of an export, with what the heartbeats of `fetchBundle` say of its bundle, which the workflow is not told. */
@@ -146,7 +145,7 @@ export function describeParameters({ parameters }: ExportState): string {
   return parts.length === 0 ? 'none given' : parts.join(', ');
 }
 
-export type RollbackHandle = WorkflowHandle<typeof rollBack>;
+export type RollbackHandle = WorkflowHandle<Workflows['rollBack']>;
 
 export interface StartedRollback {
   handle: RollbackHandle;
@@ -182,11 +181,11 @@ export async function startRollback(
   const workflowId = exportWorkflowId(org, domain);
   for (let left = tries, cancelled = false; ; left -= 1) {
     try {
-      const handle = await client.workflow.start<typeof rollBack>(workflowTypes.rollBack, {
+      const handle = await client.workflow.start<Workflows['rollBack']>(workflowTypes.rollBack, {
         workflowId,
         taskQueue,
         workflowIdConflictPolicy: 'FAIL',
-        ...taskTimeoutFor(handoverIn(input)),
+        ...taskTimeoutFor(failoverIn(input)),
         args: [input],
         staticSummary: `rollback of ${domain} to ${version} (${org})`,
         typedSearchAttributes: attributesOf({ org, domain, phase: 'rolling-out' }),
@@ -195,7 +194,7 @@ export async function startRollback(
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    const running = client.workflow.getHandle<typeof rollBack>(workflowId);
+    const running = client.workflow.getHandle<Workflows['rollBack']>(workflowId);
     const state = await askWorker(() => stateOf(running));
     if (state?.parameters.rollback === version) return { handle: running, joined: true, cancelled };
     if (state !== null && (onRunning === 'refuse' || left <= 1)) {
@@ -235,10 +234,10 @@ async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
 export async function approveExport(
   client: Client,
   { org, domain, version }: { org: string; domain: string; version: string },
-  sender: Sender = {},
+  actor: Actor = {},
   updateId?: string,
 ): Promise<{ version: string }> {
-  const args: [{ version: string }, Sender] = [{ version }, sender];
+  const args: [{ version: string }, Actor] = [{ version }, actor];
   return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args, ...withId(updateId) });
 }
 
@@ -246,10 +245,10 @@ export async function approveExport(
 export async function rejectExport(
   client: Client,
   { org, domain, reason, version }: { org: string; domain: string; reason: string; version: string },
-  sender: Sender = {},
+  actor: Actor = {},
   updateId?: string,
 ): Promise<{ version: string }> {
-  const args: [{ version: string; reason: string }, Sender] = [{ version, reason }, sender];
+  const args: [{ version: string; reason: string }, Actor] = [{ version, reason }, actor];
   return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args, ...withId(updateId) });
 }
 

@@ -1,14 +1,12 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { budgetView } from '../budget/client.ts';
-import { attributesOf, syncStateQuery } from '../contract.ts';
+import { attributesOf, syncStateQuery, type Workflows } from '../contract.ts';
 import type { SyncInput, SyncState } from '../feedback/rules/sync.ts';
 import { syncWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { callsAtOnce } from '../schedules/schedules.ts';
-import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
-import { inBatches, startUnlessRunning } from '../temporal/runs.ts';
-import type { syncFeedback } from '../workflows/sync-feedback.ts';
+import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { callsAtOnce, inBatches, startUnlessRunning } from '../temporal/runs.ts';
 
-export type SyncHandle = WorkflowHandle<typeof syncFeedback>;
+export type SyncHandle = WorkflowHandle<Workflows['syncFeedback']>;
 
 /** Starts a pass and returns its run, or joins the running pass of the same kind (architecture.md). */
 export async function startOrJoinSync(
@@ -19,11 +17,11 @@ export async function startOrJoinSync(
   const { org, project, pass } = input;
   const workflowId = syncWorkflowId(org, project, pass);
   const started = await startUnlessRunning(client, workflowId, () =>
-    client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
+    client.workflow.start<Workflows['syncFeedback']>(workflowTypes.syncFeedback, {
       workflowId,
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
-      ...taskTimeoutFor(handoverIn(input)),
+      ...taskTimeoutFor(failoverIn(input)),
       args: [input],
       staticSummary: `${pass} of ${project} (${org})`,
       typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
@@ -43,7 +41,7 @@ export function syncHandle(
   client: Client,
   { org, project, pass }: Pick<SyncInput, 'org' | 'project' | 'pass'>,
 ): SyncHandle {
-  return client.workflow.getHandle<typeof syncFeedback>(syncWorkflowId(org, project, pass));
+  return client.workflow.getHandle<Workflows['syncFeedback']>(syncWorkflowId(org, project, pass));
 }
 
 /** Throws `WorkflowNotFoundError` when Temporal knows no such pass. */

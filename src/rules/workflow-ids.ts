@@ -22,8 +22,8 @@ export const webhookWorkflowId = (org: string, webhook: string, messageId: strin
 export const recordWorkflowId = (org: string, domain: string, runId: string): string =>
   `record:${org}:${domain}:${runId}`;
 
-/** One workflow per deed. */
-export const deedWorkflowId = (org: string, unique: string): string => `audit:${org}:${unique}`;
+/** One workflow per audit entry. */
+export const auditWorkflowId = (org: string, unique: string): string => `audit:${org}:${unique}`;
 
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
@@ -35,7 +35,7 @@ export const workflowTypes = {
   checkKey: 'checkKey',
   deliverWebhook: 'deliverWebhook',
   recordRun: 'recordRun',
-  recordDeed: 'recordDeed',
+  recordAuditEntry: 'recordAuditEntry',
   watchOrganization: 'watchOrganization',
 } as const;
 

@@ -2,46 +2,50 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../budget/client.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
-import { attributesOf, lookSignal } from '../contract.ts';
+import { attributesOf, lookSignal, type Workflows } from '../contract.ts';
 import { searchAttributes, watchWorkflowId, webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { type Handover, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { type Failover, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { inBatches } from '../temporal/runs.ts';
-import type { deliverWebhook } from '../workflows/deliver-webhook.ts';
-import type { watchOrganization } from '../workflows/watch-organization.ts';
 import type { WebhookDelivery } from './rules/webhook-event.ts';
 
 export interface Starts {
   taskQueue: string;
-  handover: Handover;
+  failover: Failover;
 }
 
 /** Has the organization watched, and looked at now: by the watch that runs already, unless its task queue is another. */
-export async function startWatch(client: Client, org: string, { taskQueue, handover }: Starts): Promise<void> {
+export async function startWatch(client: Client, org: string, { taskQueue, failover }: Starts): Promise<void> {
   const options = {
     workflowId: watchWorkflowId(org),
     taskQueue,
-    ...taskTimeoutFor(handover),
+    ...taskTimeoutFor(failover),
     staticSummary: `watch of ${org}`,
     typedSearchAttributes: attributesOf({ org }),
-    args: [{ org, handover }] as Parameters<typeof watchOrganization>,
+    args: [{ org, failover }] as Parameters<Workflows['watchOrganization']>,
   };
   const type = workflowTypes.watchOrganization;
   const { workflow } = client;
-  const handle = await workflow.signalWithStart<typeof watchOrganization>(type, { ...options, signal: lookSignal });
+  const handle = await workflow.signalWithStart<Workflows['watchOrganization']>(type, {
+    ...options,
+    signal: lookSignal,
+  });
   const { taskQueue: queue } = await workflow.getHandle(handle.workflowId).describe();
   if (queue === taskQueue) return;
-  await workflow.start<typeof watchOrganization>(type, { ...options, workflowIdConflictPolicy: 'TERMINATE_EXISTING' });
+  await workflow.start<Workflows['watchOrganization']>(type, {
+    ...options,
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+  });
 }
 
 /** Starts the delivery of a message, at most once however often it is asked to. */
 export async function startDelivery(client: Client, delivery: WebhookDelivery, starts: Starts): Promise<void> {
   const { org, webhook, messageId, event } = delivery;
   try {
-    await client.workflow.start<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
+    await client.workflow.start<Workflows['deliverWebhook']>(workflowTypes.deliverWebhook, {
       workflowId: webhookWorkflowId(org, webhook, messageId),
       taskQueue: starts.taskQueue,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      ...taskTimeoutFor(starts.handover),
+      ...taskTimeoutFor(starts.failover),
       staticSummary: `${event.type} to ${webhook} (${org})`,
       typedSearchAttributes: attributesOf({ org }),
       args: [delivery],

@@ -23,7 +23,7 @@ const noticeWords: Record<NoticeType, Words> = {
   'export.refused': { begun: 'the exported bundle was refused', ended: 'the exported bundle was accepted again' },
   'export.late': { begun: 'the export is late', ended: 'the export is no longer late' },
   'rollout.failed': { begun: 'the rollout failed', ended: 'the rollout works again' },
-  'rollout.taken-back': { begun: 'a rollout was taken back', ended: 'the targets run what was rolled out' },
+  'rollout.drifted': { begun: 'a rollout was taken back', ended: 'the targets run what was rolled out' },
   'site.rolled-back': { happened: 'rolled back' },
   'site.held': { begun: 'held: exports put nothing into service', ended: 'the hold was released' },
   'pass.failed': { begun: 'the pass failed', ended: 'the pass works again' },

@@ -8,13 +8,12 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
 import { type ScheduleTarget, searchAttributes, workflowIdOf, workflowTypes } from '../rules/workflow-ids.ts';
 import { isOutage } from '../temporal/connection.ts';
-import type { Handover } from '../temporal/rules/failover.ts';
-import { inBatches } from '../temporal/runs.ts';
+import type { Failover } from '../temporal/rules/failover.ts';
+import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import { type ConfiguredOrganization, desiredSchedules, updateOf } from './rules/desired-schedules.ts';
 import { whenText } from './rules/schedule-settings.ts';
 import type { ScheduledResult } from './rules/starts.ts';
 import {
-  callsAtOnce,
   describeSchedules,
   existingSchedule,
   type NamedSchedule,
@@ -113,11 +112,11 @@ export async function scheduleViews(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
-  handover: Handover,
+  failover: Failover,
   part?: { page: number; size: number } | undefined,
 ): Promise<ScheduleViews> {
   const desired = new Map(
-    desiredSchedules(taskQueue, organizations, handover).map((schedule) => [schedule.id, schedule]),
+    desiredSchedules(taskQueue, organizations, failover).map((schedule) => [schedule.id, schedule]),
   );
   const named = await namedSchedules(client, taskQueue, [...desired.keys()]);
   // Asks only for what is shown: a schedule takes some ten calls.

@@ -24,8 +24,8 @@ import {
   workflowTypes,
 } from '../rules/workflow-ids.ts';
 import { isOutage } from '../temporal/connection.ts';
-import type { Handover } from '../temporal/rules/failover.ts';
-import { inBatches, runningWork } from '../temporal/runs.ts';
+import type { Failover } from '../temporal/rules/failover.ts';
+import { callsAtOnce, inBatches, runningWork } from '../temporal/runs.ts';
 import {
   type ConfiguredOrganization,
   type DesiredSchedule,
@@ -54,9 +54,6 @@ export interface DescribedSchedules {
   /** Temporal did not say in time what they are, or whether they exist. */
   unread: NamedSchedule[];
 }
-
-/** Calls to the server at a time. */
-export const callsAtOnce = 16;
 
 /** For the descriptions of all schedules together. */
 const describedWithinMs = 30_000;
@@ -271,9 +268,9 @@ export async function readSchedulePlan(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
-  handover: Handover,
+  failover: Failover,
 ): Promise<SchedulePlan> {
-  const desired = desiredSchedules(taskQueue, organizations, handover);
+  const desired = desiredSchedules(taskQueue, organizations, failover);
   const { schedules, unread } = await ownedSchedules(
     client,
     taskQueue,
@@ -296,9 +293,9 @@ export async function applySchedules(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
-  handover: Handover,
+  failover: Failover,
 ): Promise<SchedulePlan> {
-  const plan = await readSchedulePlan(client, taskQueue, organizations, handover);
+  const plan = await readSchedulePlan(client, taskQueue, organizations, failover);
   await inBatches(plan.delete, callsAtOnce, ({ id }) => deleteSchedule(client, id));
   // After the schedules, which could start the work again.
   await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));

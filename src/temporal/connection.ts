@@ -11,7 +11,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { ExplainedError } from '../rules/errors.ts';
 import { isLoopback } from '../rules/loopback.ts';
 import { clockTime } from '../rules/text.ts';
-import type { Handover } from './rules/failover.ts';
+import type { Failover } from './rules/failover.ts';
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 type CallOptions = Parameters<Interceptor>[0];
@@ -42,7 +42,7 @@ const longPolls: ReadonlySet<string> = new Set([
   'UpdateWorkflowExecution',
 ]);
 
-/** Calls that could act twice: triggers, backfills, pauses and signals. A request's id is forgotten when a run continues. */
+/** Calls that could act twice: triggers, backfills, pauses and signals. A request's id is unknownUntil when a run continues. */
 const actOnce: ReadonlySet<string> = new Set([
   'PatchSchedule',
   'SignalWithStartWorkflowExecution',
@@ -100,7 +100,7 @@ export interface TemporalSettings {
   /** Whether docferry.yaml or the command line named address and namespace: then no profile replaces them. */
   given: { address: boolean; namespace: boolean };
   /** Absent: by Temporal's address. */
-  handover?: Handover;
+  failover?: Failover;
   /** The server that `docferry up` runs, to which Temporal's variables and profiles do not apply. */
   embedded?: boolean;
 }
@@ -144,10 +144,10 @@ export function connectOptions(settings: TemporalSettings) {
   };
 }
 
-/** The configured handover; without one, `quick` where Temporal is on this machine. Throws `TemporalSettingsInvalid`. */
-export function handoverFor(settings: TemporalSettings): Handover {
-  if (settings.handover) return settings.handover;
-  return isLoopback(connectOptions(settings).connection.address) ? 'quick' : 'steady';
+/** The configured failover; without one, `fast` where Temporal is on this machine. Throws `TemporalSettingsInvalid`. */
+export function failoverFor(settings: TemporalSettings): Failover {
+  if (settings.failover) return settings.failover;
+  return isLoopback(connectOptions(settings).connection.address) ? 'fast' : 'tolerant';
 }
 
 function loadOwnSettings(profile: string | null) {

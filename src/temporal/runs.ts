@@ -126,6 +126,9 @@ function pause(ms: number, stop: AbortSignal): Promise<void> {
   });
 }
 
+/** Calls to the server at a time. */
+export const callsAtOnce = 16;
+
 /**
  * Does the work for all items, at most `size` at a time: a slow one holds up no other. Results are in the order of the
  * items. Once one has failed no other begins; it throws that failure when all that had begun have ended.

@@ -3,7 +3,7 @@ import type { Activities } from '../activities/index.ts';
 import type { KeyCheck } from '../budget/rules/permits.ts';
 import { bool, record, text } from '../rules/messages.ts';
 import { factsTable } from '../rules/text.ts';
-import { keyCheckOptions, readInput, readsInput, staysWithBuild } from './kit.ts';
+import { keyCheckOptions, pinnedVersioning, readInput, readsInput } from './kit.ts';
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 
@@ -33,4 +33,4 @@ const ask = (org: string, patient: boolean): Promise<KeyCheck> =>
     { org, ...(patient && { patient }) },
   ]);
 
-defineWorkflowOptions(checkKey, { ...readsInput, workflowDefinitionOptions: staysWithBuild });
+defineWorkflowOptions(checkKey, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

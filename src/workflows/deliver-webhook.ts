@@ -21,7 +21,7 @@ import {
   type WebhookReceipt,
 } from '../runs/rules/webhook-event.ts';
 import { taskTimeoutFor } from '../temporal/rules/failover.ts';
-import { deliveryOptions, failureSummary, readInput, readsInput, runHandover } from './kit.ts';
+import { deliveryOptions, failureSummary, readInput, readsInput, runFailover } from './kit.ts';
 
 const deliveries = proxyActivities<Pick<Activities, 'sendWebhook'>>(deliveryOptions);
 
@@ -55,7 +55,7 @@ export async function announce(org: string, webhooks: readonly string[], event: 
       await CancellationScope.nonCancellable(() =>
         startChild<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
           workflowId: webhookWorkflowId(org, webhook, messageId),
-          ...taskTimeoutFor(runHandover()),
+          ...taskTimeoutFor(runFailover()),
           staticSummary: `${event.type} to ${webhook} (${org})`,
           typedSearchAttributes: attributesOf({ org }),
           parentClosePolicy: ParentClosePolicy.ABANDON,

@@ -29,26 +29,26 @@ import {
   whyEnded,
 } from '../exports/rules/site-export.ts';
 import { summaryText } from '../rules/text.ts';
-import { handoverIn } from '../temporal/rules/failover.ts';
+import { failoverIn } from '../temporal/rules/failover.ts';
 import { announce } from './deliver-webhook.ts';
 import { ExportJob, KeyGate, type KeyRefusals, RefusedForLong } from './export-job.ts';
 import { ExportView } from './export-view.ts';
 import {
   failureSummary,
   fetchOptions,
-  followHandover,
+  followFailover,
   innermost,
   nextInput,
   noInput,
-  onDeed,
+  onDecision,
   onQuery,
   onSignal,
   onUpdate,
+  pinnedVersioning,
   planSite,
   readInput,
   readsInput,
   type SitePlan,
-  staysWithBuild,
 } from './kit.ts';
 import {
   Approval,
@@ -307,7 +307,7 @@ export class ExportRun {
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(given: ExportInput): Promise<ExportResult> {
   const input = readInput(readExportInput, given);
-  followHandover(input);
+  followFailover(input);
   const run = new ExportRun(input);
   onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
   const ignored = () => run.view.ignoredSignal();
@@ -324,12 +324,12 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
     check: () => run.job.requireWaiting(),
     description: 'Polls the job at once.',
   });
-  onDeed(approveUpdate, readApproval, {
+  onDecision(approveUpdate, readApproval, {
     answer: (_answer, sent) => run.approval.approve(sent),
     check: (answer) => run.approval.requireWaiting(answer),
     description: 'Makes the waiting version current.',
   });
-  onDeed(rejectUpdate, readRejection, {
+  onDecision(rejectUpdate, readRejection, {
     answer: (answer, sent) => run.approval.reject(answer, sent),
     check: (answer) => run.approval.requireReason(answer),
     description: 'Removes the waiting version; the result gives {reason}.',
@@ -343,7 +343,7 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   if (result) return result;
   const { org, domain, parameters } = input;
   const { progress: carried, refused } = run;
-  const next = { org, domain, parameters, handover: handoverIn(input), carried, ...(refused && { refused }) };
+  const next = { org, domain, parameters, failover: failoverIn(input), carried, ...(refused && { refused }) };
   return await makeContinueAsNewFunc<typeof exportSite>()(nextInput(next));
 }
-defineWorkflowOptions(exportSite, { ...readsInput, workflowDefinitionOptions: staysWithBuild });
+defineWorkflowOptions(exportSite, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

@@ -6,4 +6,4 @@ export { rollBack } from './roll-back.ts';
 export { runScheduled } from './run-scheduled.ts';
 export { syncFeedback } from './sync-feedback.ts';
 export { watchOrganization } from './watch-organization.ts';
-export { recordDeed, recordRun } from './write-records.ts';
+export { recordAuditEntry, recordRun } from './write-records.ts';

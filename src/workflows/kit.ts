@@ -27,39 +27,39 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { Misshapen, type Reader, refuse } from '../rules/messages.ts';
-import { type Deed, readSender, type Sender, unnamedSender } from '../runs/rules/audit.ts';
+import { type Actor, type AuditEntry, readActor, unnamedActor } from '../runs/rules/audit.ts';
 import {
   bulkQueueOf,
-  type Handover,
-  handoverIn,
-  handoverTimes,
-  type WithHandover,
+  type Failover,
+  failoverIn,
+  failoverTimes,
+  type WithFailover,
 } from '../temporal/rules/failover.ts';
 
 declare global {
   /** Temporal gives every run its own globals; modules are shared by all runs of a worker. */
-  var docferryHandover: Handover | undefined;
+  var docferryFailover: Failover | undefined;
 }
 
 /** A workflow calls this first if its input says how its steps are watched. */
-export function followHandover(input: WithHandover): void {
-  globalThis.docferryHandover = handoverIn(input);
+export function followFailover(input: WithFailover): void {
+  globalThis.docferryFailover = failoverIn(input);
 }
 
-/** The handover of this run. */
-export const runHandover = (): Handover => globalThis.docferryHandover ?? 'quick';
+/** The failover of this run. */
+export const runFailover = (): Failover => globalThis.docferryFailover ?? 'fast';
 
 /*
  * Options of activities, one complete block for each kind of step: options given with a call replace those of its proxy.
  * What depends on the run is a getter, which `{ ...options, summary }` reads anew for each step.
  */
 
-/** Work with a heartbeat: a dead worker is noticed as the run's handover says, and a cancellation waits for its clean-up. */
+/** Work with a heartbeat: a dead worker is noticed as the run's failover says, and a cancellation waits for its clean-up. */
 const watched = <Options extends ActivityOptions>(options: Options) => ({
   ...options,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
   get heartbeatTimeout() {
-    return handoverTimes(runHandover()).heartbeats.short.timeoutMs;
+    return failoverTimes(runFailover()).heartbeats.short.timeoutMs;
   },
 });
 
@@ -68,7 +68,7 @@ const heavy = <Options extends ActivityOptions>(options: Options) => ({
   ...options,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
   get heartbeatTimeout() {
-    return handoverTimes(runHandover()).heartbeats.bulk.timeoutMs;
+    return failoverTimes(runFailover()).heartbeats.bulk.timeoutMs;
   },
   get taskQueue() {
     return bulkQueueOf(workflowInfo().taskQueue);
@@ -266,9 +266,9 @@ export function onUpdate<Message, Answer>(
 }
 
 /** What the audit says of a message: who sent it, when and why. */
-export type Sent = Pick<Deed, 'deedId' | 'at' | 'who' | 'reason' | 'workflowId'>;
+export type Sent = Pick<AuditEntry, 'entryId' | 'at' | 'who' | 'reason' | 'workflowId'>;
 
-interface DeedHandling<Message, Answer> {
+interface AuditHandling<Message, Answer> {
   description: string;
   answer(message: Message, sent: Sent): Answer;
   /** Throws to refuse a message of the right shape. */
@@ -276,28 +276,28 @@ interface DeedHandling<Message, Answer> {
 }
 
 /** Like `onUpdate`, for what a person does: the second input, which other clients may leave out, says who and why. */
-export function onDeed<Message, Answer>(
-  update: UpdateDefinition<Answer, [Message, Sender?]>,
+export function onDecision<Message, Answer>(
+  update: UpdateDefinition<Answer, [Message, Actor?]>,
   read: Reader<Message>,
-  { description, answer, check }: DeedHandling<Message, Answer>,
+  { description, answer, check }: AuditHandling<Message, Answer>,
 ): void {
-  const validator = (input: unknown, sender?: unknown) => {
+  const validator = (input: unknown, actor?: unknown) => {
     const message = required(read, input);
-    required(readSender, sender);
+    required(readActor, actor);
     check?.(message);
   };
   setHandler(
     { ...update, typeInfo: undecoded },
-    (input: unknown, sender?: unknown) => answer(required(read, input), sentNow(required(readSender, sender))),
+    (input: unknown, actor?: unknown) => answer(required(read, input), sentNow(required(readActor, actor))),
     { description, validator },
   );
 }
 
 /** An update's id is unique within a run. */
-function sentNow({ who = unnamedSender, reason = null }: Sender): Sent {
+function sentNow({ who = unnamedActor, reason = null }: Actor): Sent {
   const { workflowId, runId } = workflowInfo();
-  const deedId = `${runId}/${currentUpdateInfo()?.id}`;
-  return { deedId, at: new Date().toISOString(), who, reason, workflowId };
+  const entryId = `${runId}/${currentUpdateInfo()?.id}`;
+  return { entryId, at: new Date().toISOString(), who, reason, workflowId };
 }
 
 /** A query is answered whatever its input: the reader makes the best of it. */
@@ -313,7 +313,7 @@ export function onQuery<Input, Answer>(
   setHandler({ ...query, typeInfo: undecoded }, handler, { description });
 }
 
-/** Refuses a message, or an input, with words for the sender. */
+/** Refuses a message, or an input, with words for the actor. */
 export function refusal(problem: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problem, 'InvalidInput');
 }
@@ -405,6 +405,6 @@ async function pass<Name extends keyof PassingSteps>(
  * Options of a workflow that stays with the build that began it; the others move on (decisions/0110). Said only where a
  * build of a Worker Deployment began it: from other workers the server refuses to hear of it, and stops the workflow.
  */
-export function staysWithBuild(): WorkflowDefinitionOptions {
+export function pinnedVersioning(): WorkflowDefinitionOptions {
   return workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' } : {};
 }

@@ -21,7 +21,7 @@ import {
   storeOptions,
   wholeVersionOptions,
 } from './kit.ts';
-import { keepDeed } from './write-records.ts';
+import { writeAuditEntry } from './write-records.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
 
@@ -99,7 +99,7 @@ export class Approval {
     this.#decision = decision;
     const { org, domain } = this.#input;
     const action = decision === 'approved' ? 'approve' : 'reject';
-    this.#kept = keepDeed({ ...sent, action, org, subject: domain, detail: JSON.stringify({ version }) });
+    this.#kept = writeAuditEntry({ ...sent, action, org, subject: domain, detail: JSON.stringify({ version }) });
     return { version };
   }
 }

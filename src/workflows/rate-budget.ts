@@ -53,25 +53,25 @@ import {
   retryKeySignal,
 } from '../contract.ts';
 import { patientKeyCheckWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import type { DeedAction } from '../runs/rules/audit.ts';
-import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { AuditAction } from '../runs/rules/audit.ts';
+import { failoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import type { checkKey } from './check-key.ts';
 import {
   failureSummary,
-  followHandover,
+  followFailover,
   nextInput,
   noInput,
-  onDeed,
+  onDecision,
   onQuery,
   onSignal,
   onUpdate,
   readInput,
   readsInput,
   refusal,
-  runHandover,
+  runFailover,
   type Sent,
 } from './kit.ts';
-import { keepDeed } from './write-records.ts';
+import { writeAuditEntry } from './write-records.ts';
 
 declare global {
   /** The random numbers with which this run began; Temporal gives every run its own globals. */
@@ -109,7 +109,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     ...windowAfter(settings, earlierGrantAt, Date.now()),
     ...(carried && unpacked(carried)),
   };
-  followHandover(window.settings);
+  followFailover(window.settings);
   /** When waiters may get permits without any message. */
   let due: number | null = null;
   let changes = 0;
@@ -166,8 +166,8 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   const requireOwn = (installation: string | undefined) => {
     if (isForeign(window, installation, Date.now())) throw refusal(foreignText);
   };
-  const keep = (sent: Sent, action: DeedAction, asked: object | null) => {
-    sending.push(keepDeed({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
+  const keep = (sent: Sent, action: AuditAction, asked: object | null) => {
+    sending.push(writeAuditEntry({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
   };
   const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
@@ -186,7 +186,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     ignored: () => settle(ignore(known(), Date.now())),
     description: 'Reports which permits of a lease were used; the others become free.',
   });
-  onDeed(configureBudgetUpdate, readSettings, {
+  onDecision(configureBudgetUpdate, readSettings, {
     answer: (settings, sent) => {
       const before = known().settings;
       const next = configure(known(), settings, Date.now());
@@ -197,7 +197,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     check: ({ installation }) => requireOwn(installation),
     description: 'Takes over limit, reserve and window from the configuration; the audit keeps a change.',
   });
-  onDeed(overrideBudgetUpdate, readOverride, {
+  onDecision(overrideBudgetUpdate, readOverride, {
     answer: (asked, sent) => {
       keep(sent, asked === null ? 'budget-reset' : 'budget-set', asked);
       if (asked === null) return confirm(setOverride(known(), null, Date.now()));
@@ -210,7 +210,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     },
     description: 'Overrides limit or reserve by hand; null ends that.',
   });
-  onDeed(pauseBudgetUpdate, readPause, {
+  onDecision(pauseBudgetUpdate, readPause, {
     answer: (pause, sent) => {
       keep(sent, pause === null ? 'budget-resume' : 'budget-pause', pause);
       return confirm(setPause(known(), pause && { until: endOf(pause) }, Date.now()));
@@ -251,7 +251,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     // A signal sent in the same task as continue-as-new would be lost.
     while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
-    const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
+    const taskTimeout = nextTaskTimeout(failoverIn(window.settings), workflowInfo().taskTimeoutMs);
     const next = { org, settings: window.settings, carried: packed(window) };
     await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(nextInput(next));
   });
@@ -264,7 +264,7 @@ async function startKeyCheck(org: string): Promise<void> {
       startChild<typeof checkKey>(workflowTypes.checkKey, {
         workflowId: patientKeyCheckWorkflowId(org),
         workflowExecutionTimeout: '1h',
-        ...taskTimeoutFor(runHandover()),
+        ...taskTimeoutFor(runFailover()),
         staticSummary: `key of ${org}, after a program's 401`,
         typedSearchAttributes: attributesOf({ org }),
         parentClosePolicy: ParentClosePolicy.ABANDON,

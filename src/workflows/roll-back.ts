@@ -19,21 +19,21 @@ import type {
 import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/site-export.ts';
 import { Misshapen } from '../rules/messages.ts';
 import { factsTable } from '../rules/text.ts';
-import { readSender, type Sender, unnamedSender } from '../runs/rules/audit.ts';
+import { type Actor, readActor, unnamedActor } from '../runs/rules/audit.ts';
 import {
   endFacts,
   failureSummary,
-  followHandover,
+  followFailover,
   onQuery,
+  pinnedVersioning,
   planSite,
   readInput,
   readsInput,
   refusal,
-  staysWithBuild,
   wholeVersionOptions,
 } from './kit.ts';
 import { rollOutToTargets } from './publication.ts';
-import { keepDeed, recordOrLater } from './write-records.ts';
+import { recordOrLater, writeAuditEntry } from './write-records.ts';
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
@@ -43,12 +43,12 @@ const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo
  */
 export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
   const input = readInput(readRollbackInput, given);
-  followHandover(input);
+  followFailover(input);
   const run = new Rollback(input);
   onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();
 }
-defineWorkflowOptions(rollBack, { ...readsInput, workflowDefinitionOptions: staysWithBuild });
+defineWorkflowOptions(rollBack, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });
 
 class Rollback {
   readonly #input: RollbackInput;
@@ -95,7 +95,7 @@ class Rollback {
 
   async #rollBack(): Promise<RollbackResult> {
     const { org, domain, version } = this.#input;
-    const sender = senderOf(this.#input);
+    const actor = actorOf(this.#input);
     this.#show();
     const { storeId, targets } = await planSite(org, domain);
     this.#enter('verifying');
@@ -106,9 +106,9 @@ class Rollback {
     this.#enter('publishing');
     const rolledBack = await stores.rollBackTo.executeWithOptions(
       { ...wholeVersionOptions, summary: `hold ${domain} at ${version}` },
-      [{ domain, storeId, version, reason: sender.reason ?? null, at: Date.now() }],
+      [{ domain, storeId, version, reason: actor.reason ?? null, at: Date.now() }],
     );
-    this.#kept = this.#keep(sender, current);
+    this.#kept = this.#keep(actor, current);
     this.#contentDigest = rolledBack.contentDigest;
     this.#enter('rolling-out');
     await rollOutToTargets({ org, domain, storeId, targets }, { version, force: false }, (result) => {
@@ -131,11 +131,11 @@ class Rollback {
   }
 
   /** Hands the rollback to the audit: from now on the site is held. */
-  #keep({ who = unnamedSender, reason = null }: Sender, previous: string | null): Promise<void> {
+  #keep({ who = unnamedActor, reason = null }: Actor, previous: string | null): Promise<void> {
     const { org, domain: subject, version } = this.#input;
     const { workflowId, runId } = workflowInfo();
-    return keepDeed({
-      deedId: `${runId}/rollback`,
+    return writeAuditEntry({
+      entryId: `${runId}/rollback`,
       at: new Date().toISOString(),
       action: 'rollback',
       org,
@@ -192,9 +192,9 @@ class Rollback {
 }
 
 /** One that was started in the Temporal UI may say anything. */
-function senderOf({ who, reason }: RollbackInput): Sender {
+function actorOf({ who, reason }: RollbackInput): Actor {
   try {
-    return readSender({ who, reason });
+    return readActor({ who, reason });
   } catch (error) {
     throw error instanceof Misshapen ? refusal(error.message) : error;
   }

@@ -20,7 +20,7 @@ import type { SyncResult } from '../feedback/rules/sync.ts';
 import { factsTable } from '../rules/text.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/workflow-ids.ts';
 import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/starts.ts';
-import { handoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost, readInput, readsInput } from './kit.ts';
 import type { syncFeedback } from './sync-feedback.ts';
@@ -60,13 +60,13 @@ defineWorkflowOptions(runScheduled, readsInput);
 
 /** The started child workflow. */
 async function startWork(target: ScheduledInput): Promise<{ runId: string; ending(): Promise<Ending> }> {
-  const handover = handoverIn(target);
+  const failover = failoverIn(target);
   if (target.kind === 'export') {
     const { org, domain } = target;
     const child = await startChild<typeof exportSite>('exportSite', {
       ...optionsOf(target),
       typedSearchAttributes: attributesOf({ org, domain, phase: searchedPhase.starting }),
-      args: [{ org, domain, parameters: {}, handover }],
+      args: [{ org, domain, parameters: {}, failover }],
     });
     return workOf(child, exportEnding);
   }
@@ -74,7 +74,7 @@ async function startWork(target: ScheduledInput): Promise<{ runId: string; endin
   const child = await startChild<typeof syncFeedback>('syncFeedback', {
     ...optionsOf(target),
     typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-    args: [{ org, project, pass, class: pass, handover }],
+    args: [{ org, project, pass, class: pass, failover }],
   });
   return workOf(child, syncEnding);
 }
@@ -89,7 +89,7 @@ function workOf<Result>(
 function optionsOf(target: ScheduledInput) {
   return {
     workflowId: workflowIdOf(target),
-    ...taskTimeoutFor(handoverIn(target)),
+    ...taskTimeoutFor(failoverIn(target)),
     staticSummary: targetSummary(target),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,

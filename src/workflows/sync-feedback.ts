@@ -20,7 +20,7 @@ import { announce } from './deliver-webhook.ts';
 import {
   endFacts,
   failureSummary,
-  followHandover,
+  followFailover,
   nextInput,
   noInput,
   onQuery,
@@ -41,7 +41,7 @@ const eventsPerRun = 3_000;
 /** Reads a project's feedback into the store in one pass, lease by lease (S1 to S3). */
 export async function syncFeedback(given: SyncInput): Promise<SyncResult> {
   const input = readInput(readSyncInput, given);
-  followHandover(input);
+  followFailover(input);
   const sync = new Sync(input);
   onQuery(syncStateQuery, () => sync.state(), 'Progress of the pass, and what it waits for.');
   onSignal(permitsFreedSignal, noInput, {

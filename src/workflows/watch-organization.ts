@@ -16,7 +16,7 @@ import { readWatchInput, type WatchInput } from '../runs/rules/notices.ts';
 import {
   failureSummary,
   failureType,
-  followHandover,
+  followFailover,
   nextInput,
   noInput,
   onSignal,
@@ -40,7 +40,7 @@ const nextTryMs = 300_000;
  */
 export async function watchOrganization(given: WatchInput): Promise<void> {
   const input = readInput(readWatchInput, given);
-  followHandover(input);
+  followFailover(input);
   const { org, carried } = input;
   const since = carried?.since ?? workflowInfo().startTime.getTime();
   let absent: readonly NoticeType[] = carried?.absent ?? [];

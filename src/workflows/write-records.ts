@@ -14,8 +14,8 @@ import type { Activities } from '../activities/index.ts';
 import { attributesOf } from '../contract.ts';
 import { readRunRow } from '../exports/rules/export-messages.ts';
 import { factsTable } from '../rules/text.ts';
-import { deedWorkflowId, recordWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { type Deed, readDeed } from '../runs/rules/audit.ts';
+import { auditWorkflowId, recordWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import { type AuditEntry, readAuditEntry } from '../runs/rules/audit.ts';
 import { taskTimeoutFor } from '../temporal/rules/failover.ts';
 import {
   failureSummary,
@@ -24,7 +24,7 @@ import {
   readInput,
   readsInput,
   recordRow,
-  runHandover,
+  runFailover,
 } from './kit.ts';
 
 const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
@@ -42,7 +42,7 @@ export async function recordOrLater(row: RunRow): Promise<void> {
     try {
       await startChild<typeof recordRun>(workflowTypes.recordRun, {
         workflowId: recordWorkflowId(org, domain, runId),
-        ...taskTimeoutFor(runHandover()),
+        ...taskTimeoutFor(runFailover()),
         staticSummary: `row of the run of ${domain} (${org})`,
         typedSearchAttributes: attributesOf({ org, domain }),
         parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -75,29 +75,29 @@ export async function recordRun(given: RunRow): Promise<void> {
 }
 defineWorkflowOptions(recordRun, readsInput);
 
-const records = proxyActivities<Pick<Activities, 'recordDeed'>>(lateRecordOptions);
+const records = proxyActivities<Pick<Activities, 'recordAuditEntry'>>(lateRecordOptions);
 
 /** How long a run waits at its end for a row to be written: an event that crosses its end would cost it another task. */
 const writtenWithin = '5s';
 
 /**
- * Hands what a person did to the audit: a separate workflow writes the row, so that neither the deed nor the caller's
+ * Hands what a person did to the audit: a separate workflow writes the row, so that neither the audit entry nor the caller's
  * run waits for the database. Never throws. A run neither ends nor continues as new before it resolves, which takes a
  * few seconds while the database is down.
  */
-export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
-  const { org, subject, action, workflowId } = deed;
+export async function writeAuditEntry(entry: AuditEntry & { org: string }): Promise<void> {
+  const { org, subject, action, workflowId } = entry;
   try {
-    // Even if the run is being cancelled: the deed is done. The id of an update may be too long for that of a workflow.
+    // Even if the run is being cancelled: the audit entry is done. The id of an update may be too long for that of a workflow.
     await CancellationScope.nonCancellable(async () => {
-      const recording = await startChild<typeof recordDeed>(workflowTypes.recordDeed, {
-        workflowId: deedWorkflowId(org, uuid4()),
-        ...taskTimeoutFor(runHandover()),
+      const recording = await startChild<typeof recordAuditEntry>(workflowTypes.recordAuditEntry, {
+        workflowId: auditWorkflowId(org, uuid4()),
+        ...taskTimeoutFor(runFailover()),
         staticSummary: `audit: ${action} of ${subject ?? org}`,
         typedSearchAttributes: attributesOf({ org, ...(subject !== null && { domain: subject }) }),
         parentClosePolicy: ParentClosePolicy.ABANDON,
         cancellationType: ChildWorkflowCancellationType.ABANDON,
-        args: [deed],
+        args: [entry],
       });
       let over = false;
       const end = () => {
@@ -107,14 +107,14 @@ export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
       await condition(() => over, writtenWithin, { summary: 'the audit writes it down' });
     });
   } catch (error) {
-    log.error('a deed could not be handed to the audit', { action, workflowId, failure: failureSummary(error) });
+    log.error('a audit entry could not be handed to the audit', { action, workflowId, failure: failureSummary(error) });
   }
 }
 
-/** Writes the row of a deed, and gives up after a day. */
-export async function recordDeed(given: Deed): Promise<void> {
-  const deed = readInput(readDeed, given) as Deed;
-  const { action, org, subject, who, at, workflowId } = deed;
+/** Writes the row of an audit entry, and gives up after a day. */
+export async function recordAuditEntry(given: AuditEntry): Promise<void> {
+  const entry = readInput(readAuditEntry, given) as AuditEntry;
+  const { action, org, subject, who, at, workflowId } = entry;
   const show = (state: string) =>
     setCurrentDetails(
       `**${action}** of ${subject ?? org}\n\n${factsTable([
@@ -125,9 +125,9 @@ export async function recordDeed(given: Deed): Promise<void> {
       ])}`,
     );
   show('waits for the database');
-  await records.recordDeed.executeWithOptions({ ...lateRecordOptions, summary: `keep in the audit: ${action}` }, [
-    deed,
+  await records.recordAuditEntry.executeWithOptions({ ...lateRecordOptions, summary: `keep in the audit: ${action}` }, [
+    entry,
   ]);
   show('written');
 }
-defineWorkflowOptions(recordDeed, readsInput);
+defineWorkflowOptions(recordAuditEntry, readsInput);

@@ -24,7 +24,7 @@ export async function setConsoleStage(options: SceneOptions): Promise<ConsoleSta
   const browser: Browser = await chromium.launch({ executablePath });
   const scene = await setScene(options);
   await scene.startWorker();
-  await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+  await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
   const links: string[] = [];
   const config = { ...scene.config, console: { ...scene.config.console, write: true } };
   const onNewLink = (link: string) => void links.push(link);
@@ -46,7 +46,7 @@ export async function setConsoleStage(options: SceneOptions): Promise<ConsoleSta
     async end() {
       await browser.close();
       await part.stop();
-      await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+      await applySchedules(scene.client, scene.taskQueue, [], 'fast');
       await scene.end();
     },
   };

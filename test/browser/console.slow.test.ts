@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
   /** Stored feedback, and the version that waits. */
   async function everythingToShow(): Promise<string> {
     const { client, taskQueue, org, project } = scene;
-    const sweep = { org, project, pass: 'sweep', class: 'on-demand', handover: 'quick' } as const;
+    const sweep = { org, project, pass: 'sweep', class: 'on-demand', failover: 'fast' } as const;
     await (await startSync(client, taskQueue, sweep)).result();
     return versionWaits();
   }

@@ -244,7 +244,7 @@ async function attempts(handle: WorkflowHandle): Promise<{ attempt: number; stat
 }
 /** `PENDING_ACTIVITY_STATE_STARTED`, `…_CANCEL_REQUESTED`, `…_PAUSE_REQUESTED`. */
 const atWork = [2, 3, 6];
-const patience = { timeout: 120_000, interval: 200 };
+const maxWait = { timeout: 120_000, interval: 200 };
 
 /** Disturbs the run while the attempt asks, answers it, and returns what is outside once the attempt is surely dead. */
 async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, call: HeldCall, scenario: Scenario) {
@@ -264,7 +264,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
                 .describe()
                 .then(() => true)
                 .catch(() => false),
-            patience,
+            maxWait,
           )
           .toBe(false);
       }
@@ -279,7 +279,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
       await handle.cancel();
       // Until the workflow has passed it on, the attempt is not cancelled.
       await expect
-        .poll(async () => (await attempts(handle)).some(({ state }) => state === atWork[1]), patience)
+        .poll(async () => (await attempts(handle)).some(({ state }) => state === atWork[1]), maxWait)
         .toBe(true);
       call.pass();
       await handle.result().catch(() => {});
@@ -294,7 +294,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
       await client.workflowService.pauseActivity({ namespace, execution, id: asking?.id ?? '', reason: 'by a person' });
       call.pass();
       await expect
-        .poll(async () => (await attempts(handle)).some(({ state }) => atWork.includes(state)), patience)
+        .poll(async () => (await attempts(handle)).some(({ state }) => atWork.includes(state)), maxWait)
         .toBe(false);
       const outside = await scenario.outside();
       if ((await attempts(handle)).some(({ id }) => id === asking?.id)) {
@@ -318,7 +318,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
         const same = (await attempts(handle)).find(({ id }) => id === asking?.id);
         return same === undefined || same.attempt > (asking?.attempt ?? 0) || !atWork.includes(same.state);
       };
-      await expect.poll(isGivenUp, patience).toBe(true);
+      await expect.poll(isGivenUp, maxWait).toBe(true);
       const outside = await scenario.outside();
       proxy.heal();
       await handle.result();
@@ -355,7 +355,7 @@ describe.each(Object.keys(scenarios) as (keyof typeof scenarios)[])('an attempt 
       // Terminated and deleted runs leave no row by themselves.
       if (how === 'terminate' || how === 'delete') continue;
       const { runId } = await lane.client.workflow.getHandle(workflowId).describe();
-      await expect.poll(() => scenario.rows()[runId], patience).toBeDefined();
+      await expect.poll(() => scenario.rows()[runId], maxWait).toBeDefined();
       const outcome = scenario.rows()[runId] ?? '';
       left.push(outcome);
       const good = how === 'cancel' ? ['cancelled'] : ['published', 'unchanged', 'rolled-back', 'completed'];

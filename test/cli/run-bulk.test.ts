@@ -35,7 +35,7 @@ async function doToAll(at: TemporaryStore, meanwhile: (site: Site) => Promise<vo
     lineOf: ({ domain }) => domain,
     work: async (site) => {
       await meanwhile(site);
-      return { document: {}, deeds: startedExport(site.org, site.domain, `run of ${site.domain}`, {}) };
+      return { document: {}, auditEntries: startedExport(site.org, site.domain, `run of ${site.domain}`, {}) };
     },
   };
   const exitCode = await runBulk(context, config, { yes: true, as: 'anna' }, plan);
@@ -48,7 +48,7 @@ const kept = async (at: TemporaryStore) =>
     return subject;
   });
 
-describe('the deeds of a bulk command (X6)', () => {
+describe('the audit entries of a bulk command (X6)', () => {
   it('are in the audit before it has ended: one that is killed in the middle loses none of them', async () => {
     await using at = await temporaryStore();
     const { exitCode, document } = await doToAll(at, async ({ domain }) => {

@@ -44,7 +44,7 @@ async function versionWaits(): Promise<string> {
 const decisions = (): Promise<string[]> =>
   withFeedbackStore(scene.config, async (store) => {
     const found: string[] = [];
-    for await (const { who, action, reason } of store.listDeeds({})) found.unshift(`${who} ${action} ${reason}`);
+    for await (const { who, action, reason } of store.listAuditEntries({})) found.unshift(`${who} ${action} ${reason}`);
     return found;
   });
 

@@ -122,9 +122,9 @@ describe('people are told (X7)', () => {
     await mkdir(join(site, 'releases', earlier));
     await symlink(`releases/${earlier}`, join(site, 'back'));
     await rename(join(site, 'back'), join(site, 'current'));
-    await expect.poll(() => states(ops, 'rollout.taken-back')).toEqual(['begun']);
+    await expect.poll(() => states(ops, 'rollout.drifted')).toEqual(['begun']);
     const version = (await bundles.current(domain))?.version;
-    expect(told(ops, 'rollout.taken-back')).toMatchObject([
+    expect(told(ops, 'rollout.drifted')).toMatchObject([
       {
         subject: domain,
         reason: `directory:./site runs ${earlier} instead of ${version}`,
@@ -133,7 +133,7 @@ describe('people are told (X7)', () => {
       },
     ]);
     expect(await runExport()).toBe('unchanged');
-    await expect.poll(() => states(ops, 'rollout.taken-back')).toEqual(['begun', 'ended']);
+    await expect.poll(() => states(ops, 'rollout.drifted')).toEqual(['begun', 'ended']);
 
     // The key is refused and accepted again.
     scene.sandbox.setFaults({ unauthorized: true });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { WorkSlots } from '../../src/exports/semaphore.ts';
+import { Semaphore } from '../../src/exports/semaphore.ts';
 import { gate } from '../tools/proxies/gate.ts';
 
-describe('WorkSlots', () => {
+describe('Semaphore', () => {
   it('does as much at a time as it may, and the rest in order', async () => {
-    const slots = new WorkSlots(2);
+    const slots = new Semaphore(2);
     const gates = [gate(), gate(), gate(), gate()];
     const begun: number[] = [];
     const all = gates.map((stop, n) =>
@@ -25,7 +25,7 @@ describe('WorkSlots', () => {
   });
 
   it('gives the slot on after a failure', async () => {
-    const slots = new WorkSlots(1);
+    const slots = new Semaphore(1);
     const failing = slots.use(undefined, async () => {
       throw new Error('broken');
     });
@@ -35,7 +35,7 @@ describe('WorkSlots', () => {
   });
 
   it('lets one leave the queue, and refuses one that comes aborted', async () => {
-    const slots = new WorkSlots(1);
+    const slots = new Semaphore(1);
     const stop = gate();
     const first = slots.use(undefined, () => stop.opened);
     const [leaving, reason] = [new AbortController(), new Error('cancelled')];

@@ -24,7 +24,7 @@ let options: TestOptions;
 const cleanUps: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  compiled = await compileSources('src/embedded/dev-server.ts');
+  compiled = await compileSources('src/local/dev-server.ts');
 });
 
 afterAll(async () => {
@@ -62,7 +62,7 @@ async function start(changes: Partial<DevServerOptions> = {}): Promise<DevServer
 /** Starts a server in another docferry, which is then killed -9; returns the process id of the orphaned server. */
 async function leaveOrphan(): Promise<number> {
   const program = `
-    import { startDevServer } from '${compiled}/src/embedded/dev-server.js';
+    import { startDevServer } from '${compiled}/src/local/dev-server.js';
     console.log((await startDevServer(${JSON.stringify(options)})).pid);
     setInterval(() => undefined, 1000);`;
   const args = ['--input-type=module', '-e', program];

@@ -24,7 +24,7 @@ const env = await forThisFile(devServerEnvironment());
 const made: string[] = [];
 afterEach(async () => {
   for (const id of made.splice(0)) await env.client.schedule.getHandle(id).delete();
-  for (const queue of queues.splice(0)) await applySchedules(env.client, queue, [], 'quick');
+  for (const queue of queues.splice(0)) await applySchedules(env.client, queue, [], 'fast');
 });
 
 const queues: string[] = [];
@@ -64,7 +64,7 @@ describe('applying the schedules of the configuration', () => {
   it('creates them with every setting explicit, and then finds nothing to do', async () => {
     const queue = newQueue();
     const configured = [organization(queue)];
-    const first = await applySchedules(env.client, queue, configured, 'quick');
+    const first = await applySchedules(env.client, queue, configured, 'fast');
     expect(outline(first)).toEqual({ ...nothing, create: [siteId(queue), passId(queue)] });
     const { spec, policies, action, info } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(spec).toMatchObject({ timezone: 'Europe/Berlin', jitter: 300_000, intervals: [] });
@@ -75,19 +75,19 @@ describe('applying the schedules of the configuration', () => {
       args: [{ kind: 'export', org: `org-${queue}`, domain: 'docs.acme.example' }],
     });
     expect(info.nextActionTimes.length).toBeGreaterThan(0);
-    expect(isEmptyPlan(await applySchedules(env.client, queue, configured, 'quick'))).toBe(true);
-    // A changed handover changes them once.
-    const steady = await applySchedules(env.client, queue, configured, 'steady');
+    expect(isEmptyPlan(await applySchedules(env.client, queue, configured, 'fast'))).toBe(true);
+    // A changed failover changes them once.
+    const steady = await applySchedules(env.client, queue, configured, 'tolerant');
     expect(steady.update.map(({ drift, changes }) => [drift, changes.length])).toEqual([
       [false, 2],
       [false, 2],
     ]);
-    expect(isEmptyPlan(await readSchedulePlan(env.client, queue, configured, 'steady'))).toBe(true);
+    expect(isEmptyPlan(await readSchedulePlan(env.client, queue, configured, 'tolerant'))).toBe(true);
   });
 
   it('changes exactly what the configuration changed; a paused one stays paused and keeps its note', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
     await pauseSchedule(env.client, siteId(queue), 'until the relaunch');
     const changed = [organization(queue, { site: { ...nightly, cron: '30 5 * * mon-fri' } })];
     const change = {
@@ -95,29 +95,29 @@ describe('applying the schedules of the configuration', () => {
       drift: false,
       changes: ['when: 0 6 * * * Europe/Berlin → 30 5 * * 1-5 Europe/Berlin'],
     };
-    expect(outline(await readSchedulePlan(env.client, queue, changed, 'quick'))).toEqual({
+    expect(outline(await readSchedulePlan(env.client, queue, changed, 'fast'))).toEqual({
       ...nothing,
       update: [change],
     });
-    expect(outline(await applySchedules(env.client, queue, changed, 'quick'))).toEqual({
+    expect(outline(await applySchedules(env.client, queue, changed, 'fast'))).toEqual({
       ...nothing,
       update: [change],
     });
     const { state, spec } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(state).toMatchObject({ paused: true, note: 'until the relaunch' });
     expect(spec.calendars).toHaveLength(1);
-    expect(outline(await readSchedulePlan(env.client, queue, changed, 'quick'))).toEqual(nothing);
+    expect(outline(await readSchedulePlan(env.client, queue, changed, 'fast'))).toEqual(nothing);
   });
 
   it('leaves no times of before when cron becomes an interval (they would fire as well)', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
     const changed = [organization(queue, { site: hourly })];
-    await applySchedules(env.client, queue, changed, 'quick');
+    await applySchedules(env.client, queue, changed, 'fast');
     const { spec } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(spec).toMatchObject({ calendars: [], intervals: [{ every: hour }] });
     expect(spec.jitter ?? 0).toBe(0);
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
     const back = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(back.spec.intervals).toEqual([]);
   });
@@ -125,39 +125,39 @@ describe('applying the schedules of the configuration', () => {
   it('shows what was changed by hand, and repairs it', async () => {
     const queue = newQueue();
     const configured = [organization(queue)];
-    await applySchedules(env.client, queue, configured, 'quick');
+    await applySchedules(env.client, queue, configured, 'fast');
     const handle = env.client.schedule.getHandle(passId(queue));
     await handle.update((before) => ({
       ...before,
       policies: { ...before.policies, overlap: 'ALLOW_ALL' },
       spec: { ...before.spec, cronExpressions: ['0 3 * * *'] },
     }));
-    const { schedules } = await scheduleViews(env.client, queue, configured, 'quick');
+    const { schedules } = await scheduleViews(env.client, queue, configured, 'fast');
     expect(schedules.map(({ drift, differs }) => [drift, differs.length])).toEqual([
       [false, 0],
       [true, 2],
     ]);
-    const { update } = await applySchedules(env.client, queue, configured, 'quick');
+    const { update } = await applySchedules(env.client, queue, configured, 'fast');
     expect(update).toMatchObject([{ drift: true, desired: { id: passId(queue) } }]);
     expect(update[0]?.changes).toEqual([
       expect.stringMatching(/^when: 0 3 \* \* \* UTC and every 1h .+ → every 1h /),
       'overlap: ALLOW_ALL → SKIP',
     ]);
-    expect(outline(await readSchedulePlan(env.client, queue, configured, 'quick'))).toEqual(nothing);
+    expect(outline(await readSchedulePlan(env.client, queue, configured, 'fast'))).toEqual(nothing);
     expect((await handle.describe()).spec.calendars).toEqual([]);
   });
 
   it("never sees or touches schedules of others: another queue's docferry, other programs", async () => {
     const [queue, neighbour] = [newQueue(), newQueue()];
-    await applySchedules(env.client, neighbour, [organization(neighbour)], 'quick');
+    await applySchedules(env.client, neighbour, [organization(neighbour)], 'fast');
     const action = { type: 'startWorkflow', workflowType: 'theirs', taskQueue: queue } as const;
     for (const id of [`nightly-${queue}`, `docferry:${queue}:backup`]) {
       await env.client.schedule.create({ scheduleId: id, spec: { intervals: [{ every: '1d' }] }, action });
       made.push(id);
     }
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
     await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
-    expect((await applySchedules(env.client, queue, [], 'quick')).delete).toHaveLength(2);
+    expect((await applySchedules(env.client, queue, [], 'fast')).delete).toHaveLength(2);
     const others = await ownedSchedules(env.client, neighbour, [siteId(neighbour), passId(neighbour)]);
     expect(others.schedules).toHaveLength(2);
     for (const id of made) expect((await env.client.schedule.getHandle(id).describe()).scheduleId).toBe(id);
@@ -165,7 +165,7 @@ describe('applying the schedules of the configuration', () => {
 
   it('removes the schedule of a removed project and cancels its work, scheduled or not', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
     await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
     const input = { org: `org-${queue}`, project: 'prj_1', pass: 'sweep', class: 'on-demand' } as const;
     const byHand = await startSync(env.client, queue, input);
@@ -177,7 +177,7 @@ describe('applying the schedules of the configuration', () => {
     const listed = async () => (await env.client.workflow.count(`WorkflowId = '${byHand.workflowId}'`)).count;
     await expect.poll(listed).toBe(1);
     const left = [{ ...organization(queue), projects: [] }];
-    const removed = outline(await applySchedules(env.client, queue, left, 'quick'));
+    const removed = outline(await applySchedules(env.client, queue, left, 'fast'));
     expect(removed).toEqual({ ...nothing, delete: [passId(queue)], stop: [run, byHand.workflowId] });
     for (const id of [run, byHand.workflowId]) {
       const { events } = await env.client.workflow.getHandle(id).fetchHistory();
@@ -190,7 +190,7 @@ describe('applying the schedules of the configuration', () => {
   it('says which schedule the server refuses, and why', async () => {
     const queue = newQueue();
     const site = { ...nightly, timezone: 'Mars/Base' };
-    const refused = applySchedules(env.client, queue, [organization(queue, { site: site })], 'quick');
+    const refused = applySchedules(env.client, queue, [organization(queue, { site: site })], 'fast');
     await expect(refused).rejects.toThrow(ScheduleRefused);
     await expect(refused).rejects.toThrow(/docs\.acme\.example.*Mars\/Base/);
   });
@@ -199,8 +199,8 @@ describe('applying the schedules of the configuration', () => {
 describe('commands on schedules', () => {
   it('pauses with a note and resumes', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
-    const view = async () => (await scheduleViews(env.client, queue, [organization(queue)], 'quick')).schedules[0];
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
+    const view = async () => (await scheduleViews(env.client, queue, [organization(queue)], 'fast')).schedules[0];
     await pauseSchedule(env.client, siteId(queue), 'relaunch');
     expect(await view()).toMatchObject({ paused: true, note: 'relaunch', next: [] });
     await resumeSchedule(env.client, siteId(queue), '');
@@ -210,7 +210,7 @@ describe('commands on schedules', () => {
 
   it('never triggers a second run beside a running one', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
     expect(await triggerSchedule(env.client, passId(queue))).toEqual({ alreadyRunning: false });
     const { schedule } = env.client;
     const info = async () => (await schedule.getHandle(passId(queue)).describe()).info;
@@ -222,7 +222,7 @@ describe('commands on schedules', () => {
 
   it('backfills the times between two moments, both included, one run at a time', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
     const { info, raw } = await env.client.schedule.getHandle(passId(queue)).describe();
     expect(raw.info?.bufferSize?.toNumber()).toBe(0);
     const latest = (info.nextActionTimes[0]?.getTime() ?? 0) - hour;
@@ -241,13 +241,13 @@ describe('what schedules have last done', () => {
   it('includes a later run started by hand, from one list for all schedules', async () => {
     const queue = newQueue();
     const configured = [organization(queue)];
-    await applySchedules(env.client, queue, configured, 'quick');
+    await applySchedules(env.client, queue, configured, 'fast');
     const proxy = await silentProxy(useDevServer().address, () => false);
     const connection = await Connection.connect({ address: proxy.address });
     onTestFinished(() => connection.close());
     const client = new Client({ connection });
     const last = async () => {
-      const { schedules } = await scheduleViews(client, queue, configured, 'quick');
+      const { schedules } = await scheduleViews(client, queue, configured, 'fast');
       return Object.fromEntries(schedules.map((schedule) => [schedule.id, schedule.last]));
     };
     await triggerSchedule(env.client, passId(queue));
@@ -292,7 +292,7 @@ describe('what schedules have last done', () => {
 describe('times as the server computes them', () => {
   it('at 06:00 in Berlin before and after both changes of the clock', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue, { site: { ...nightly, jitterMs: 0 } })], 'quick');
+    await applySchedules(env.client, queue, [organization(queue, { site: { ...nightly, jitterMs: 0 } })], 'fast');
     const between = async (from: string, to: string) =>
       (await scheduledTimes(env.client, siteId(queue), Date.parse(from), Date.parse(to))).map((time) =>
         new Date(time).toISOString(),
@@ -313,7 +313,7 @@ describe('times as the server computes them', () => {
   it('leaves 02:30 out on the day that has none, and takes it once on the day that has two', async () => {
     const queue = newQueue();
     const site = { ...nightly, cron: '30 2 * * *', jitterMs: 0 };
-    await applySchedules(env.client, queue, [organization(queue, { site })], 'quick');
+    await applySchedules(env.client, queue, [organization(queue, { site })], 'fast');
     const onDay = async (day: string) => {
       const times = await scheduledTimes(env.client, siteId(queue), Date.parse(day), Date.parse(day) + 24 * hour - 1);
       return times.map((time) => new Date(time).toISOString());
@@ -339,7 +339,7 @@ describe('times as the server computes them', () => {
     await env.client.schedule.create({ scheduleId: theirs, spec: { cronExpressions: [cron] }, action });
     made.push(theirs);
     const configured = [organization(ours, { site: { cron, timezone: 'UTC', jitterMs: 0 } })];
-    await applySchedules(env.client, ours, configured, 'quick');
+    await applySchedules(env.client, ours, configured, 'fast');
     const [from, to] = [Date.parse('2026-12-31T00:00:00Z'), Date.parse('2027-03-03T00:00:00Z')];
     const times = await scheduledTimes(env.client, theirs, from, to);
     expect(times.length).toBeGreaterThan(0);

@@ -33,10 +33,10 @@ export async function settle(scene: SoakScene, onProgress: (line: string) => voi
 }
 
 async function readEverything({ client, settings }: SoakScene, pass: ReadingKind): Promise<void> {
-  const { handover } = settings;
+  const { failover } = settings;
   const syncs = organizations.flatMap(({ id: org, projects }) =>
     projects.map(async ({ id: project }) => {
-      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', handover });
+      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', failover });
       await sync.result();
     }),
   );
@@ -44,10 +44,10 @@ async function readEverything({ client, settings }: SoakScene, pass: ReadingKind
 }
 
 async function exportEverything({ client, settings }: SoakScene): Promise<void> {
-  const { handover } = settings;
+  const { failover } = settings;
   const exports = organizations.flatMap(({ id: org, domains }) =>
     domains.map(async (domain) => {
-      const { handle } = await startExport(client, taskQueue, { org, domain, parameters: {}, handover }, 'refuse');
+      const { handle } = await startExport(client, taskQueue, { org, domain, parameters: {}, failover }, 'refuse');
       await handle.result();
     }),
   );

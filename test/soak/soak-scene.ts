@@ -41,7 +41,7 @@ export class SoakScene {
   readonly fleet: WorkerFleet;
   readonly settings: ChangingSettings = {
     requests: Object.fromEntries(organizations.map(({ id }) => [id, serviceBudget.requests])),
-    handover: 'quick',
+    failover: 'fast',
     without: null,
   };
   /** Which limits the budgets were seen to have, and when. */

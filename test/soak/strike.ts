@@ -93,8 +93,8 @@ const strikes: Record<DisturbanceKind, Strike> = {
     scene.settings.without = null;
     await configureAnew(scene);
   },
-  async 'handover changed'(scene) {
-    scene.settings.handover = scene.settings.handover === 'quick' ? 'steady' : 'quick';
+  async 'failover changed'(scene) {
+    scene.settings.failover = scene.settings.failover === 'fast' ? 'tolerant' : 'fast';
     await configureAnew(scene);
   },
   async 'build replaced'({ fleet }) {

@@ -54,7 +54,7 @@ export class WorkLoad {
     if (this.#random() < 0.5) {
       const domain = chosen(domains, this.#random());
       if (this.#random() < 0.4) this.#scene.sandbox.publishRevision(domain);
-      const input = { org, domain, parameters: {}, handover: settings.handover };
+      const input = { org, domain, parameters: {}, failover: settings.failover };
       const { joined } = await startExport(client, taskQueue, input, 'join');
       this.counts.exports += 1;
       if (joined) this.counts.joined += 1;
@@ -62,7 +62,7 @@ export class WorkLoad {
     }
     const { id: project } = chosen(projects, this.#random());
     const pass = chosen(passes, this.#random());
-    await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', handover: settings.handover });
+    await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', failover: settings.failover });
     this.counts.passes += 1;
   }
 

@@ -40,14 +40,14 @@ afterEach(async () => {
   const { namespace, address } = useDevServer();
   const given = { address: true, namespace: true };
   const client = await connectClient({ address, namespace, taskQueue: queue, profile: null, given });
-  await applySchedules(client, queue, [], 'quick');
+  await applySchedules(client, queue, [], 'fast');
   await client.connection.close();
 });
 
 describe('a call that Temporal never answers', () => {
   // A busy Temporal may answer the second attempt too late as well.
   it('is made again when it only reads', async () => {
-    await applySchedules(await connected(useDevServer().address), queue, configured, 'quick');
+    await applySchedules(await connected(useDevServer().address), queue, configured, 'fast');
     const { client, count } = await losing('DescribeSchedule', (number) => number === 1);
     const { scheduleId: id } = await client.schedule.getHandle(idOf('one.example')).describe();
     expect(id).toBe(idOf('one.example'));
@@ -60,7 +60,7 @@ describe('a call that Temporal never answers', () => {
       client,
       queue,
       configured.map((org) => ({ ...org, sites: org.sites.slice(0, 1) })),
-      'quick',
+      'fast',
     );
     expect(count()).toBeGreaterThanOrEqual(2);
   });
@@ -80,7 +80,7 @@ describe('a call that Temporal never answers', () => {
   });
 
   it('is not made again when it triggers, pauses or signals', async () => {
-    await applySchedules(await connected(useDevServer().address), queue, configured, 'quick');
+    await applySchedules(await connected(useDevServer().address), queue, configured, 'fast');
     const patches = await losing('PatchSchedule', () => true);
     await expect(triggerSchedule(patches.client, idOf('one.example'))).rejects.toThrow();
     await expect(pauseSchedule(patches.client, idOf('one.example'), '')).rejects.toThrow();
@@ -94,13 +94,13 @@ describe('a call that Temporal never answers', () => {
 describe('schedules that Temporal does not describe', () => {
   /** A client for which the first schedule is never described. */
   async function withoutOne() {
-    await applySchedules(await connected(useDevServer().address), queue, configured, 'quick');
+    await applySchedules(await connected(useDevServer().address), queue, configured, 'fast');
     const { client } = await losing('DescribeSchedule', (_, request) => request.includes('one.example'));
     return client;
   }
 
   it('are listed as such, beside the others', async () => {
-    const { schedules, missing, unread } = await scheduleViews(await withoutOne(), queue, configured, 'quick');
+    const { schedules, missing, unread } = await scheduleViews(await withoutOne(), queue, configured, 'fast');
     expect(schedules.map(({ id }) => id)).toEqual([idOf('two.example')]);
     expect(unread.map(({ id }) => id)).toEqual([idOf('one.example')]);
     expect(missing).toEqual([]);
@@ -112,10 +112,10 @@ describe('schedules that Temporal does not describe', () => {
       ...org,
       sites: org.sites.map((each) => ({ ...each, schedule: { ...each.schedule, cron: '0 7 * * *' } })),
     }));
-    const plan = await readSchedulePlan(client, queue, changed, 'quick');
+    const plan = await readSchedulePlan(client, queue, changed, 'fast');
     expect(plan).toMatchObject({ create: [], delete: [], unread: [idOf('one.example')] });
     expect(plan.update.map(({ desired: { id } }) => id)).toEqual([idOf('two.example')]);
-    expect((await readSchedulePlan(client, queue, [], 'quick')).delete.map(({ id }) => id)).toEqual([
+    expect((await readSchedulePlan(client, queue, [], 'fast')).delete.map(({ id }) => id)).toEqual([
       idOf('two.example'),
     ]);
   });

@@ -7,7 +7,7 @@ import { grpcFailure } from '../../src/cli/explain-failure.ts';
 import {
   connectClient,
   connectOptions,
-  handoverFor,
+  failoverFor,
   TemporalSettingsInvalid,
   TemporalUnreachable,
 } from '../../src/temporal/connection.ts';
@@ -55,15 +55,15 @@ describe("Temporal's own variables and profiles", () => {
   });
 
   it('decide how soon dead workers are replaced, unless docferry.yaml does', () => {
-    expect(handoverFor(defaults)).toBe('quick');
-    expect(handoverFor({ ...defaults, handover: 'steady' })).toBe('steady');
+    expect(failoverFor(defaults)).toBe('fast');
+    expect(failoverFor({ ...defaults, failover: 'tolerant' })).toBe('tolerant');
     vi.stubEnv('TEMPORAL_ADDRESS', 'temporal.example:7233');
-    expect(handoverFor(defaults)).toBe('steady');
-    expect(handoverFor({ ...defaults, handover: 'quick' })).toBe('quick');
-    expect(handoverFor({ ...defaults, address: '127.0.0.1:7233', given: { address: true, namespace: false } })).toBe(
-      'quick',
+    expect(failoverFor(defaults)).toBe('tolerant');
+    expect(failoverFor({ ...defaults, failover: 'fast' })).toBe('fast');
+    expect(failoverFor({ ...defaults, address: '127.0.0.1:7233', given: { address: true, namespace: false } })).toBe(
+      'fast',
     );
-    expect(handoverFor({ ...defaults, address: '127.0.0.1:1', embedded: true })).toBe('quick');
+    expect(failoverFor({ ...defaults, address: '127.0.0.1:1', embedded: true })).toBe('fast');
   });
 
   it('give an API key, which turns TLS on', () => {

@@ -81,7 +81,7 @@ export async function activityScene(
     ],
     feedback,
     runs: feedback,
-    deeds: feedback,
+    auditEntries: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },

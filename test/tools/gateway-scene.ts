@@ -20,12 +20,12 @@ export async function startGatewayProcess(
   scene: Scene,
   {
     port,
-    patience = '1s',
+    maxWait = '1s',
     configFile = scene.configFile,
-  }: { port?: number; patience?: string; configFile?: string } = {},
+  }: { port?: number; maxWait?: string; configFile?: string } = {},
 ): Promise<{ url: string; port: number; process: DocferryProcess }> {
   const chosen = port ?? (await findFreePort());
-  const args = ['gateway', '--port', `${chosen}`, '--patience', patience, '--config', configFile];
+  const args = ['gateway', '--port', `${chosen}`, '--maxWait', maxWait, '--config', configFile];
   const gateway = new DocferryProcess(args, { cwd: scene.folder });
   await gateway.says('gateway: ready');
   return { url: `http://127.0.0.1:${chosen}`, port: chosen, process: gateway };

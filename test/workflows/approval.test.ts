@@ -11,7 +11,7 @@ import {
   startRollback,
 } from '../../src/operations/exports.ts';
 import { exportWorkflowId } from '../../src/rules/workflow-ids.ts';
-import type { Sender } from '../../src/runs/rules/audit.ts';
+import type { Actor } from '../../src/runs/rules/audit.ts';
 import {
   bundle,
   digest,
@@ -120,7 +120,7 @@ describe('an export that needs approval', () => {
           cause: { type: 'InvalidInput', message },
         });
       }
-      const typo = { Who: 'anna' } as Sender;
+      const typo = { Who: 'anna' } as Actor;
       await expect(approveExport(env.client, { ...request, version }, typo)).rejects.toMatchObject({
         cause: { message: 'Who: expected no such field, only who, reason' },
       });
@@ -178,10 +178,10 @@ describe('an export that needs approval', () => {
       await handle.executeUpdate(reject, { args: [{ version, reason: ' prices ' }], updateId });
       await handle.result();
       await expect
-        .poll(() => calls.recordDeed)
+        .poll(() => calls.recordAuditEntry)
         .toMatchObject([
           {
-            deedId: `${(await handle.describe()).runId}/${updateId}`,
+            entryId: `${(await handle.describe()).runId}/${updateId}`,
             action: 'reject',
             who: 'Temporal UI or other client',
             reason: 'prices',
@@ -201,7 +201,7 @@ describe('an export that needs approval', () => {
       expect((await env.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(day);
     });
     expect(calls.withdrawVersion).toHaveLength(1);
-    expect(calls.recordDeed).toBeUndefined();
+    expect(calls.recordAuditEntry).toBeUndefined();
   });
 
   it.each([
@@ -311,9 +311,9 @@ describe('an export that needs approval', () => {
     });
     const written: unknown[] = [];
     const { activities, calls } = approvalActivities({
-      recordDeed: async (deed) => {
+      recordAuditEntry: async (entry) => {
         await away;
-        written.push(deed);
+        written.push(entry);
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
@@ -333,8 +333,8 @@ describe('an export that needs approval', () => {
       await env.client.workflow.getHandle(audit?.workflowExecution?.workflowId ?? '').result();
       expect(written.length).toBeGreaterThan(0);
       const { runId } = await handle.describe();
-      const deed = {
-        deedId: expect.stringMatching(new RegExp(`^${runId}/[0-9a-f-]{36}$`)),
+      const entry = {
+        entryId: expect.stringMatching(new RegExp(`^${runId}/[0-9a-f-]{36}$`)),
         at: expect.stringMatching(/^\d{4}-.*Z$/),
         action: 'approve',
         org: request.org,
@@ -344,8 +344,8 @@ describe('an export that needs approval', () => {
         detail: JSON.stringify({ version: approval?.version }),
         workflowId: handle.workflowId,
       };
-      expect(new Set(calls.recordDeed?.map((given) => JSON.stringify(given))).size).toBe(1);
-      expect(calls.recordDeed?.[0]).toEqual(deed);
+      expect(new Set(calls.recordAuditEntry?.map((given) => JSON.stringify(given))).size).toBe(1);
+      expect(calls.recordAuditEntry?.[0]).toEqual(entry);
     });
   });
 });

@@ -18,7 +18,7 @@ describe('checkKey', () => {
       return accepted;
     };
     await withWorker(env, { checkKey }, async ({ taskQueue }) => {
-      expect(await askForKeyCheck(env.client, taskQueue, 'acme', 'quick')).toEqual(accepted);
+      expect(await askForKeyCheck(env.client, taskQueue, 'acme', 'fast')).toEqual(accepted);
       expect(asked).toEqual(['acme']);
     });
     const { workflowId, runId } = await env.client.workflow.getHandle('check:acme').describe();
@@ -60,7 +60,7 @@ describe('checkKey', () => {
       throw ApplicationFailure.retryable('the budget does not answer');
     };
     await withWorker(env, { checkKey }, async ({ taskQueue }) => {
-      await expect(askForKeyCheck(env.client, taskQueue, 'failing', 'quick')).rejects.toThrow();
+      await expect(askForKeyCheck(env.client, taskQueue, 'failing', 'fast')).rejects.toThrow();
       expect(attempts).toBe(1);
     });
   });

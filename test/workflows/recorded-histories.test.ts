@@ -46,7 +46,7 @@ describe('recorded histories of released workflows (X2)', () => {
       (event) => event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest.input.name,
     );
     const seen = new Set([...signals, ...updates]);
-    const sent = Object.values(definitions).filter(({ type }) => type !== 'query');
+    const sent = Object.values(definitions).filter((value) => 'type' in value && value.type !== 'query');
     expect(sent.length).toBeGreaterThan(5);
     expect(sent.map(({ name }) => name).filter((name) => !seen.has(name))).toEqual([]);
   });

@@ -38,10 +38,10 @@ describe('rollBack', () => {
       await handle.result();
       const { runId } = await handle.describe();
       await expect
-        .poll(() => calls.recordDeed)
+        .poll(() => calls.recordAuditEntry)
         .toEqual([
           {
-            deedId: `${runId}/rollback`,
+            entryId: `${runId}/rollback`,
             at: expect.stringMatching(/^\d{4}-.*Z$/),
             action: 'rollback',
             org: asked.org,
@@ -58,7 +58,7 @@ describe('rollBack', () => {
         cause: { message: 'reason: expected a reason of at most 500 characters' },
       });
     });
-    expect(calls.recordDeed).toHaveLength(1);
+    expect(calls.recordAuditEntry).toHaveLength(1);
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rolled-back' }, { outcome: 'failed' }]);
   });
 
@@ -88,7 +88,7 @@ describe('rollBack', () => {
       });
       expect(await exportState(env.client, asked.org, asked.domain)).toMatchObject({ phase: 'done', version });
     });
-    const { recordDeed: _, ...steps } = calls;
+    const { recordAuditEntry: _, ...steps } = calls;
     expect(Object.keys(steps)).toEqual(['planExport', 'checkKeptVersion', 'rollBackTo', 'rollOut', 'recordExportRun']);
     expect(calls.rollBackTo).toMatchObject([{ version, reason: 'broken search' }]);
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version, jobId: null, jobMs: null }]);

@@ -13,7 +13,7 @@ import {
   text,
   wholeNumber,
 } from '../../rules/messages.ts';
-import { handovers } from '../../temporal/rules/failover.ts';
+import { failovers } from '../../temporal/rules/failover.ts';
 import {
   type ForAWhile,
   type LeaseReport,
@@ -40,7 +40,7 @@ export const readSettings: Reader<WindowSettings> = record(
     windowMs: wholeNumber(100, 31 * dayMs),
     arrivalMs: wholeNumber(0, 10 * minuteMs),
   },
-  { configuredAt: moment, installation: text, handover: oneOf(handovers) },
+  { configuredAt: moment, installation: text, failover: oneOf(failovers) },
 );
 
 export const readQuestion: Reader<PermitAsk> = record(

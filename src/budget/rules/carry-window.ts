@@ -157,13 +157,13 @@ export function windowAfter(settings: WindowSettings, earlierGrantAt: number | n
   const fresh = emptyWindow(settings, now);
   if (earlierGrantAt === null) return fresh;
   // Nothing was granted later than now, whatever another clock says.
-  return { ...fresh, forgotten: Math.min(earlierGrantAt, now) + leaseMs + settings.arrivalMs };
+  return { ...fresh, unknownUntil: Math.min(earlierGrantAt, now) + leaseMs + settings.arrivalMs };
 }
 
 /** The window of a ledger that was set back: what it granted since may be unknown, or known with another moment. */
 export function windowAfterReset(before: WindowState, at: number): WindowState {
   const state = advance(before, at);
-  return { ...state, forgotten: state.now + leaseMs + state.settings.arrivalMs };
+  return { ...state, unknownUntil: state.now + leaseMs + state.settings.arrivalMs };
 }
 
 /**

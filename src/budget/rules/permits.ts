@@ -1,11 +1,11 @@
-import type { WithHandover } from '../../temporal/rules/failover.ts';
+import type { WithFailover } from '../../temporal/rules/failover.ts';
 
 /** Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
 
 /** The most requests in a window: as many slots as one run of the budget can carry to the next (docs/budget.md). */
 export const mostRequests = 10_000;
 
-export interface WindowSettings extends WithHandover {
+export interface WindowSettings extends WithFailover {
   /** Requests an organization may make in one window. */
   requests: number;
   /** Requests left to other clients at least; they are also left what they are seen to use. */
@@ -169,7 +169,7 @@ export interface WindowView {
   pausedBy: Exclude<BlockReason, 'window-full' | 'probing'> | null;
   nextFreeAt: number | null;
   /** Requests per window that other clients are seen to use; null when nothing is known of them. */
-  strangers: number | null;
+  otherClients: number | null;
   override: BudgetOverride | null;
   /** What was configured last, by docferry.yaml or by another client; absent from a budget of an older version. */
   configured?: Limits;
@@ -194,15 +194,15 @@ export interface WindowView {
 
 /** Result of asking the service whether it accepts an organization's key (`docferry doctor --key`). */
 export type KeyCheck =
-  | ({ outcome: 'accepted' } & Asked)
+  | ({ outcome: 'accepted' } & RangeRequest)
   /** `type` is one of the failure types, e.g. `Unauthorized`; the message may be shown. */
-  | ({ outcome: 'refused'; type: string; message: string } & Asked)
+  | ({ outcome: 'refused'; type: string; message: string } & RangeRequest)
   /** The budget had no request to spare: nothing was sent. Milliseconds since the epoch. */
   | { outcome: 'no-permit'; until: number }
   /** The organization has no project to ask for: nothing was sent. */
   | { outcome: 'no-project' };
 
-interface Asked {
+interface RangeRequest {
   project: string;
   /** How far the worker's clock is ahead of the service's, to the second; null when the service did not say. */
   clockAheadMs: number | null;

@@ -279,7 +279,7 @@ export interface WindowState {
   /** Moments by which reported requests had arrived, ascending; each occupies its slot for one window. */
   spent: number[];
   /** Latest arrival of which no slot tells: those of a longer window, or of an earlier ledger, must still pass. */
-  forgotten: number | null;
+  unknownUntil: number | null;
   leases: Lease[];
   /** In the order in which they were served when it was last looked at, then those that came since. */
   waiters: Waiter[];
@@ -378,7 +378,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     override: null,
     now,
     spent: [],
-    forgotten: null,
+    unknownUntil: null,
     leases: [],
     waiters: [],
     attempts: [],

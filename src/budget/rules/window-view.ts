@@ -42,7 +42,7 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
     pausedUntil: state.paused ? state.paused.until : pause && blocked ? blocked.until : null,
     pausedBy: pause,
     nextFreeAt: next <= state.now ? null : next,
-    strangers: requestsOfOthers(state.sightings, limitOf(state)),
+    otherClients: requestsOfOthers(state.sightings, limitOf(state)),
     override: state.override,
     configured: limitsIn(state.settings),
     holders: active(state).map((lease, i) => ({
@@ -79,7 +79,7 @@ export function untouchedView(limits: Limits): WindowView {
     pausedUntil: null,
     pausedBy: null,
     nextFreeAt: null,
-    strangers: null,
+    otherClients: null,
     override: null,
     configured: limitsIn(limits),
     holders: [],
@@ -135,7 +135,7 @@ export const detailRows = 20;
 
 /** The window as pairs of name and value: the same on the terminal and, with fewer rows, in the Temporal UI. */
 export function windowFacts(view: WindowView, now: number, rows = Number.POSITIVE_INFINITY): [string, string][] {
-  const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow, ignored } = view;
+  const { limit, reserve, windowMs, used, available, nextFreeAt, otherClients, throttledInWindow, ignored } = view;
   const facts: [string, string][] = [
     [
       'window',
@@ -148,7 +148,7 @@ export function windowFacts(view: WindowView, now: number, rows = Number.POSITIV
   const pause = pauseText(view, now);
   if (pause !== null) facts.push(['paused', pause]);
   if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
-  if (strangers !== null) facts.push(['others use', `about ${strangers} of ${limit}`]);
+  if (otherClients !== null) facts.push(['others use', `about ${otherClients} of ${limit}`]);
   if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
   facts.push(...ignoredFacts(ignored));
   // A pause without an end leaves no forecast.

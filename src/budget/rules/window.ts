@@ -251,7 +251,7 @@ export function advance(before: WindowState, at: number): WindowState {
     now,
     override: past(before.override?.until) ? null : before.override,
     spent: keptFrom(before.spent, isOccupied),
-    forgotten: latestReleased(before, isOccupied),
+    unknownUntil: latestReleased(before, isOccupied),
     leases,
     waiters,
     attempts: recentAttempts(before.attempts, { leases, waiters }),
@@ -285,7 +285,7 @@ function isProbeLost({ probe, leases }: WindowState, now: number): boolean {
 
 /** Latest arrival whose slot is free again. */
 function latestReleased(state: WindowState, isOccupied: (moment: number) => boolean): number | null {
-  let latest = state.forgotten;
+  let latest = state.unknownUntil;
   const release = (moment: number) => {
     if (!isOccupied(moment)) latest = max(latest ?? 0, moment);
   };
@@ -311,7 +311,7 @@ export function blockedBy(
   state: WindowState,
   question: Pick<PermitAsk, 'class' | 'program'> | null,
 ): { until: number; reason: BlockReason } | null {
-  const { paused, throttledUntil, refusedKey, forgotten, now } = state;
+  const { paused, throttledUntil, refusedKey, unknownUntil, now } = state;
   if (paused) return { until: paused.until ?? now + state.settings.windowMs, reason: 'paused' };
   if (throttledUntil !== null) return { until: throttledUntil, reason: 'throttled' };
   const probing = state.leases.find((lease) => lease.id === state.probe);
@@ -322,7 +322,7 @@ export function blockedBy(
   if (refusedKey && refusedKey.nextTryAt > now && !(question && triedByPerson(question, refusedKey, now))) {
     return { until: refusedKey.nextTryAt, reason: 'unauthorized' };
   }
-  const unknown = forgotten === null ? 0 : forgotten + occupancyMs(state);
+  const unknown = unknownUntil === null ? 0 : unknownUntil + occupancyMs(state);
   return unknown > now ? { until: unknown, reason: 'window-full' } : null;
 }
 

@@ -76,7 +76,7 @@ interface GatewayFlags {
   port: number;
   host: string;
   /** Milliseconds. */
-  patience?: number;
+  maxWait?: number;
   metrics?: HostAndPort;
 }
 
@@ -84,7 +84,7 @@ const usualPatienceMs = 30_000;
 
 export default async function runGateway(
   context: CommandContext,
-  { port, host, patience = usualPatienceMs, metrics }: GatewayFlags,
+  { port, host, maxWait = usualPatienceMs, metrics }: GatewayFlags,
 ): Promise<ExitCode> {
   const { output } = context;
   return withParts(output, async (parts, interrupted) => {
@@ -92,7 +92,7 @@ export default async function runGateway(
     warnOfOpenGateway(output, host);
     const level = output.quiet ? 'warn' : 'info';
     const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
-    const place = { host, port, patienceMs: patience };
+    const place = { host, port, patienceMs: maxWait };
     const { url, part } = await startGatewayPart(config, place, { level, metricsAddress });
     parts.add(part);
     const clients = config.gateway.clients.map(({ name }) => name);

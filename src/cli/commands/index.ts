@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
-import { deedActions } from '../../runs/rules/audit.ts';
+import { auditActions } from '../../runs/rules/audit.ts';
 import { addSelectionFlags } from '../actor.ts';
 import type { CallHandler } from '../context.ts';
 import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../flags.ts';
@@ -74,7 +74,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description("Serve the service's analytics area to other programs, under the budget, until SIGINT or SIGTERM")
     .option('--port <port>', 'port to listen on', port('--port'), 8789)
     .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
-    .option('--patience <duration>', 'how long a request waits for a permit, by default 30s', duration('--patience'))
+    .option('--maxWait <duration>', 'how long a request waits for a permit, by default 30s', duration('--maxWait'))
     .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .action(call(() => import('./gateway-command.ts')));
   const sandbox = program
@@ -112,12 +112,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--since <duration>', 'only what was done within this time, e.g. 7d', duration('--since'))
     .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
     .option('--org <org>', 'only what was done to this organization')
-    .addOption(new Option('--action <action>', 'only deeds of this kind').choices(deedActions))
+    .addOption(new Option('--action <action>', 'only audit entries of this kind').choices(auditActions))
     .option('--who <name>', 'only what was done by a name that contains this')
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .addHelpText(
       'after',
-      '\nThe name is what the sender gave; docferry does not check it. A sender that gives none is' +
+      '\nThe name is what the actor gave; docferry does not check it. A actor that gives none is' +
         '\n“Temporal UI or other client”.',
     )
     .action(call(() => import('./audit.ts')));

@@ -10,7 +10,7 @@ import { findFreePort } from '../../local/ports.ts';
 import { exportState, startExport } from '../../operations/exports.ts';
 import { startSync, syncState } from '../../operations/syncs.ts';
 import { counted } from '../../rules/text.ts';
-import { handoverFor } from '../../temporal/connection.ts';
+import { failoverFor } from '../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { startBundlePart } from '../parts/bundle-server-part.ts';
@@ -109,7 +109,7 @@ export async function setStage(
 const { id: org, project, domain } = sandboxOrganization;
 
 /** The results of the demo. */
-export interface Told {
+export interface SentNotice {
   export: ExportResult;
   feedback: SyncResult;
   /** A second export of the same site, which publishes nothing because nothing changed. */
@@ -121,7 +121,7 @@ export interface Told {
 }
 
 /** Exports a site while reading its feedback, then exports it again. */
-export async function tellStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<Told> {
+export async function tellStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<SentNotice> {
   const { config, sandbox } = stage;
   return withTemporal(config, async (session) => {
     const live = await output.startLive();
@@ -155,7 +155,7 @@ async function exportOnce({ output, session, live, interrupted }: Show, label: s
   const { handle } = await startExport(
     client,
     config.temporal.taskQueue,
-    { org, domain, parameters: {}, handover: handoverFor(config.temporal) },
+    { org, domain, parameters: {}, failover: failoverFor(config.temporal) },
     'join',
   );
   const result = await waitInView(
@@ -181,8 +181,8 @@ async function exportOnce({ output, session, live, interrupted }: Show, label: s
 
 async function syncOnce({ output, session, live, interrupted }: Show): Promise<SyncResult> {
   const { client, config } = session;
-  const handover = handoverFor(config.temporal);
-  const input: SyncInput = { org, project, pass: 'sweep', class: 'on-demand', handover };
+  const failover = failoverFor(config.temporal);
+  const input: SyncInput = { org, project, pass: 'sweep', class: 'on-demand', failover };
   const label = `feedback of ${project}`;
   const result = await waitInView(
     output,

@@ -9,7 +9,7 @@ import { clockTime, spanText } from '../../rules/text.ts';
 import {
   connectClient,
   connectOptions,
-  handoverFor,
+  failoverFor,
   TemporalSettingsInvalid,
   TemporalUnreachable,
 } from '../../temporal/connection.ts';
@@ -249,7 +249,7 @@ export async function askService(
     }
     try {
       checks.push(
-        ...verdictsOn(id, await askForKeyCheck(client, config.temporal.taskQueue, id, handoverFor(config.temporal))),
+        ...verdictsOn(id, await askForKeyCheck(client, config.temporal.taskQueue, id, failoverFor(config.temporal))),
       );
     } catch (error) {
       checks.push(failed(name, explainFailure(error)));

@@ -7,7 +7,7 @@ import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
 import { PortTaken } from '../../http-server.ts';
-import { connectClient, connectOptions, handoverFor } from '../../temporal/connection.ts';
+import { connectClient, connectOptions, failoverFor } from '../../temporal/connection.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { withFeedbackStore } from '../stores.ts';
 import { askWorker } from '../waiting.ts';
@@ -64,12 +64,12 @@ function openIdOf(oidc: ConsoleConfig['oidc']) {
 export function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
   const { organizations, store, privacy, temporal } = config;
   const { taskQueue } = temporal;
-  const handover = handoverFor(temporal);
-  const budgets = new Map(organizations.map(({ id, budget }) => [id, { ...budget, handover }]));
+  const failover = failoverFor(temporal);
+  const budgets = new Map(organizations.map(({ id, budget }) => [id, { ...budget, failover }]));
   return {
     organizations,
     taskQueue,
-    handover,
+    failover,
     temporalUi,
     namespace: connectOptions(temporal).namespace,
     connect: () => connectClient(temporal),

@@ -11,7 +11,7 @@ import { PortTaken } from '../../local/embedded-errors.ts';
 import { searchAttributes } from '../../rules/workflow-ids.ts';
 import { isEmptyPlan } from '../../schedules/rules/desired-schedules.ts';
 import { applySchedules } from '../../schedules/schedules.ts';
-import { handoverFor, isOutage, TemporalUnreachable } from '../../temporal/connection.ts';
+import { failoverFor, isOutage, TemporalUnreachable } from '../../temporal/connection.ts';
 import { planText } from '../commands/schedules/schedules-apply.ts';
 import type { CommandContext } from '../context.ts';
 import { failureOf } from '../failure.ts';
@@ -138,7 +138,7 @@ async function applyLater(output: Output, config: Config, afterMs: number, stop:
 async function areApplied(output: Output, config: Config): Promise<boolean> {
   try {
     const done = await withTemporal(config, ({ client }) =>
-      applySchedules(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal)),
+      applySchedules(client, config.temporal.taskQueue, config.organizations, failoverFor(config.temporal)),
     );
     if (!isEmptyPlan(done)) output.note(`schedules:\n${planText(done, 'done', output.paintNotes)}`);
     return done.unread.length === 0;

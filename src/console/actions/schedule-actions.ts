@@ -42,11 +42,11 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
     async run(reader, target, order) {
       const { alreadyRunning } = await triggerSchedule(await reader.connections.temporal(), idOf(reader, target));
       if (alreadyRunning) return `A scheduled run of ${targetName(target)} is already running.`;
-      const deed = doneBy(order.request, 'schedule-trigger', target);
+      const entry = doneBy(order.request, 'schedule-trigger', target);
       return audited(
         reader,
         order,
-        [deed],
+        [entry],
         `The scheduled run of ${targetName(target)} has started: its page shows how it goes.`,
       );
     },
@@ -62,8 +62,8 @@ export function sessionActions(sessions: Sessions): Readonly<Record<string, Acti
       async run(reader, login, order) {
         const count = sessions.revoke(login);
         if (count === 0) throw new ConsoleFailure('NotSignedIn', `nobody is signed in as ${login} any more`);
-        const deed = {
-          deedId: `${order.request}/end-sessions`,
+        const entry = {
+          entryId: `${order.request}/end-sessions`,
           action: 'end-sessions' as const,
           org: null,
           subject: login,
@@ -73,7 +73,7 @@ export function sessionActions(sessions: Sessions): Readonly<Record<string, Acti
         return audited(
           reader,
           order,
-          [deed],
+          [entry],
           `${count === 1 ? 'The session' : `${count} sessions`} of ${login} ended.`,
         );
       },

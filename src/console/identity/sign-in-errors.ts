@@ -26,7 +26,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Why the provider's answer signs nobody in, for people. Quotes nothing but names of the protocol. */
-export function whyNotBelieved(error: unknown): { message: string; status: 401 | 503 } {
+export function signInError(error: unknown): { message: string; status: 401 | 503 } {
   if (error instanceof openid.AuthorizationResponseError) return refusedWith(error.error);
   if (error instanceof openid.ResponseBodyError) return refusedWith(error.error);
   const claim = claimIn(error);

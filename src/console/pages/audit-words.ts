@@ -1,8 +1,8 @@
 import { counted, spanText } from '../../rules/text.ts';
-import { type DeedAction, deedActions } from '../../runs/rules/audit.ts';
+import { type AuditAction, auditActions } from '../../runs/rules/audit.ts';
 
 /** What a person did, as other people say it. */
-export const deedWords: Readonly<Record<DeedAction, string>> = {
+export const auditWords: Readonly<Record<AuditAction, string>> = {
   approve: 'approved a version',
   reject: 'rejected a version',
   rollback: 'ordered a rollback',
@@ -27,10 +27,10 @@ export const deedWords: Readonly<Record<DeedAction, string>> = {
 };
 
 /** The choices of a filter: the address has the action as scripts know it. */
-export const deedChoices = deedActions.map((action) => [action, deedWords[action]] as const);
+export const auditChoices = auditActions.map((action) => [action, auditWords[action]] as const);
 
-/** What the audit keeps about a deed, in words; what has none stands as `name value`. */
-export function deedDetail(detail: string): string {
+/** What the audit keeps about an audit entry, in words; what has none stands as `name value`. */
+export function auditDetail(detail: string): string {
   return Object.entries(JSON.parse(detail) as Record<string, unknown>)
     .map(([name, value]) => wordsOf(name, value) ?? `${name} ${value ?? '–'}`)
     .join(', ');

@@ -42,7 +42,7 @@ const pauses = {
 } as const;
 
 function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: WindowView; at: number }) {
-  const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, strangers, override } = view;
+  const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, otherClients, override } = view;
   const last = view.releases.at(-1);
   return (
     <div class="acts">
@@ -76,7 +76,7 @@ function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: 
               )}
             </>,
           ],
-          ['kept for others', `${reserve}${strangers === null ? '' : `; other clients use about ${strangers}`}`],
+          ['kept for others', `${reserve}${otherClients === null ? '' : `; other clients use about ${otherClients}`}`],
           override !== null && [
             'override',
             <>

@@ -6,13 +6,13 @@ import { bulkLabels, bulkVerbs } from '../actions/bulk-actions.ts';
 import {
   type Chip,
   chips,
-  foundLines,
   hasChip,
   longestSearch,
   nameOf,
   type OverviewLine,
   type OverviewQuery,
   overviewAddress,
+  searchText,
 } from '../readings/overview-filter.ts';
 import { Page } from './layout.tsx';
 import {
@@ -255,7 +255,7 @@ function writtenTable(overview: Overview): WrittenTable {
 }
 
 function writeTable({ viewer, query, lines, organizations, at }: Overview): WrittenTable {
-  const found = foundLines(lines, query);
+  const found = searchText(lines, query);
   const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip, at)));
   const isUnknown = (chip: Chip | null) =>
     (chip === 'waiting' || chip === 'running') && found.some(({ state }) => state === null);

@@ -9,11 +9,11 @@ import {
 import { visible } from '../../feedback/report/figure.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { counted, sizeText, spanText } from '../../rules/text.ts';
-import type { Deed } from '../../runs/rules/audit.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
 import { Approval } from './approval-section.tsx';
-import { deedWords } from './audit-words.ts';
+import { auditWords } from './audit-words.ts';
 import { Page } from './layout.tsx';
 import {
   Act,
@@ -43,9 +43,15 @@ interface Happened {
 }
 
 /** How exports ended and what people did, newest first. */
-export function History({ runs, deeds }: { runs: readonly ExportRunRow[] | null; deeds: readonly Deed[] | null }) {
-  if (runs === null && deeds === null) return null;
-  const rows = [...(runs ?? []).map(ended), ...(deeds ?? []).map(done)].sort((a, b) => b.at.localeCompare(a.at));
+export function History({
+  runs,
+  auditEntries,
+}: {
+  runs: readonly ExportRunRow[] | null;
+  auditEntries: readonly AuditEntry[] | null;
+}) {
+  if (runs === null && auditEntries === null) return null;
+  const rows = [...(runs ?? []).map(ended), ...(auditEntries ?? []).map(done)].sort((a, b) => b.at.localeCompare(a.at));
   return (
     <section aria-labelledby="history-title">
       <h2 id="history-title">History</h2>
@@ -93,9 +99,9 @@ function ended({ finishedAt, outcome, version, detail }: ExportRunRow): Happened
   };
 }
 
-function done({ at, action, who, reason, detail }: Deed): Happened {
+function done({ at, action, who, reason, detail }: AuditEntry): Happened {
   const { version = null } = JSON.parse(detail) as { version?: string | null };
-  return { at, what: deedWords[action] ?? action, version, who, why: reason !== null && <Foreign text={reason} /> };
+  return { at, what: auditWords[action] ?? action, version, who, why: reason !== null && <Foreign text={reason} /> };
 }
 
 /** Holds the site at its version, or releases it. */
@@ -384,7 +390,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
       <div id="versions" data-live>
         <Hold viewer={viewer} site={site} stored={stored} />
         <Versions viewer={viewer} site={site} stored={stored} waiting={approval?.version ?? null} />
-        <History runs={facts.runs} deeds={facts.deeds} />
+        <History runs={facts.runs} auditEntries={facts.auditEntries} />
       </div>
     </Page>
   );

@@ -1,5 +1,5 @@
-import type { DeedFilter, DeedPlace } from '../../feedback/store/audit-records.ts';
-import { type Deed, type DeedAction, deedActions } from '../../runs/rules/audit.ts';
+import type { AuditFilter, AuditPlace } from '../../feedback/store/audit-records.ts';
+import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
 import { ConsoleFailure } from '../console-failure.ts';
 import type { Connections } from './connections.ts';
 
@@ -9,11 +9,11 @@ export interface AuditQuery {
   org: string;
   /** A part of the name of a site or project. */
   name: string;
-  action: DeedAction | '';
+  action: AuditAction | '';
   /** A part of the name of the person. */
   who: string;
   /** Where the page before ended. */
-  after: DeedPlace | null;
+  after: AuditPlace | null;
 }
 
 const dayMs = 86_400_000;
@@ -38,7 +38,7 @@ export function auditQuery(parameters: URLSearchParams): AuditQuery {
     since: oneOf('since', Object.keys(spans) as (keyof typeof spans)[]),
     org: text('org'),
     name: text('name'),
-    action: oneOf('action', deedActions),
+    action: oneOf('action', auditActions),
     who: text('who'),
     after: placeIn(text('after')),
   };
@@ -46,13 +46,13 @@ export function auditQuery(parameters: URLSearchParams): AuditQuery {
 
 /** The address of what is asked for. */
 export function auditAddress({ after, ...asked }: AuditQuery): string {
-  const place = after === null ? '' : `${after.at} ${after.deedId}`;
+  const place = after === null ? '' : `${after.at} ${after.entryId}`;
   const fields = Object.entries({ ...asked, after: place }).filter(([, value]) => value !== '');
   return fields.length === 0 ? '/audit' : `/audit?${new URLSearchParams(fields)}`;
 }
 
 /** What the store is asked, at a moment in milliseconds. */
-export function auditFilter({ since, org, name, action, who, after }: AuditQuery, now: number): DeedFilter {
+export function auditFilter({ since, org, name, action, who, after }: AuditQuery, now: number): AuditFilter {
   return {
     since: since === '' ? undefined : new Date(now - spans[since]).toISOString(),
     org: org || undefined,
@@ -63,10 +63,10 @@ export function auditFilter({ since, org, name, action, who, after }: AuditQuery
   };
 }
 
-function placeIn(text: string): DeedPlace | null {
+function placeIn(text: string): AuditPlace | null {
   if (text === '') return null;
-  const [, at, deedId] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+)$/u.exec(text) ?? [];
-  return at === undefined || deedId === undefined ? refuse('after', 'is no place of the list') : { at, deedId };
+  const [, at, entryId] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+)$/u.exec(text) ?? [];
+  return at === undefined || entryId === undefined ? refuse('after', 'is no place of the list') : { at, entryId };
 }
 
 function refuse(field: string, problem: string): never {
@@ -76,20 +76,21 @@ function refuse(field: string, problem: string): never {
 /** A page of the audit. */
 export interface AuditFacts {
   /** Newest first. */
-  deeds: Deed[];
+  auditEntries: AuditEntry[];
   /** Where the next page begins; null when this is the last. */
-  next: DeedPlace | null;
+  next: AuditPlace | null;
 }
 
-const shownDeeds = 50;
+const shownAuditEntries = 50;
 
 /** The same as `docferry audit` lists. */
 export async function readAudit({ feedback }: Connections, query: AuditQuery): Promise<AuditFacts> {
-  const deeds: Deed[] = [];
-  for await (const deed of (await feedback()).listDeeds(auditFilter(query, Date.now()))) {
-    const last = deeds.at(-1);
-    if (deeds.length === shownDeeds && last) return { deeds, next: { at: last.at, deedId: last.deedId } };
-    deeds.push(deed);
+  const auditEntries: AuditEntry[] = [];
+  for await (const entry of (await feedback()).listAuditEntries(auditFilter(query, Date.now()))) {
+    const last = auditEntries.at(-1);
+    if (auditEntries.length === shownAuditEntries && last)
+      return { auditEntries, next: { at: last.at, entryId: last.entryId } };
+    auditEntries.push(entry);
   }
-  return { deeds, next: null };
+  return { auditEntries, next: null };
 }

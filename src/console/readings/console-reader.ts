@@ -1,13 +1,12 @@
 import type { WindowSettings } from '../../budget/rules/permits.ts';
-import { WorkSlots } from '../../exports/semaphore.ts';
+import { Semaphore } from '../../exports/semaphore.ts';
 import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
 import type { ReportFigures } from '../../feedback/rules/report-figures.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { type Facts, gatherFacts, readLive, type Selection, type Unavailable } from '../../operations/status.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
-import { callsAtOnce } from '../../schedules/schedules.ts';
-import { inBatches } from '../../temporal/runs.ts';
+import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';
 import { type OrganizationBudget, readBudget } from './budget-facts.ts';
@@ -66,7 +65,7 @@ const mostChanges = 20;
 export class VersionComparisons {
   readonly #bundles: () => Promise<BundleStore>;
   readonly #readings: LatestReadings<VersionChanges>;
-  readonly #slots = new WorkSlots(1);
+  readonly #slots = new Semaphore(1);
 
   constructor(bundles: () => Promise<BundleStore>, times: ReadingTimes) {
     this.#bundles = bundles;

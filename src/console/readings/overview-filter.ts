@@ -47,7 +47,7 @@ export function overviewAddress({ chip, search, org, page }: OverviewQuery): str
 }
 
 /** What search and organization leave. */
-export function foundLines(lines: readonly OverviewLine[], { search, org }: OverviewQuery): OverviewLine[] {
+export function searchText(lines: readonly OverviewLine[], { search, org }: OverviewQuery): OverviewLine[] {
   return lines.filter(
     (line) =>
       (org === '' || line.org === org) &&

@@ -140,7 +140,7 @@ function digestOf(value: unknown): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Shared readings of what many pages may show and few do; those longest unasked are forgotten. */
+/** Shared readings of what many pages may show and few do; those longest unasked are unknownUntil. */
 export class LatestReadings<Value> {
   readonly #most: number;
   readonly #times: ReadingTimes;

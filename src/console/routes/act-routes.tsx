@@ -67,7 +67,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   );
 }
 
-/** Why the sender of a form may not act, as an answer; null when they may. */
+/** Why the actor of a form may not act, as an answer; null when they may. */
 export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promise<Response> | null {
   const { session } = c.get('signedIn');
   const viewer = viewerIn(c, app);

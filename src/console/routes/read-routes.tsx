@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { isStoreName } from '../../exports/store/bundle-store.ts';
 import { projectLines, siteLines } from '../../operations/status.ts';
 import { exportWorkflowId, workflowIdOf } from '../../rules/workflow-ids.ts';
-import type { Deed } from '../../runs/rules/audit.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
 import { desiredSchedules } from '../../schedules/rules/desired-schedules.ts';
 import { whenText } from '../../schedules/rules/schedule-settings.ts';
 import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
@@ -108,9 +108,9 @@ function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine
 
 /** The configured schedules, with what Temporal lists of each. */
 function scheduleLines({ reader }: ConsoleApp, { facts }: OverviewFacts): ScheduleLine[] {
-  const { taskQueue, organizations, handover } = reader.setting;
+  const { taskQueue, organizations, failover } = reader.setting;
   const running = new Set(facts.live?.running.map(({ workflowId }) => workflowId));
-  return desiredSchedules(taskQueue, organizations, handover).map(({ target, settings }) => {
+  return desiredSchedules(taskQueue, organizations, failover).map(({ target, settings }) => {
     const id = workflowIdOf(target);
     const state = facts.live?.starts.get(id) ?? null;
     const thenAt = settings.calendars.length === 0 ? [] : (state?.thenAt ?? []);
@@ -128,7 +128,7 @@ function workflowAddress({ reader }: ConsoleApp, workflowId: string): string | n
 export function addAuditRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const { reader } = app;
   const organizations = reader.setting.organizations.map(({ id }) => id);
-  const addressOf = ({ org, subject }: Deed): string | null => {
+  const addressOf = ({ org, subject }: AuditEntry): string | null => {
     if (org === null || subject === null) return null;
     if (reader.knownSite(org, subject) !== null) return siteAddress(org, subject);
     return reader.knownProject(org, subject) === null ? null : projectAddress(org, subject);

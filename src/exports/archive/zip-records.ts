@@ -89,10 +89,10 @@ function twoEnds(): ArchiveFault {
   return new ArchiveFault('two-ends', null, 'the archive can be read from two ends');
 }
 
-type Told = { entries: number; bytes: number; start: number };
+type SentNotice = { entries: number; bytes: number; start: number };
 
 /** The 64-bit record lies right before its locator, and agrees with the 32-bit one where that says something. */
-async function directory64(tail: Buffer, tailStart: number, endAt: number, told: Told): Promise<Told> {
+async function directory64(tail: Buffer, tailStart: number, endAt: number, told: SentNotice): Promise<SentNotice> {
   const locator = tail.subarray(endAt - locatorBytes, endAt);
   const at = endAt - locatorBytes - end64Bytes;
   const place = locator.readBigUInt64LE(8);

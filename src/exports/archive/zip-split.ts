@@ -15,7 +15,7 @@ const secondStart = 100 * 1024 ** 2;
  * Where to divide a zip between two threads so that both take about as long (decisions/0051). It is an estimate from the
  * unchecked directory; any result is correct. Throws system errors.
  */
-export async function zipMiddle(file: ByteFile): Promise<number> {
+export async function splitPoint(file: ByteFile): Promise<number> {
   try {
     const costs = await costsOf(file);
     const total = costs.reduce((sum, { cost }) => sum + cost, 0);

@@ -6,7 +6,7 @@ import { checkedConnector, checkLink, DownloadFailed, type LinkPolicy } from './
 import type { ObjectIdentity } from './resume-journal.ts';
 
 /** What a request asked the object store for. */
-export type Asked =
+export type RangeRequest =
   | { kind: 'whole' }
   /** The first bytes of an object that is still unknown. */
   | { kind: 'opening'; end: number }
@@ -14,13 +14,13 @@ export type Asked =
   | { kind: 'range'; start: number; end: number; identity: ObjectIdentity };
 
 /** The bytes that an answer may fill. */
-export function spanOf(asked: Asked): ByteSpan {
+export function spanOf(asked: RangeRequest): ByteSpan {
   if (asked.kind === 'range') return { start: asked.start, end: asked.end };
   return { start: 0, end: asked.kind === 'opening' ? asked.end : Number.MAX_SAFE_INTEGER };
 }
 
 /** The headers that ask for it: a range of a known object is asked for only while it is the same. */
-export function headersOf(asked: Asked): Record<string, string> {
+export function headersOf(asked: RangeRequest): Record<string, string> {
   if (asked.kind === 'whole') return {};
   if (asked.kind === 'opening') return { range: `bytes=0-${asked.end - 1}` };
   const { start, end, identity } = asked;
@@ -58,7 +58,7 @@ const busy = [408, 425, 429];
  * Judges an answer (E3). Object stores ignore a wrong `If-Range`, so every 206 is checked here: its range, its
  * length and the object's ETag.
  */
-export function judgeAnswer(answer: Answer, asked: Asked): Verdict {
+export function judgeAnswer(answer: Answer, asked: RangeRequest): Verdict {
   const { status } = answer;
   if ((status === 200 || status === 206) && !isPlain(answer.contentEncoding)) {
     return failed(`the body is encoded with ${answer.contentEncoding}`, 'never');
@@ -76,7 +76,7 @@ export function judgeAnswer(answer: Answer, asked: Asked): Verdict {
   return failed(why, status >= 500 || busy.includes(status) ? 'now' : 'never', retryAfterMs);
 }
 
-function judgeRange(answer: Answer, { start, end, identity }: Asked & { kind: 'range' }): Verdict {
+function judgeRange(answer: Answer, { start, end, identity }: RangeRequest & { kind: 'range' }): Verdict {
   const expected = `bytes ${start}-${end - 1}/${identity.total}`;
   if (answer.contentRange !== expected) return { kind: 'start-over', why: 'the answer has another range or length' };
   if (answer.etag !== identity.etag) return { kind: 'start-over', why: 'the answer is of another object' };

@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode, type ReadBuffers } from '../../files.ts';
 import {
-  type Asked,
   answerOf,
   discardBody,
   headersOf,
   judgeAnswer,
   type LinkDispatchers,
   type ObjectResponse,
+  type RangeRequest,
   requestObject,
   spanOf,
   type Verdict,
@@ -236,7 +236,7 @@ export class ObjectTransfer {
   }
 
   /** What to ask for next; null when every byte is on disk or another lane's task. */
-  #next(): Asked | null {
+  #next(): RangeRequest | null {
     if (this.#complete) return null;
     const { identity } = this.#file;
     if (!identity) return this.#singleConnection ? { kind: 'whole' } : { kind: 'opening', end: openingBytes };
@@ -252,7 +252,7 @@ export class ObjectTransfer {
     return { kind: 'range', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
   }
 
-  async #fetch(asked: Asked, signal: AbortSignal, openLanes: () => void): Promise<void> {
+  async #fetch(asked: RangeRequest, signal: AbortSignal, openLanes: () => void): Promise<void> {
     const { links } = this.#context;
     const href = await links.take();
     const response = await this.#ask(href, headersOf(asked), signal);
@@ -315,7 +315,7 @@ export class ObjectTransfer {
 
   async #receiveWhole(
     response: ObjectResponse,
-    asked: Asked,
+    asked: RangeRequest,
     { total, etag }: Verdict & { kind: 'from-start' },
   ): Promise<void> {
     this.#wholeOnly ||= asked.kind !== 'whole';
@@ -340,7 +340,7 @@ export class ObjectTransfer {
     if (end !== null && writer.position !== end) throw new Interrupted('the body was cut short', 'now');
   }
 
-  #isOnlyClaim(asked: Asked): boolean {
+  #isOnlyClaim(asked: RangeRequest): boolean {
     return this.#claimed.count === spanOf(asked).end - spanOf(asked).start;
   }
 

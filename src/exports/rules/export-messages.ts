@@ -41,7 +41,7 @@ export const readExportInput: Reader<ExportInput> = record(
     parameters: strictRecord({}, { siteVersion: writing, paths: list(writing, mostPaths), promote: bool, force: bool }),
   },
   {
-    handover: own<ExportInput['handover']>(),
+    failover: own<ExportInput['failover']>(),
     carried: own<ExportInput['carried']>(),
     refused: own<ExportInput['refused']>(),
   },
@@ -52,7 +52,7 @@ const reason: Reader<string | null> = (value = null, field) => nullable(writing)
 
 export const readRollbackInput: Reader<RollbackInput> = strictRecord(
   { org: text, domain: text, version: text, reason },
-  { who: writing, handover: own<RollbackInput['handover']>() },
+  { who: writing, failover: own<RollbackInput['failover']>() },
 );
 
 const count = number(0, Number.MAX_SAFE_INTEGER);

@@ -1,6 +1,6 @@
 import type { RefusedKey } from '../../budget/rules/window-state.ts';
 import { counted, factsTable, sizeText, spanText } from '../../rules/text.ts';
-import type { WithHandover } from '../../temporal/rules/failover.ts';
+import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { ProgressSample } from './cadence.ts';
 
 /** Archive formats, recognized by their bytes (verification.md). */
@@ -223,7 +223,7 @@ export interface ExportParameters {
 }
 
 /** Input of `exportSite`. */
-export interface ExportInput extends WithHandover {
+export interface ExportInput extends WithFailover {
   org: string;
   domain: string;
   parameters: ExportParameters;
@@ -283,12 +283,12 @@ export interface ExportResult {
 }
 
 /** Input of `rollBack`. */
-export interface RollbackInput extends WithHandover {
+export interface RollbackInput extends WithFailover {
   org: string;
   domain: string;
   version: string;
   reason: string | null;
-  /** Who rolls back; absent if the sender did not say. */
+  /** Who rolls back; absent if the actor did not say. */
   who?: string;
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { versionTime } from '../rules/site-export.ts';
-import { WorkSlots } from '../semaphore.ts';
+import { Semaphore } from '../semaphore.ts';
 import { contentTypes } from '../server/published-files.ts';
 import type { ManifestSigner } from '../signing/manifest-signer.ts';
 import type { TrustedKeys } from '../signing/minisign.ts';
@@ -257,7 +257,7 @@ export class S3BundleStore implements BundleStore {
     const stored = (await this.inventory(domain)).filter(({ files }) =>
       files.some(({ name }) => name === manifestName),
     );
-    const slots = new WorkSlots(readsAtOnce);
+    const slots = new Semaphore(readsAtOnce);
     const found = stored.map((version) => slots.use(undefined, () => this.#describe(domain, version)));
     return (await Promise.all(found)).filter((version) => version !== null);
   }
@@ -314,7 +314,7 @@ export class S3BundleStore implements BundleStore {
     const asked = new Set(domains);
     const marked = [...(await this.#records.marks.all())].filter(([domain]) => asked.has(domain));
     // Few are held, and a mark may have outlived its hold, or a command that died before it placed one.
-    const slots = new WorkSlots(readsAtOnce);
+    const slots = new Semaphore(readsAtOnce);
     const found = marked.map(async ([domain, { current, held: mark }]) => {
       const held = mark === null ? null : await slots.use(undefined, () => this.#heldAt(domain, mark));
       return [domain, { current, held }] as const;

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { parentPort, resourceLimits, Worker } from 'node:worker_threads';
 import type { ByteRange } from '../archive/archive-reader.ts';
 import { type ByteFile, withByteFile } from '../archive/archive-reader.ts';
-import { zipMiddle } from '../archive/zip-split.ts';
+import { splitPoint } from '../archive/zip-split.ts';
 import type { ArchiveFormat } from '../rules/site-export.ts';
 import type { VerificationOptions, VerificationProgress, VerificationReport } from './verify-archive.ts';
 import { type PartResult, readPart, verifyBytes } from './verify-archive.ts';
@@ -58,7 +58,7 @@ async function readParts(
   if (format !== 'zip' || file.size < twoThreadsFromBytes || availableParallelism() < 2) {
     return [await readPart(file, format, options)];
   }
-  const middle = await zipMiddle(file);
+  const middle = await splitPoint(file);
   let other: VerificationProgress = { files: 0, bytes: 0 };
   const second = readBeside({ ...input, part: { start: middle, end: file.size } }, (progress) => {
     other = progress;

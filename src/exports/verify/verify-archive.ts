@@ -138,7 +138,7 @@ export async function readPart(
   part?: ByteRange,
 ): Promise<PartResult> {
   const site = options.structureOnly ? null : await siteInspection(options);
-  const reading = new PartReading(file, options, site, part);
+  const reading = new ArchivePart(file, options, site, part);
   await reading.read(format);
   return reading.result();
 }
@@ -149,7 +149,7 @@ async function siteInspection({ siteRules = {}, domain = null }: VerificationOpt
   return new site.SiteInspection(siteRules, domain);
 }
 
-class PartReading {
+class ArchivePart {
   readonly #file: ByteFile;
   readonly #options: VerificationOptions;
   readonly #part: ByteRange | undefined;

@@ -4,7 +4,7 @@ import { sameInIndex, upsertRows } from '../search/entry-index.ts';
 import { isPostgres, lockProject, rowsPerStatement } from '../store/queries.ts';
 import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
-import { isRestricted, keepsAll, type Privacy, retentionStart, type Treated } from './privacy.ts';
+import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart } from './privacy.ts';
 import { storeKey } from './store-key.ts';
 
 /*
@@ -47,7 +47,7 @@ interface Treating {
  * words may be left in the index. What was dropped cannot come back, and what was hashed under another key stays until
  * the next sweep.
  */
-export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
+export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<PrivacyChanges> {
   const treated = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return treated;
   for (const project of await projectsWithData(db)) {
@@ -61,12 +61,12 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
 }
 
 /** Removes from one project what has become too old, which an index finds. */
-export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<Treated> {
+export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<PrivacyChanges> {
   if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
   return await treatOld(write, project, { privacy, at, leavesWords: false });
 }
 
-async function treatOld(write: Write, project: string, treating: Treating): Promise<Treated> {
+async function treatOld(write: Write, project: string, treating: Treating): Promise<PrivacyChanges> {
   const { privacy, at } = treating;
   const [since, now] = [retentionStart(privacy, at), at.toISOString()];
   const tooOld: ((rows: Rows) => Rows)[] =
@@ -86,7 +86,7 @@ async function treatOld(write: Write, project: string, treating: Treating): Prom
 }
 
 /** How many rows are not yet as `privacy` asks for. Writes nothing. */
-export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promise<Treated> {
+export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promise<PrivacyChanges> {
   const personal = new PersonalData({ ...privacy, hashKey: () => 'any' }, { now: at, erased: new Set(), storeKey: '' });
   const counted = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return counted;
@@ -258,7 +258,7 @@ async function inBatches(batch: () => Promise<{ changed: number; last: string | 
 const restMs = 86_400_000;
 
 /** Whether the bytes of what was removed were taken out of the store within the last day. */
-export async function cleanedLately(db: Kysely<FeedbackDatabase>): Promise<boolean> {
+export async function recentlyScrubbed(db: Kysely<FeedbackDatabase>): Promise<boolean> {
   const { cleaned_at } = await db.selectFrom('search_progress').select('cleaned_at').executeTakeFirstOrThrow();
   return cleaned_at !== null && Date.now() - Date.parse(cleaned_at) < restMs;
 }

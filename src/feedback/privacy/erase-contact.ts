@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import { type Deed, unnamedSender } from '../../runs/rules/audit.ts';
+import { type AuditEntry, unnamedActor } from '../../runs/rules/audit.ts';
 import { upsertRows } from '../search/entry-index.ts';
-import { recordDeeds } from '../store/audit-records.ts';
+import { recordAuditEntries } from '../store/audit-records.ts';
 import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../store/queries.ts';
 import { type FeedbackChangesTable, type FeedbackDatabase, storedText } from '../store/tables.ts';
 import { projectsWithData, replaceReject } from './apply-privacy.ts';
@@ -74,15 +74,15 @@ export async function eraseContact(
       ...found,
     })
     .execute();
-  await recordDeeds(trx, [deedOf(erasureId, request, found, names)]);
+  await recordAuditEntries(trx, [auditOf(erasureId, request, found, names)]);
   return { contact, ...found, projects };
 }
 
 /** Says nothing about the erased person, not even if the person who erases has the same name. */
-function deedOf(deedId: string, request: ErasureRequest, found: object, names: ReadonlySet<string>): Deed {
-  const { who = unnamedSender, org = null, project = null, at } = request;
+function auditOf(entryId: string, request: ErasureRequest, found: object, names: ReadonlySet<string>): AuditEntry {
+  const { who = unnamedActor, org = null, project = null, at } = request;
   return {
-    deedId,
+    entryId,
     at: at.toISOString(),
     action: 'erase',
     org,

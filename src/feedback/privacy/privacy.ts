@@ -68,7 +68,7 @@ export interface Erasure {
 }
 
 /** Rows that were not as `privacy` asks for. */
-export interface Treated {
+export interface PrivacyChanges {
   entries: number;
   rejects: number;
 }
@@ -80,11 +80,11 @@ export interface PrivacyStore {
    */
   erase(request: ErasureRequest): Promise<Erasure>;
   /** Removes from everything stored what `privacy` does not let stay, in many transactions. */
-  applyPrivacy(at: Date): Promise<Treated>;
+  applyPrivacy(at: Date): Promise<PrivacyChanges>;
   /** Removes from one project what has become too old. */
-  expire(project: string, at: Date): Promise<Treated>;
+  expire(project: string, at: Date): Promise<PrivacyChanges>;
   /** Counts the rows that are not yet as `privacy` asks for. */
-  countUntreated(at: Date): Promise<Treated>;
+  countUntreated(at: Date): Promise<PrivacyChanges>;
 }
 
 /** `privacy` for the feedback store. The key is read when something is hashed, which may throw `ConfigError`. */

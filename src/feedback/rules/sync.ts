@@ -1,11 +1,11 @@
 import { type Forecast, type PermitClass, permitClasses, type WaitReason } from '../../budget/rules/permits.ts';
 import { oneOf, own, type Reader, record, text, writing } from '../../rules/messages.ts';
-import type { WithHandover } from '../../temporal/rules/failover.ts';
+import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { EntryCounts } from './feedback-entry.ts';
 import { type ReadingKind, readingKinds } from './pass-bounds.ts';
 
 /** Input of `syncFeedback`. */
-export interface SyncInput extends WithHandover {
+export interface SyncInput extends WithFailover {
   org: string;
   project: string;
   pass: ReadingKind;
@@ -69,7 +69,7 @@ export const readSyncInput: Reader<SyncInput> = record(
   {
     from: writing,
     to: writing,
-    handover: own<SyncInput['handover']>(),
+    failover: own<SyncInput['failover']>(),
     carried: own<SyncInput['carried']>(),
   },
 );

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
-import { cleanedLately } from '../privacy/apply-privacy.ts';
+import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { lockProject, reindex, rowsPerStatement } from '../store/queries.ts';
 import type { FeedbackDatabase, SearchProgressTable } from '../store/tables.ts';
 import { indexRows } from './entry-index.ts';
@@ -119,8 +119,8 @@ const tries = 100;
  * Rebuilds PostgreSQL's index of words while it is in use: it keeps each word it ever held, even if no entry has it any
  * more. `daily`: only if it was not done for a day and no other process is doing it.
  */
-export async function forgetWords(db: Db, how: 'now' | 'daily'): Promise<void> {
-  if (how === 'daily' && (await cleanedLately(db))) return;
+export async function rebuildSearchIndex(db: Db, how: 'now' | 'daily'): Promise<void> {
+  if (how === 'daily' && (await recentlyScrubbed(db))) return;
   // The lock is of a connection, not of a transaction, which could not work on an index in use.
   await db.connection().execute(async (connection) => {
     if (!(await begin(connection, how === 'now' ? tries : 1))) {
@@ -128,7 +128,7 @@ export async function forgetWords(db: Db, how: 'now' | 'daily'): Promise<void> {
       throw new Error('another process rebuilds the index of words');
     }
     try {
-      if (how === 'daily' && (await cleanedLately(connection))) return;
+      if (how === 'daily' && (await recentlyScrubbed(connection))) return;
       await makeAnew(connection);
     } finally {
       await sql`select pg_advisory_unlock(${forgetting})`.execute(connection);

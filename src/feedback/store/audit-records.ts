@@ -1,43 +1,46 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
-import type { Deed, DeedAction } from '../../runs/rules/audit.ts';
+import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
 import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
 import { type AuditTable, columnsOf, type FeedbackDatabase, fieldsOf, storedText, storedTextOrNull } from './tables.ts';
 
 /** What people did by hand, which outlives Temporal's retention. It shares the database with the feedback, no more. */
-export interface DeedRecords {
-  /** Inserts deeds; those that are there already stay as they are. */
-  recordDeeds(deeds: readonly Deed[]): Promise<void>;
+export interface AuditRecords {
+  /** Inserts audit entries; those that are there already stay as they are. */
+  recordAuditEntries(auditEntries: readonly AuditEntry[]): Promise<void>;
   /** Newest first. */
-  listDeeds(filter: DeedFilter): AsyncIterable<Deed>;
+  listAuditEntries(filter: AuditFilter): AsyncIterable<AuditEntry>;
 }
 
 /** The audit of a store that is there, opened for nothing else. */
-export interface OpenAudit extends Pick<DeedRecords, 'recordDeeds'> {
+export interface OpenAudit extends Pick<AuditRecords, 'recordAuditEntries'> {
   close(): Promise<void>;
 }
 
-/** Which deeds; all of them without any of these. */
-export interface DeedFilter {
+/** Which audit entries; all of them without any of these. */
+export interface AuditFilter {
   /** From this moment on, UTC ISO 8601. */
   since?: string | undefined;
   org?: string | undefined;
-  action?: DeedAction | undefined;
+  action?: AuditAction | undefined;
   /** A domain or project. */
   subject?: string | undefined;
   /** A part of the name of a site or project, whatever the case of its ASCII letters. */
   named?: string | undefined;
   /** A part of the name of the person, likewise. */
   who?: string | undefined;
-  /** Only what comes after this deed in the list. */
-  after?: DeedPlace | undefined;
+  /** Only what comes after this audit entry in the list. */
+  after?: AuditPlace | undefined;
 }
 
-/** The place of a deed in the list. */
-export type DeedPlace = Pick<Deed, 'at' | 'deedId'>;
+/** The place of an audit entry in the list. */
+export type AuditPlace = Pick<AuditEntry, 'at' | 'entryId'>;
 
-/** Inserts deeds; those that are there already stay as they are, so that a step may run twice. */
-export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: readonly Deed[]): Promise<void> {
-  for (const batch of batchesOf(deeds)) {
+/** Inserts audit entries; those that are there already stay as they are, so that a step may run twice. */
+export async function recordAuditEntries(
+  db: Transaction<FeedbackDatabase>,
+  auditEntries: readonly AuditEntry[],
+): Promise<void> {
+  for (const batch of batchesOf(auditEntries)) {
     await db
       .insertInto('audit')
       .values(batch.map(rowOf))
@@ -47,11 +50,11 @@ export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: read
 }
 
 /** Newest first, read as they are wanted. */
-export async function* listDeeds(
+export async function* listAuditEntries(
   db: Kysely<FeedbackDatabase>,
-  { since, org, action, subject, named, who, after }: DeedFilter,
-): AsyncGenerator<Deed, void, undefined> {
-  let last: DeedPlace | undefined = after;
+  { since, org, action, subject, named, who, after }: AuditFilter,
+): AsyncGenerator<AuditEntry, void, undefined> {
+  let last: AuditPlace | undefined = after;
   do {
     const rows: Selectable<AuditTable>[] = await db
       .selectFrom('audit')
@@ -64,16 +67,16 @@ export async function* listDeeds(
       .$if(who !== undefined, (query) => query.where(contains(db, 'who', who)))
       .$if(last !== undefined, (query) =>
         query.where(({ eb, refTuple, tuple }) =>
-          eb(refTuple('at', 'deed_id'), '<', tuple(last?.at ?? '', storedText(last?.deedId ?? ''))),
+          eb(refTuple('at', 'entry_id'), '<', tuple(last?.at ?? '', storedText(last?.entryId ?? ''))),
         ),
       )
       .orderBy('at', 'desc')
-      .orderBy('deed_id', 'desc')
+      .orderBy('entry_id', 'desc')
       .limit(rowsPerStatement)
       .execute();
-    const deeds = rows.map(deedOf);
-    yield* deeds;
-    last = deeds.length < rowsPerStatement ? undefined : deeds.at(-1);
+    const auditEntries = rows.map(auditOf);
+    yield* auditEntries;
+    last = auditEntries.length < rowsPerStatement ? undefined : auditEntries.at(-1);
   } while (last !== undefined);
 }
 
@@ -82,18 +85,18 @@ function contains(db: Kysely<FeedbackDatabase>, column: 'subject' | 'who', part 
   return sql<SqlBool>`${sql.ref(column)} ${sql.raw(isPostgres(db) ? 'ilike' : 'like')} ${pattern} escape '\\'`;
 }
 
-function rowOf({ org, ...deed }: Deed): AuditTable {
+function rowOf({ org, ...entry }: AuditEntry): AuditTable {
   return {
-    ...columnsOf(deed),
-    deed_id: storedText(deed.deedId),
+    ...columnsOf(entry),
+    entry_id: storedText(entry.entryId),
     org_id: org,
-    who: storedText(deed.who),
-    reason: storedTextOrNull(deed.reason),
-    detail: storedText(deed.detail),
+    who: storedText(entry.who),
+    reason: storedTextOrNull(entry.reason),
+    detail: storedText(entry.detail),
   };
 }
 
-function deedOf(row: Selectable<AuditTable>): Deed {
-  const { orgId: org, ...deed } = fieldsOf(row);
-  return { ...deed, org };
+function auditOf(row: Selectable<AuditTable>): AuditEntry {
+  const { orgId: org, ...entry } = fieldsOf(row);
+  return { ...entry, org };
 }

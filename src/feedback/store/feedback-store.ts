@@ -5,7 +5,7 @@ import type { PassStore } from '../reading/pass-store.ts';
 import type { VerifiedRange } from '../rules/pass-bounds.ts';
 import type { PassBounds, StoredCounts } from '../rules/plan-slices.ts';
 import type { FeedbackSearch } from '../search/feedback-search.ts';
-import type { DeedRecords } from './audit-records.ts';
+import type { AuditRecords } from './audit-records.ts';
 import type { NoticeRecords } from './notice-records.ts';
 import type { RunRecords } from './run-records.ts';
 import type { StoreLineage } from './store-lineage.ts';
@@ -39,7 +39,7 @@ export interface FeedbackStore
     PrivacyStore,
     FigureStore,
     RunRecords,
-    DeedRecords,
+    AuditRecords,
     NoticeRecords,
     FeedbackSearch,
     StoreLineage {

@@ -10,9 +10,9 @@ export const auditTable: Migration = {
     const columns = ['at', 'action', 'who', 'detail'].map((name) => `${name} ${text} not null`);
     const optional = ['org_id', 'subject', 'reason', 'workflow_id'].map((name) => `${name} ${text}`);
     await sql
-      .raw(`create table audit (deed_id ${text} primary key, ${[...columns, ...optional].join(', ')})`)
+      .raw(`create table audit (entry_id ${text} primary key, ${[...columns, ...optional].join(', ')})`)
       .execute(db);
-    await sql.raw('create index audit_by_time on audit (at, deed_id)').execute(db);
+    await sql.raw('create index audit_by_time on audit (at, entry_id)').execute(db);
   },
 };
 

@@ -20,7 +20,7 @@ export async function openFeedbackStore(
 }
 
 /**
- * Opens the audit of a feedback store that is there, with the tables that it has: a program that only keeps a deed makes
+ * Opens the audit of a feedback store that is there, with the tables that it has: a program that only keeps an audit entry makes
  * none, and changes none that older workers use. Throws `FeedbackStoreUnavailable`.
  */
 export async function openAudit(place: FeedbackStorePlace): Promise<OpenAudit> {

@@ -11,7 +11,7 @@ import {
 } from 'kysely';
 import { DatabaseError, Pool, type PoolClient } from 'pg';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
-import { forgetWords } from '../search/build-index.ts';
+import { rebuildSearchIndex } from '../search/build-index.ts';
 import type { OpenAudit } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
@@ -321,7 +321,7 @@ const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000,
 async function scrub(db: Kysely<FeedbackDatabase>, how: 'now' | 'daily'): Promise<boolean> {
   try {
     await sql.raw(vacuum).execute(db);
-    await forgetWords(db, how);
+    await rebuildSearchIndex(db, how);
     return true;
   } catch {
     // The role may lack the right: the server's own autovacuum will do it.

@@ -4,7 +4,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { feedbackStats, latestCosts, projectActivity, storedProjects } from '../figures/project-figures.ts';
 import { reportFigures } from '../figures/read-report-figures.ts';
 import { countUndated, entryRecords } from '../files/stored-records.ts';
-import { applyPrivacy, areWordsLeft, cleanedLately, countUntreated, expire } from '../privacy/apply-privacy.ts';
+import { applyPrivacy, areWordsLeft, countUntreated, expire, recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { eraseContact } from '../privacy/erase-contact.ts';
 import type { Privacy } from '../privacy/privacy.ts';
 import { cutSlice, endCheck } from '../reading/advance-pass.ts';
@@ -25,7 +25,7 @@ import { upsertPage } from '../reading/upsert-page.ts';
 import { indexMore } from '../search/build-index.ts';
 import { entryDetail, findDocuments, findEntries, findRecords } from '../search/find-entries.ts';
 import type { OpenAudit } from './audit-records.ts';
-import { listDeeds, recordDeeds } from './audit-records.ts';
+import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { refuseNewer } from './migrations.ts';
 import { lastExports, openNotices, turnNotice } from './notice-records.ts';
@@ -91,7 +91,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
     ...auditIn(db),
-    listDeeds: (filter) => listDeeds(db, filter),
+    listAuditEntries: (filter) => listAuditEntries(db, filter),
     turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
     openNotices: (org) => openNotices(db, org),
     lastExports: (org) => lastExports(db, org),
@@ -115,7 +115,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     async expire(project, at) {
       const treated = await expire(write, project, privacy, at);
       // Also where nothing was too old: a worker may have been killed before it came to this.
-      if (treated.entries + treated.rejects > 0 || (privacy.retentionMs !== null && !(await cleanedLately(db)))) {
+      if (treated.entries + treated.rejects > 0 || (privacy.retentionMs !== null && !(await recentlyScrubbed(db)))) {
         scrubbing ??= scrub('daily').finally(() => {
           scrubbing = null;
         });
@@ -131,7 +131,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
 /** The audit in a database of any dialect. */
 export function auditIn(db: Db): OpenAudit {
   return {
-    recordDeeds: (deeds) => writing(db)((trx) => recordDeeds(trx, deeds)),
+    recordAuditEntries: (auditEntries) => writing(db)((trx) => recordAuditEntries(trx, auditEntries)),
     close: () => db.destroy(),
   };
 }

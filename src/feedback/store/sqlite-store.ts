@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { Kysely, sql } from 'kysely';
 import { errorCode, ifMissing } from '../../files.ts';
 import { Database } from '../../sqlite.ts';
-import { cleanedLately } from '../privacy/apply-privacy.ts';
+import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
 import type { OpenAudit } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
@@ -157,7 +157,7 @@ function configure(database: Database): void {
 /** Takes the bytes of what was removed out of the file and its log; `daily`: of the file at most once a day. */
 async function scrub(db: Kysely<FeedbackDatabase>, path: string, how: 'now' | 'daily'): Promise<boolean> {
   try {
-    if (how === 'now' || !(await cleanedLately(db))) return await rewriteFile(path);
+    if (how === 'now' || !(await recentlyScrubbed(db))) return await rewriteFile(path);
     const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
     return rows.every(({ busy }) => busy === 0);
   } catch {

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 import { inFourDigitYears, isoInstant } from '../../rules/text.ts';
-import type { Deed } from '../../runs/rules/audit.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { NoticeType } from '../../runs/rules/notices.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 import type { PassRow } from '../reading/pass-store.ts';
@@ -192,8 +192,8 @@ export interface ErasuresTable {
   rejects: number;
 }
 
-/** One row a deed (audit.md). */
-export interface AuditTable extends Columns<Omit<Deed, 'org'>> {
+/** One row an audit entry (audit.md). */
+export interface AuditTable extends Columns<Omit<AuditEntry, 'org'>> {
   org_id: string | null;
 }
 
@@ -257,8 +257,6 @@ export interface FeedbackDatabase {
   search_entries: SearchEntriesTable;
   search_progress: SearchProgressTable;
 }
-
-/// <reference lib="es2024.string" />
 
 /**
  * Text as every database can store it: lone surrogates and U+0000 become U+FFFD. SQLite would keep U+0000, PostgreSQL

@@ -12,7 +12,7 @@ import {
 } from '../../rules/messages.ts';
 
 /** What people do by hand and the audit keeps (audit.md). */
-export const deedActions = [
+export const auditActions = [
   'approve',
   'reject',
   'rollback',
@@ -35,15 +35,15 @@ export const deedActions = [
   'schedule-backfill',
   'end-sessions',
 ] as const;
-export type DeedAction = (typeof deedActions)[number];
+export type AuditAction = (typeof auditActions)[number];
 
 /** Something a person did, as the table `audit` keeps it. */
-export interface Deed {
-  /** Of an update `<run id>/<update id>`, see `OwnDeed` for others: the same deed written again changes nothing. */
-  deedId: string;
+export interface AuditEntry {
+  /** Of an update `<run id>/<update id>`, see `OwnAuditEntry` for others: the same audit entry written again changes nothing. */
+  entryId: string;
   /** When it took effect, UTC ISO 8601. */
   at: string;
-  action: DeedAction;
+  action: AuditAction;
   /** Null: everything in the store. */
   org: string | null;
   /** A domain or project, or the login whose sessions were ended; null for the whole organization. */
@@ -53,14 +53,14 @@ export interface Deed {
   reason: string | null;
   /** JSON text: version, limits or counts, nothing personal. */
   detail: string;
-  /** Of the workflow that the deed reached; null where there was none. */
+  /** Of the workflow that the audit entry reached; null where there was none. */
   workflowId: string | null;
 }
 
-/** Shape of the input of `recordDeed` (X5). A newer version may have other actions. */
-export const readDeed: Reader<Omit<Deed, 'action'> & { action: string }> = record(
+/** Shape of the input of `recordAuditEntry` (X5). A newer version may have other actions. */
+export const readAuditEntry: Reader<Omit<AuditEntry, 'action'> & { action: string }> = record(
   {
-    deedId: writing,
+    entryId: writing,
     at: instant,
     action: text,
     org: nullable(text),
@@ -73,25 +73,25 @@ export const readDeed: Reader<Omit<Deed, 'action'> & { action: string }> = recor
   {},
 );
 
-/** Who acts and why, by the sender's word, unchecked. */
-export interface Sender {
+/** Who acts and why, by the actor's word, unchecked. */
+export interface Actor {
   who?: string;
   reason?: string | null;
 }
 
-/** Stands for a sender that gave no name. */
-export const unnamedSender = 'Temporal UI or other client';
+/** Stands for a actor that gave no name. */
+export const unnamedActor = 'Temporal UI or other client';
 
 /** Stands for a person who signed in to the console by the link that the terminal printed. */
 export const terminalName = 'terminal';
 
-/** Whether the audit could not tell a person of this login from a sender whose name docferry itself chose. */
+/** Whether the audit could not tell a person of this login from a actor whose name docferry itself chose. */
 export function isReservedName(login: string): boolean {
   const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
-  return [terminalName, unnamedSender].some((name) => plain(name) === plain(login));
+  return [terminalName, unnamedActor].some((name) => plain(name) === plain(login));
 }
 
-/** Longest name of a sender, in characters. */
+/** Longest name of a actor, in characters. */
 export const longestName = 100;
 
 const name: Reader<string> = (value, field = '') =>
@@ -107,4 +107,4 @@ const reason: Reader<string | null> = (value, field = '') => {
 };
 
 /** Accepts that nothing is said. */
-export const readSender: Reader<Sender> = strictRecord({}, { who: name, reason });
+export const readActor: Reader<Actor> = strictRecord({}, { who: name, reason });

@@ -1,7 +1,7 @@
 import { type EndDetail, failedTargets, type RunOutcome, whyEnded } from '../../exports/rules/site-export.ts';
 import { own, type Reader, record, text } from '../../rules/messages.ts';
 import { visibleText } from '../../rules/text.ts';
-import type { WithHandover } from '../../temporal/rules/failover.ts';
+import type { WithFailover } from '../../temporal/rules/failover.ts';
 
 /** What docferry reports to people because they must act on it or want to know. */
 export const noticeTypes = [
@@ -11,7 +11,7 @@ export const noticeTypes = [
   'export.refused',
   'export.late',
   'rollout.failed',
-  'rollout.taken-back',
+  'rollout.drifted',
   'site.rolled-back',
   'site.held',
   'pass.failed',
@@ -164,7 +164,7 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
     'export.refused': `docferry export status ${subject}`,
     'export.late': `docferry export start ${subject} --wait`,
     'rollout.failed': `docferry export start ${subject} --wait`,
-    'rollout.taken-back': `docferry export start ${subject} --wait`,
+    'rollout.drifted': `docferry export start ${subject} --wait`,
     'site.rolled-back': `docferry export release ${subject}`,
     'site.held': `docferry export release ${subject}`,
     'pass.failed': `docferry feedback status ${project}`,
@@ -177,7 +177,7 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
 }
 
 /** Input of `watchOrganization`. */
-export interface WatchInput extends WithHandover {
+export interface WatchInput extends WithFailover {
   org: string;
   /** Set when it continues as new: when the watch began, in milliseconds, and what the last look no longer saw. */
   carried?: { since: number; absent: readonly NoticeType[] };
@@ -186,5 +186,5 @@ export interface WatchInput extends WithHandover {
 /** Shape of that (X5). */
 export const readWatchInput: Reader<WatchInput> = record(
   { org: text },
-  { handover: own<WatchInput['handover']>(), carried: own<WatchInput['carried']>() },
+  { failover: own<WatchInput['failover']>(), carried: own<WatchInput['carried']>() },
 );

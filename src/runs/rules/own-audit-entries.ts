@@ -1,9 +1,9 @@
 import type { ExportParameters } from '../../exports/rules/site-export.ts';
 import { type ScheduleTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
-import type { Deed, Sender } from './audit.ts';
+import type { Actor, AuditEntry } from './audit.ts';
 
-/** A deed that no workflow keeps: the program that did it keeps it, once it has taken effect. */
-export interface OwnDeed extends Pick<Deed, 'deedId' | 'action' | 'org' | 'subject' | 'workflowId'> {
+/** An audit entry that no workflow keeps: the program that did it keeps it, once it has taken effect. */
+export interface OwnAuditEntry extends Pick<AuditEntry, 'entryId' | 'action' | 'org' | 'subject' | 'workflowId'> {
   detail: object;
 }
 
@@ -13,7 +13,7 @@ export function startedExport(
   domain: string,
   runId: string | null,
   { siteVersion, paths, promote, force }: ExportParameters,
-): OwnDeed[] {
+): OwnAuditEntry[] {
   const detail = {
     ...(siteVersion !== undefined && { siteVersion }),
     ...(paths !== undefined && { paths: paths.length }),
@@ -27,43 +27,54 @@ export function startedExport(
 export function startedPass(
   { org, project, pass }: Omit<ScheduleTarget & { kind: 'sync' }, 'kind'>,
   runId: string | null,
-): OwnDeed[] {
+): OwnAuditEntry[] {
   const target = { kind: 'sync' as const, org, project, pass };
   return runId === null ? [] : [of('start-pass', target, `${runId}/start`)];
 }
 
-/** A running export or pass that a person cancelled; cancelling it again is no other deed. */
-export function cancelledRun(target: ScheduleTarget, runId: string): OwnDeed {
+/** A running export or pass that a person cancelled; cancelling it again is no other audit entry. */
+export function cancelledRun(target: ScheduleTarget, runId: string): OwnAuditEntry {
   return of(target.kind === 'export' ? 'cancel-export' : 'cancel-pass', target, `${runId}/cancel`);
 }
 
-/** A deed on an export or a schedule by one request, which has its own id. */
+/** An audit entry on an export or a schedule by one request, which has its own id. */
 export function doneBy(
   request: string,
   action: 'poll-now' | 'hold' | 'release' | `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}`,
   target: ScheduleTarget,
   detail: object = {},
-): OwnDeed {
+): OwnAuditEntry {
   return of(action, target, `${request}/${action}/${workflowIdOf(target)}`, detail);
 }
 
-/** The rows of deeds that one person did at a moment, for one reason. */
-export function deedRows(
-  deeds: readonly OwnDeed[],
-  { who, reason = null }: Sender & { who: string },
+/** The rows of audit entries that one person did at a moment, for one reason. */
+export function auditRows(
+  auditEntries: readonly OwnAuditEntry[],
+  { who, reason = null }: Actor & { who: string },
   at: Date,
-): Deed[] {
-  return deeds.map((deed) => ({ ...deed, at: at.toISOString(), who, reason, detail: JSON.stringify(deed.detail) }));
+): AuditEntry[] {
+  return auditEntries.map((entry) => ({
+    ...entry,
+    at: at.toISOString(),
+    who,
+    reason,
+    detail: JSON.stringify(entry.detail),
+  }));
 }
 
-function of(action: OwnDeed['action'], target: ScheduleTarget, deedId: string, detail: object = {}): OwnDeed {
+function of(
+  action: OwnAuditEntry['action'],
+  target: ScheduleTarget,
+  entryId: string,
+  detail: object = {},
+): OwnAuditEntry {
   const { org } = target;
-  const common = { deedId, action, org, workflowId: workflowIdOf(target) };
+  const common = { entryId, action, org, workflowId: workflowIdOf(target) };
   if (target.kind === 'export') return { ...common, subject: target.domain, detail };
   return { ...common, subject: target.project, detail: { pass: target.pass, ...detail } };
 }
 
-/** What the audit says of a deed, for people: `version 20261121T…, previous -`. */
+/** What the audit says of an audit entry, for people: `version 20261121T…, previous -`. */
 export function detailText(detail: string): string {
   return Object.entries(JSON.parse(detail))
     .map(([name, value]) => `${name} ${value ?? '-'}`)

@@ -16,7 +16,7 @@ export interface Sight {
   sites: { domain: string; limitMs: number; lastExport: string | null }[] | null;
   holds: { domain: string; version: string; since: string; waiting: string | null }[] | null;
   /** Targets that were rolled out to and run another version now. */
-  takenBack: { domain: string; target: string; version: string; running: string }[] | null;
+  drifted: { domain: string; target: string; version: string; running: string }[] | null;
   approvals: { domain: string; since: string; until: string }[] | null;
   budget: { org: string; view: WindowView } | null;
   /** Runs that wait because the service refuses the key. */
@@ -39,7 +39,7 @@ const longestWarningMs = 86_400_000;
 
 /** The notices that are due because time has passed. */
 export function watchedConditions(sight: Sight): Seen {
-  const found = [late, stale, held, takenBack, expiring, starved, refused].map((look) => look(sight));
+  const found = [late, stale, held, drifted, expiring, starved, refused].map((look) => look(sight));
   const seen = found.filter((each) => each !== null);
   return { holding: seen.flatMap(({ holding }) => holding), types: seen.flatMap(({ types }) => types) };
 }
@@ -71,9 +71,9 @@ function held({ holds }: Sight): Seen | null {
   }));
 }
 
-function takenBack({ takenBack: targets }: Sight): Seen | null {
+function drifted({ drifted: targets }: Sight): Seen | null {
   const domains = targets && [...new Set(targets.map(({ domain }) => domain))];
-  return seen('rollout.taken-back', domains, (subject) => {
+  return seen('rollout.drifted', domains, (subject) => {
     const its = (targets ?? []).filter(({ domain }) => domain === subject);
     const [version = ''] = its.map((each) => each.version);
     const reason = its.map(({ target, running }) => `${target} runs ${running} instead of ${version}`).join('; ');

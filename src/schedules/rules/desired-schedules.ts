@@ -7,7 +7,7 @@ import {
   targetSummary,
   workflowTypes,
 } from '../../rules/workflow-ids.ts';
-import { type Handover, handoverTimes } from '../../temporal/rules/failover.ts';
+import { type Failover, failoverTimes } from '../../temporal/rules/failover.ts';
 import {
   type Calendar,
   calendarOfCron,
@@ -50,11 +50,11 @@ const defaultWindowMs = 3_600_000;
 /** The server accepts no shorter catch-up window. */
 const shortestCatchupMs = 10_000;
 
-/** All schedules of the configuration; work without one never starts on its own (architecture.md). Times and ids do not depend on the handover. */
+/** All schedules of the configuration; work without one never starts on its own (architecture.md). Times and ids do not depend on the failover. */
 export function desiredSchedules(
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
-  handover: Handover = 'quick',
+  failover: Failover = 'fast',
 ): DesiredSchedule[] {
   return scheduledTargets(organizations).map(({ target, times }) => {
     const id = scheduleId(taskQueue, target);
@@ -70,9 +70,9 @@ export function desiredSchedules(
         workflowType: workflowTypes.runScheduled,
         taskQueue,
         workflowId: scheduledRunId(target),
-        input: { ...target, handover } satisfies ScheduledInput,
+        input: { ...target, failover } satisfies ScheduledInput,
         summary: `scheduled ${targetSummary(target)}`,
-        taskTimeoutMs: handoverTimes(handover).workflowTaskTimeoutMs,
+        taskTimeoutMs: failoverTimes(failover).workflowTaskTimeoutMs,
         attributes: attributesOf(target),
       },
       extras: {},

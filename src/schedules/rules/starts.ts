@@ -2,7 +2,7 @@ import type { ExportOutcome } from '../../exports/rules/site-export.ts';
 import { readingKinds } from '../../feedback/rules/pass-bounds.ts';
 import { oneOf, own, type Reader, record, text } from '../../rules/messages.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
-import type { WithHandover } from '../../temporal/rules/failover.ts';
+import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { Calendar, ScheduleSettings, ValueRange } from './schedule-settings.ts';
 
 const minuteMs = 60_000;
@@ -80,15 +80,15 @@ function zoneOffset(timezone: string): (ms: number) => number {
   };
 }
 
-/** Input of `runScheduled`: what it starts, and the handover of all that. */
-export type ScheduledInput = ScheduleTarget & WithHandover;
+/** Input of `runScheduled`: what it starts, and the failover of all that. */
+export type ScheduledInput = ScheduleTarget & WithFailover;
 
-const handover = own<WithHandover['handover']>();
+const failover = own<WithFailover['failover']>();
 const readKind = record({ kind: oneOf(['export', 'sync'] as const) }, {});
-const readExport = record({ kind: oneOf(['export'] as const), org: text, domain: text }, { handover });
+const readExport = record({ kind: oneOf(['export'] as const), org: text, domain: text }, { failover });
 const readSync = record(
   { kind: oneOf(['sync'] as const), org: text, project: text, pass: oneOf(readingKinds) },
-  { handover },
+  { failover },
 );
 
 /** Shape of the input (X5): a person may have edited the schedule. */

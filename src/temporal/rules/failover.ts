@@ -1,21 +1,21 @@
 /**
- * How quickly another worker takes over from a dead one: `quick` within 10 s, where Temporal is near; `steady` within
+ * How quickly another worker takes over from a dead one: `fast` within 10 s, where Temporal is near; `tolerant` within
  * 60 s, which tolerates garbage collections, slow networks and busy machines (operations.md).
  */
-export const handovers = ['quick', 'steady'] as const;
-export type Handover = (typeof handovers)[number];
+export const failovers = ['fast', 'tolerant'] as const;
+export type Failover = (typeof failovers)[number];
 
 /** Work of workflows and short steps, and long and heavy steps: each has a task queue. */
 export const workKinds = ['short', 'bulk'] as const;
 export type WorkKind = (typeof workKinds)[number];
 
 /** Part of the input of workflows, so that workers, schedules and commands agree. */
-export interface WithHandover {
-  /** Absent: `quick`. */
-  handover?: Handover;
+export interface WithFailover {
+  /** Absent: `fast`. */
+  failover?: Failover;
 }
 
-export interface HandoverTimes {
+export interface FailoverTimes {
   /** A dead worker's workflow task moves on after this, so every workflow must replay well within it; null: the server's. */
   workflowTaskTimeoutMs: number | null;
   heartbeats: Record<WorkKind, HeartbeatTimes>;
@@ -30,8 +30,8 @@ export interface HeartbeatTimes {
   everyMs: number;
 }
 
-const times: Record<Handover, HandoverTimes> = {
-  quick: {
+const times: Record<Failover, FailoverTimes> = {
+  fast: {
     workflowTaskTimeoutMs: 2_000,
     heartbeats: {
       short: { timeoutMs: 3_000, everyMs: 2_000 },
@@ -40,7 +40,7 @@ const times: Record<Handover, HandoverTimes> = {
     },
     stickyTimeoutMs: 1_000,
   },
-  steady: {
+  tolerant: {
     workflowTaskTimeoutMs: null,
     heartbeats: {
       short: { timeoutMs: 30_000, everyMs: 10_000 },
@@ -54,22 +54,22 @@ const times: Record<Handover, HandoverTimes> = {
 /** Temporal's own workflow task time-out, unless its operator sets another. */
 const serversTaskTimeoutMs = 10_000;
 
-export const handoverTimes = (handover: Handover): HandoverTimes => times[handover];
+export const failoverTimes = (failover: Failover): FailoverTimes => times[failover];
 
-/** The handover in a workflow's input; a malformed value counts as absent. */
-export const handoverIn = ({ handover }: WithHandover): Handover => (handover === 'steady' ? 'steady' : 'quick');
+/** The failover in a workflow's input; a malformed value counts as absent. */
+export const failoverIn = ({ failover }: WithFailover): Failover => (failover === 'tolerant' ? 'tolerant' : 'fast');
 
-/** The option of a start that has the workflow follow the handover. */
-export function taskTimeoutFor(handover: Handover): { workflowTaskTimeout?: number } {
-  const { workflowTaskTimeoutMs } = handoverTimes(handover);
+/** The option of a start that has the workflow follow the failover. */
+export function taskTimeoutFor(failover: Failover): { workflowTaskTimeout?: number } {
+  const { workflowTaskTimeoutMs } = failoverTimes(failover);
   return workflowTaskTimeoutMs === null ? {} : { workflowTaskTimeout: workflowTaskTimeoutMs };
 }
 
 /**
- * Like `taskTimeoutFor`, of a continue-as-new, which inherits the run's own unless told: the handover may have changed.
+ * Like `taskTimeoutFor`, of a continue-as-new, which inherits the run's own unless told: the failover may have changed.
  */
-export function nextTaskTimeout(handover: Handover, currentMs: number): { workflowTaskTimeout?: number } {
-  if (handover === 'quick') return taskTimeoutFor('quick');
+export function nextTaskTimeout(failover: Failover, currentMs: number): { workflowTaskTimeout?: number } {
+  if (failover === 'fast') return taskTimeoutFor('fast');
   return currentMs < serversTaskTimeoutMs ? { workflowTaskTimeout: serversTaskTimeoutMs } : {};
 }
 

@@ -89,7 +89,7 @@ describe('the gateway (B6)', () => {
     expect(budget.questions).toEqual([]);
   });
 
-  it('says 429 with Retry-After in whole seconds when no permit comes within the patience', async () => {
+  it('says 429 with Retry-After in whole seconds when no permit comes within the maxWait', async () => {
     const service = await startServer(json(page));
     const { get, budget } = await runGateway(service.baseUrl, {
       budget: new BudgetInMemory({ requests: 2, windowMs: 60_000 }),
@@ -105,7 +105,7 @@ describe('the gateway (B6)', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('waits for a permit as long as its patience, and asks again by itself', async () => {
+  it('waits for a permit as long as its maxWait, and asks again by itself', async () => {
     const service = await startServer(json(page));
     const { get } = await runGateway(service.baseUrl, {
       budget: new BudgetInMemory({ requests: 1, windowMs: 1_500, arrivalMs: 100 }),

@@ -115,13 +115,13 @@ describe('after a 429', () => {
     scene.spend(60);
     const lease = scene.at(100).granted('a');
     scene.at(200).report(lease, [t0 + 110, t0 + 120, t0 + 200], throttled(1_000));
-    expect(view(scene)).toMatchObject({ strangers: 100 - 62 + 2, reserve: 40, available: 0 });
+    expect(view(scene)).toMatchObject({ otherClients: 100 - 62 + 2, reserve: 40, available: 0 });
   });
 
   it('learns from a refusal whose request is not among the arrivals', () => {
     const scene = new Scene({ requests: 100 }).spend(60);
     scene.at(200).report(scene.granted('a'), [], throttled(1_000));
-    expect(view(scene).strangers).toBe(42);
+    expect(view(scene).otherClients).toBe(42);
   });
 
   it('corrects what it took for requests of other clients and were its own', () => {
@@ -129,9 +129,9 @@ describe('after a 429', () => {
     scene.spend(60);
     const [other, lease] = [scene.at(100).granted('b'), scene.granted('a')];
     scene.at(200).report(lease, [t0 + 150], throttled(1_000));
-    expect(view(scene).strangers).toBe(42);
+    expect(view(scene).otherClients).toBe(42);
     scene.at(900).report(other, [t0 + 150, t0 + 190, t0 + 201]);
-    expect(view(scene).strangers).toBe(40);
+    expect(view(scene).otherClients).toBe(40);
   });
 
   it('never takes its own refused request for an accepted one', () => {
@@ -142,7 +142,7 @@ describe('after a 429', () => {
       .at(200)
       .report(lease, [t0 + 150], throttled(1_000))
       .report(other, [t0 + 130, t0 + 140, t0 + 160], throttled(1_000));
-    expect(view(scene).strangers).toBe(40);
+    expect(view(scene).otherClients).toBe(40);
   });
 
   it('gives way to other clients for three windows, then tells that it may try again', () => {
@@ -150,10 +150,10 @@ describe('after a 429', () => {
     const lease = scene.at(100).granted('a');
     scene.report(lease, [scene.now], throttled(1_000));
     scene.at(200).waits('b');
-    expect(view(scene).strangers).toBe(42);
+    expect(view(scene).otherClients).toBe(42);
     expect(nextChange(scene.state)).toBe(t0 + 100 + 3 * settings.windowMs);
-    expect(view(scene.at(99 + 3 * settings.windowMs)).strangers).toBe(42);
-    expect(view(scene.at(100 + 3 * settings.windowMs)).strangers).toBeNull();
+    expect(view(scene.at(99 + 3 * settings.windowMs)).otherClients).toBe(42);
+    expect(view(scene.at(100 + 3 * settings.windowMs)).otherClients).toBeNull();
   });
 
   it('waits after a repeated refusal or one of an unknown lease, but learns nothing from it', () => {

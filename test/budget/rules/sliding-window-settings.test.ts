@@ -90,7 +90,7 @@ describe('changed settings', () => {
     scene.granted('dead', { wants: 1 });
     const lastArrival = leaseMs + settings.arrivalMs;
     scene.at(lastArrival + 10_020).apply((state, at) => advance(state, at));
-    expect(scene.state.forgotten).toBe(t0 + lastArrival);
+    expect(scene.state.unknownUntil).toBe(t0 + lastArrival);
     configured(scene, { windowMs: 60_000 });
     expect(scene.waits('a').waitUntil).toBe(t0 + lastArrival + occupancyMs);
   });
@@ -98,10 +98,10 @@ describe('changed settings', () => {
   it('remember the latest arrival whose slot is free again', () => {
     const scene = new Scene({ windowMs: 10_000 }).spend(1).at(500).spend(1);
     scene.at(10_400).apply(advance);
-    expect(scene.state.forgotten).toBe(t0);
+    expect(scene.state.unknownUntil).toBe(t0);
     scene.at(10_600).apply(advance);
-    expect(scene.state.forgotten).toBe(t0 + 500);
-    expect(scene.at(20_000).apply(advance).state.forgotten).toBe(t0 + 500);
+    expect(scene.state.unknownUntil).toBe(t0 + 500);
+    expect(scene.at(20_000).apply(advance).state.unknownUntil).toBe(t0 + 500);
   });
 
   it('remember it even if an earlier arrival is reported later', () => {
@@ -110,7 +110,7 @@ describe('changed settings', () => {
     scene.at(500).spend(1);
     scene.at(500 + occupancyMs).apply(advance);
     scene.at(600 + occupancyMs).report(late, [t0]);
-    expect(scene.apply(advance).state.forgotten).toBe(t0 + 500);
+    expect(scene.apply(advance).state.unknownUntil).toBe(t0 + 500);
   });
 
   it('free slots earlier when the window is shorter', () => {

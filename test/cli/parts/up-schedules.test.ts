@@ -28,7 +28,7 @@ describe('the schedules that `up` applies', () => {
 `;
     const cwd = await folderWithConfig({ address: proxy.address, taskQueue: org, organizations });
     const config = await loadConfig({ env: {}, cwd, secrets: 'deferred' });
-    onTestFinished(async () => void (await applySchedules(env.client, org, [], 'quick')));
+    onTestFinished(async () => void (await applySchedules(env.client, org, [], 'fast')));
     let said = '';
     const write = (text: string | Uint8Array) => {
       said += String(text);

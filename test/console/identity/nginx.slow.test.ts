@@ -98,7 +98,7 @@ describe.skipIf(nginx === null)('the console behind the nginx of docs/console.md
     expect(console.effects.calls).toEqual([]);
     expect(await ask(path, { method: 'POST', headers, body })).toMatchObject({ status: 303 });
     expect(console.effects.calls).toEqual(['hold']);
-    expect(console.effects.deeds).toMatchObject([{ action: 'hold', who: 'ada' }]);
+    expect(console.effects.auditEntries).toMatchObject([{ action: 'hold', who: 'ada' }]);
   });
 
   it('lets in nobody without a password, and nobody whom no role lets in', async () => {

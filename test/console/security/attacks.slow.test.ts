@@ -79,7 +79,7 @@ describe('every address that takes a form', () => {
       const answer = await send(console, path, filled(token), { cookie, headers });
       expect([path, answer.status, answer.text.includes('Nothing was done')]).toEqual([path, 403, true]);
     }
-    expect([console.effects.calls, console.effects.deeds]).toEqual([[], []]);
+    expect([console.effects.calls, console.effects.auditEntries]).toEqual([[], []]);
     expect(await ask(console, '/', { headers: { cookie, ...headers } })).toMatchObject({ status: 200 });
   });
 
@@ -96,13 +96,13 @@ describe('every address that takes a form', () => {
       ['no session', { cookie: 'a=b' }, token, [401]],
       ['a guessed token', { cookie, headers: { ...own, 'content-type': form } }, 'a'.repeat(43), [403]],
     ];
-    for (const [what, sender, mine, statuses] of attacks) {
+    for (const [what, actor, mine, statuses] of attacks) {
       for (const path of guarded(console)) {
-        const { status } = await send(console, path, filled(mine), sender);
+        const { status } = await send(console, path, filled(mine), actor);
         expect([what, path, statuses.includes(status)]).toEqual([what, path, true]);
       }
     }
-    expect([console.effects.calls, console.effects.deeds]).toEqual([[], []]);
+    expect([console.effects.calls, console.effects.auditEntries]).toEqual([[], []]);
     // The same forms of the operator do act: the attacks were worth refusing.
     for (const verb of ['hold', 'rollback', 'release']) {
       expect(await send(console, `${site}/${verb}`, filled(token), { cookie })).toMatchObject({ status: 303 });
@@ -402,7 +402,7 @@ Promise.allSettled([
   });
 
   it.each(corpus)('by text that would be a script: %j', async (text) => {
-    const effects = { calls: [], deeds: [] };
+    const effects = { calls: [], auditEntries: [] };
     const domain = 'docs.acme.example';
     const console = await runningConsole({ setting: fakeSetting(effects, { reason: text, domains: [domain, text] }) });
     const page = await newPage();

@@ -12,7 +12,7 @@ import { replayChain } from '../../tools/temporal/workflow-run.ts';
 let scene: Scene;
 afterEach(async () => {
   if (!scene) return;
-  await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+  await applySchedules(scene.client, scene.taskQueue, [], 'fast');
   await scene.end();
 });
 
@@ -27,7 +27,7 @@ const within = { interval: 500 };
 const verify = () => ({ org: scene.org, project: scene.project, pass: 'verify' as const });
 const differences = () => compareWithTruth({ folder: join(scene.folder, 'data'), sandbox: scene.sandbox });
 const apply = (organizations = scene.config.organizations) =>
-  applySchedules(scene.client, scene.taskQueue, organizations, 'quick');
+  applySchedules(scene.client, scene.taskQueue, organizations, 'fast');
 const isRunning = async () => (await syncHandle(scene.client, verify()).describe()).status.name === 'RUNNING';
 
 describe('budget.spare: verify', () => {

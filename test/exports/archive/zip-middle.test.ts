@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { zipMiddle } from '../../../src/exports/archive/zip-split.ts';
+import { splitPoint } from '../../../src/exports/archive/zip-split.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { type RawEntry, rawZip } from '../../tools/archives/raw-zip.ts';
 
@@ -10,7 +10,7 @@ const several = (make: (n: number) => RawEntry, count: number) => Array.from({ l
 
 async function shareOf(entries: RawEntry[]): Promise<number> {
   const archive = rawZip(entries);
-  return (await zipMiddle(bytesInMemory(archive))) / archive.length;
+  return (await splitPoint(bytesInMemory(archive))) / archive.length;
 }
 
 describe('where two threads divide a zip', () => {
@@ -23,8 +23,8 @@ describe('where two threads divide a zip', () => {
 
   it('is always the same, at the start of an entry', async () => {
     const archive = rawZip(several(page, 60));
-    const middle = await zipMiddle(bytesInMemory(archive));
-    expect(await zipMiddle(bytesInMemory(archive))).toBe(middle);
+    const middle = await splitPoint(bytesInMemory(archive));
+    expect(await splitPoint(bytesInMemory(archive))).toBe(middle);
     expect(archive.toString('latin1', middle, middle + 4)).toBe('PK\x03\x04');
   });
 
@@ -33,7 +33,7 @@ describe('where two threads divide a zip', () => {
     ['a directory of nonsense', rawZip([page(1)], { entries: 60_000 })],
     ['nothing', rawZip([])],
   ])('lies within a zip with %s', async (_what, archive) => {
-    const middle = await zipMiddle(bytesInMemory(archive));
+    const middle = await splitPoint(bytesInMemory(archive));
     expect(middle).toBeGreaterThanOrEqual(0);
     expect(middle).toBeLessThanOrEqual(archive.length);
   });

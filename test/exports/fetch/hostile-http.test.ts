@@ -100,7 +100,7 @@ describe('H1: where a link may lead', () => {
   });
 });
 
-describe('H2: no request identifies the sender', () => {
+describe('H2: no request identifies the actor', () => {
   it('neither to the store nor across a redirect', async () => {
     const target = await serve(store(object));
     const server = await serve(answer(307, { location: target.link, 'set-cookie': 'a=b' }));

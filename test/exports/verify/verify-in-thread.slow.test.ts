@@ -13,9 +13,9 @@ import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 const someLimits = { maxBytes: 500_000_000, maxFiles: 100, maxRatio: 10_000 };
 /** `npm test` builds first; only the built file starts a thread. */
-const built = new URL('../../../dist/src/bundle/verification/verify-in-thread.js', import.meta.url);
+const built = new URL('../../../dist/src/exports/verify/verify-in-thread.js', import.meta.url);
 
-const limitsBuilt = new URL('../../../dist/src/bundle/machine-limits.js', import.meta.url);
+const limitsBuilt = new URL('../../../dist/src/exports/semaphore.js', import.meta.url);
 
 /** Counts the threads started from now on. */
 function countThreads(): { started(): number } {

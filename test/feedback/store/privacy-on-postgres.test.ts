@@ -6,7 +6,7 @@ useStoreKind('postgres');
 
 /** The same tests as on SQLite, of the same files. */
 describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
-  await import('./deeds.test.ts');
+  await import('./audit-records.test.ts');
   await import('./notices.test.ts');
   await import('../privacy/erase-contact.test.ts');
   await import('../privacy/privacy.test.ts');

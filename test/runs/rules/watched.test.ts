@@ -13,7 +13,7 @@ const nothing: Sight = {
   projects: [],
   sites: [],
   holds: [],
-  takenBack: [],
+  drifted: [],
   approvals: [],
   budget: null,
   refusedRuns: { org: 'acme', count: 0 },
@@ -78,19 +78,19 @@ describe('the watch of an organization finds', () => {
 
   it('targets that run another version than the one rolled out to them, a site at a time', () => {
     const target = (domain: string, name: string) => ({ domain, target: name, version: 'v2', running: 'v1' });
-    const takenBack = [
+    const drifted = [
       target('a.example', 'directory:./a'),
       target('a.example', 'helmValues:a.yaml'),
       target('b.example', 'directory:./b'),
     ];
-    expect(watchedConditions({ ...nothing, takenBack }).holding).toMatchObject([
+    expect(watchedConditions({ ...nothing, drifted }).holding).toMatchObject([
       {
-        type: 'rollout.taken-back',
+        type: 'rollout.drifted',
         subject: 'a.example',
         reason: 'directory:./a runs v1 instead of v2; helmValues:a.yaml runs v1 instead of v2',
         facts: { version: 'v2', targets: 2 },
       },
-      { type: 'rollout.taken-back', subject: 'b.example', facts: { version: 'v2', targets: 1 } },
+      { type: 'rollout.drifted', subject: 'b.example', facts: { version: 'v2', targets: 1 } },
     ]);
   });
 

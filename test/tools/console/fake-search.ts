@@ -103,7 +103,7 @@ export function searchSetting(given: Partial<FakeSearch> = {}): { setting: Conso
     },
     indexMore: async () => index,
   };
-  const setting = fakeSetting({ calls: [], deeds: [] });
+  const setting = fakeSetting({ calls: [], auditEntries: [] });
   return {
     search,
     setting: {

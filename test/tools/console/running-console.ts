@@ -26,7 +26,7 @@ export function roles(given: { [Role in keyof Roles]?: Partial<Names> } = {}): R
 export async function runningConsole(
   options: Partial<ConsoleOptions> = {},
 ): Promise<RunningConsole & { signInUrl: string; effects: Effects; links: string[] }> {
-  const effects: Effects = { calls: [], deeds: [] };
+  const effects: Effects = { calls: [], auditEntries: [] };
   const links: string[] = [];
   const running = await startConsole({
     setting: fakeSetting(effects),

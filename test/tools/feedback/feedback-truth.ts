@@ -1,4 +1,3 @@
-/// <reference lib="es2024.string" />
 import { join } from 'node:path';
 import { Database } from '../../../src/sqlite.ts';
 import type { ActivityScene } from '../activity-dependencies.ts';

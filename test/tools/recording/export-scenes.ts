@@ -79,7 +79,7 @@ const approval: RecordingScene = {
       rejectExport(client, { org, domain, version, reason: 'the prices are wrong' }),
     );
     await decide('cancelled-awaiting-approval', (handle) => handle.cancel());
-    await stage.keepAll('recordDeed', ['written']);
+    await stage.keepAll('recordAuditEntry', ['written']);
     const { workflowId = '', runId } = stage.kept.find(({ label }) => label === 'written') ?? {};
     await client.workflow.getHandle(workflowId, runId).result();
   },

@@ -101,14 +101,14 @@ const refused: RecordingScene = {
     const { client, taskQueue, org, sandbox } = stage;
     const sync = await begin(stage);
     await phaseIs(stage, 'unauthorized');
-    await askForKeyCheck(client, taskQueue, org, 'quick');
+    await askForKeyCheck(client, taskQueue, org, 'fast');
     await stage.keep('refused', keyCheckWorkflowId(org));
     sandbox.setFaults({ unauthorized: false });
     await retryKey(client, org);
     await sync.result();
     await stage.keep('key-refused', sync.workflowId);
     await stage.keep('key-refused', budgetWorkflowId(org));
-    await askForKeyCheck(client, taskQueue, org, 'quick');
+    await askForKeyCheck(client, taskQueue, org, 'fast');
     await stage.keep('accepted', keyCheckWorkflowId(org));
   },
 };
@@ -134,7 +134,7 @@ const scheduled: RecordingScene = {
   settings: { sandbox: { jobSeconds: 1, pages: 3 }, site: '        schedule: { every: 24h }' },
   async play(stage) {
     const { client, config, taskQueue, org, domain } = stage;
-    const plan = await applySchedules(client, taskQueue, config.organizations, 'quick');
+    const plan = await applySchedules(client, taskQueue, config.organizations, 'fast');
     const { id = '' } = plan.create[0] ?? {};
     const schedule = client.schedule.getHandle(id);
     const runs: string[] = [];
@@ -168,7 +168,7 @@ const scheduled: RecordingScene = {
     await third.cancel();
     await third.result().catch(() => null);
     await stage.keep('cancelled', third.workflowId);
-    await applySchedules(client, taskQueue, [], 'quick');
+    await applySchedules(client, taskQueue, [], 'fast');
   },
 };
 

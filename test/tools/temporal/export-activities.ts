@@ -79,7 +79,7 @@ export function exportActivities(replace: Partial<Activities> = {}) {
     rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
     discardStaged: async () => {},
     recordExportRun: async () => {},
-    recordDeed: async () => {},
+    recordAuditEntry: async () => {},
   };
   const activities = Object.fromEntries(
     Object.entries({ ...usual, ...replace }).map(([name, activity]) => [

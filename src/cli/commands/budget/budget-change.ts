@@ -3,9 +3,9 @@ import { BudgetClient } from '../../../budget/client.ts';
 import { lastGrantOf, tracesRead } from '../../../budget/rules/carry-window.ts';
 import type { WindowView } from '../../../budget/rules/permits.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
-import type { Sender } from '../../../runs/rules/audit.ts';
-import { handoverFor } from '../../../temporal/connection.ts';
-import { type SenderFlags, senderOf } from '../../actor.ts';
+import type { Actor } from '../../../runs/rules/audit.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
+import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
@@ -19,7 +19,7 @@ export function budgetClient(client: Client, config: Config, { id, budget }: Org
   return new BudgetClient(
     client,
     config.temporal.taskQueue,
-    new Map([[id, { ...budget, handover: handoverFor(config.temporal) }]]),
+    new Map([[id, { ...budget, failover: failoverFor(config.temporal) }]]),
     (org) =>
       withFeedbackStore(config, async (store) =>
         lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
@@ -27,23 +27,23 @@ export function budgetClient(client: Client, config: Config, { id, budget }: Org
   );
 }
 
-interface ChangeFlags extends SenderFlags {
+interface ChangeFlags extends ActorFlags {
   requests?: number;
   reserve?: number;
   /** Milliseconds. */
   for?: number;
 }
 
-type Change = (budget: BudgetClient, org: string, flags: ChangeFlags, sender: Sender) => Promise<WindowView>;
+type Change = (budget: BudgetClient, org: string, flags: ChangeFlags, actor: Actor) => Promise<WindowView>;
 
 const changes = {
-  set: (budget, org, { for: forMs = null, requests, reserve }, sender) => {
+  set: (budget, org, { for: forMs = null, requests, reserve }, actor) => {
     const limits = { ...(requests !== undefined && { requests }), ...(reserve !== undefined && { reserve }) };
-    return budget.override(org, { ...limits, forMs }, sender);
+    return budget.override(org, { ...limits, forMs }, actor);
   },
-  reset: (budget, org, _flags, sender) => budget.override(org, null, sender),
-  pause: (budget, org, { for: forMs = null }, sender) => budget.pause(org, { forMs }, sender),
-  resume: (budget, org, _flags, sender) => budget.pause(org, null, sender),
+  reset: (budget, org, _flags, actor) => budget.override(org, null, actor),
+  pause: (budget, org, { for: forMs = null }, actor) => budget.pause(org, { forMs }, actor),
+  resume: (budget, org, _flags, actor) => budget.pause(org, null, actor),
 } satisfies Record<string, Change>;
 
 /** Changes an organization's budget and shows the window after it. */
@@ -63,7 +63,7 @@ export default async function changeBudget(
   const change: Change = changes[kind];
   const view = await withTemporal(config, ({ client }) => {
     const budgets = budgetClient(client, config, organization);
-    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, senderOf(flags))));
+    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, actorOf(flags))));
   });
   context.output.result(
     budgetDocument(organization, view),

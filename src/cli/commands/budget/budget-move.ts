@@ -1,4 +1,4 @@
-import { type SenderFlags, senderOf } from '../../actor.ts';
+import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
@@ -15,14 +15,14 @@ const texts = {
 export default async function moveBudget(
   context: CommandContext,
   name: string | undefined,
-  flags: SenderFlags,
+  flags: ActorFlags,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
   const { id: org } = organization;
   const { taskQueue } = config.temporal;
   const outcome = await withTemporal(config, ({ client }) =>
-    budgetClient(client, config, organization).move(org, senderOf(flags)),
+    budgetClient(client, config, organization).move(org, actorOf(flags)),
   );
   context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
   return exitCodes.done;

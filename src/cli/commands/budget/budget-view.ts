@@ -45,7 +45,7 @@ export interface Configured {
 
 /** The document of `budget show --json` (contracts.md): moments as ISO 8601. */
 export function budgetDocument({ id: org, budget }: Configured, view: WindowView): object {
-  const { limit, reserve, windowMs, used, available, pausedBy, strangers, throttledInWindow } = view;
+  const { limit, reserve, windowMs, used, available, pausedBy, otherClients, throttledInWindow } = view;
   return {
     org,
     limit,
@@ -56,7 +56,7 @@ export function budgetDocument({ id: org, budget }: Configured, view: WindowView
     pausedUntil: isoTime(view.pausedUntil),
     pausedBy,
     nextFreeAt: isoTime(view.nextFreeAt),
-    strangers,
+    otherClients,
     override: view.override && { ...view.override, until: isoTime(view.override.until) },
     configured: view.configured ?? null,
     differs: view.configured !== undefined && Object.keys(drift(view.configured, budget)).length > 0,

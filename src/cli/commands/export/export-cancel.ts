@@ -1,7 +1,7 @@
 import { exportHandle } from '../../../operations/exports.ts';
 import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
 import type { BulkFlags } from '../../actor.ts';
-import { keepDeeds } from '../../audit.ts';
+import { writeAudit } from '../../audit.ts';
 import { cancelExports } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
@@ -21,7 +21,7 @@ export default async function cancelExport(
     const handle = exportHandle(client, org, domain);
     const { workflowId, runId } = await requireRunning(handle, `export of ${domain}`);
     await handle.cancel();
-    await keepDeeds(context, config, flags, [cancelledRun({ kind: 'export', org, domain }, runId)]);
+    await writeAudit(context, config, flags, [cancelledRun({ kind: 'export', org, domain }, runId)]);
     const document = { workflowId, runId, org, domain, cancelRequested: true };
     context.output.result(document, `cancelling the export of ${domain}`);
     return exitCodes.done;

@@ -1,6 +1,6 @@
 import { approveExport, exportHandle, exportState, rejectExport } from '../../../operations/exports.ts';
 import type { BulkFlags } from '../../actor.ts';
-import { senderOf } from '../../actor.ts';
+import { actorOf } from '../../actor.ts';
 import { approveExports } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
@@ -19,7 +19,7 @@ export default async function decideExport(
   // A person may approve many versions at once, but each rejection needs its own reason.
   if (decision === 'approved' && isBulk(name, flags, 'domain')) return approveExports(context, flags);
   const reason = flags.reason ?? '';
-  const sender = senderOf(flags);
+  const actor = actorOf(flags);
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name ?? '');
   const { domain } = site;
@@ -31,7 +31,7 @@ export default async function decideExport(
     if (asked === undefined) context.output.note(`${version} waits`);
     const ask = { org, domain, version };
     await answer(() =>
-      decision === 'approved' ? approveExport(client, ask, sender) : rejectExport(client, { ...ask, reason }, sender),
+      decision === 'approved' ? approveExport(client, ask, actor) : rejectExport(client, { ...ask, reason }, actor),
     );
     const document = { workflowId, runId, org, domain, version, decision };
     if (decision === 'approved') context.output.result(document, `approved: ${version} goes into service`);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
 import type { BulkFlags } from '../../actor.ts';
-import { keepDeeds } from '../../audit.ts';
+import { writeAudit } from '../../audit.ts';
 import { releaseSites } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
@@ -22,8 +22,8 @@ export default async function releaseSite(
   if (released === null) {
     throw noSuchThing('NotHeld', `${domain} is not held in ${store.place}`, 'see `docferry export versions`');
   }
-  const deed = doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version: released.version });
-  await keepDeeds(context, config, flags, [deed]);
+  const entry = doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version: released.version });
+  await writeAudit(context, config, flags, [entry]);
   const next =
     released.waiting === null
       ? 'the next export decides what is in service'

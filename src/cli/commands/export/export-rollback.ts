@@ -2,8 +2,8 @@ import type { Config } from '../../../config/config.ts';
 import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { startRollback } from '../../../operations/exports.ts';
-import { handoverFor } from '../../../temporal/connection.ts';
-import { type SenderFlags, senderOf } from '../../actor.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
+import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
@@ -14,7 +14,7 @@ import { onInterrupt } from '../../terminal/prompts.ts';
 import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
-interface RollbackFlags extends WaitFlags, SenderFlags {
+interface RollbackFlags extends WaitFlags, ActorFlags {
   onRunning: 'cancel' | 'refuse';
 }
 
@@ -32,8 +32,8 @@ export default async function rollBack(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const handover = handoverFor(config.temporal);
-    const input = { org, domain, version, reason: flags.reason ?? null, who: senderOf(flags).who, handover };
+    const failover = failoverFor(config.temporal);
+    const input = { org, domain, version, reason: flags.reason ?? null, who: actorOf(flags).who, failover };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     const { handle, joined, cancelled } = await startRollback(client, taskQueue, input, {

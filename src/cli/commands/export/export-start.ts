@@ -1,9 +1,9 @@
 import type { ExportParameters, ExportState } from '../../../exports/rules/site-export.ts';
 import { exportState, startExport } from '../../../operations/exports.ts';
 import { startedExport } from '../../../runs/rules/own-audit-entries.ts';
-import { handoverFor } from '../../../temporal/connection.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
 import type { BulkFlags } from '../../actor.ts';
-import { keepDeeds } from '../../audit.ts';
+import { writeAudit } from '../../audit.ts';
 import { startExports } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
@@ -38,13 +38,13 @@ export default async function startOrJoinExport(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const input = { org, domain, parameters: parametersOf(flags), handover: handoverFor(config.temporal) };
+    const input = { org, domain, parameters: parametersOf(flags), failover: failoverFor(config.temporal) };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     // Only its worker knows whether a running one has the same parameters.
     const start = () => startExport(client, taskQueue, input, flags.onRunning);
     const { handle, joined, runId } = await askWorker(client, taskQueue, start);
-    await keepDeeds(context, config, flags, startedExport(org, domain, runId, input.parameters));
+    await writeAudit(context, config, flags, startedExport(org, domain, runId, input.parameters));
     const { workflowId } = handle;
     if (joined) output.note(`joined the export of ${domain} that is already running`);
     if (!flags.wait) {

@@ -2,7 +2,7 @@ import type { ReadingKind } from '../../../feedback/rules/pass-bounds.ts';
 import { syncHandle } from '../../../operations/syncs.ts';
 import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
 import type { BulkFlags } from '../../actor.ts';
-import { keepDeeds } from '../../audit.ts';
+import { writeAudit } from '../../audit.ts';
 import { cancelSyncs } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
@@ -25,7 +25,7 @@ export default async function cancelPass(
     const { runId } = await requireRunning(handle, `${pass} of ${project.id}`);
     await handle.cancel();
     const target = { kind: 'sync' as const, org, project: project.id, pass };
-    await keepDeeds(context, config, flags, [cancelledRun(target, runId)]);
+    await writeAudit(context, config, flags, [cancelledRun(target, runId)]);
     const document = { workflowId: handle.workflowId, runId, org, project: project.id, pass, cancelRequested: true };
     context.output.result(
       document,

@@ -2,7 +2,7 @@ import { targetName } from '../../../rules/workflow-ids.ts';
 import { type DesiredSchedule, isEmptyPlan, type SchedulePlan } from '../../../schedules/rules/desired-schedules.ts';
 import { whenText } from '../../../schedules/rules/schedule-settings.ts';
 import { applySchedules, readSchedulePlan } from '../../../schedules/schedules.ts';
-import { handoverFor } from '../../../temporal/connection.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { withTemporal } from '../../session.ts';
@@ -58,7 +58,7 @@ export default async function planOrApplySchedules(
   const { output } = context;
   const work = kind === 'done' ? applySchedules : readSchedulePlan;
   const plan = await withTemporal(config, ({ client }) =>
-    work(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal)),
+    work(client, config.temporal.taskQueue, config.organizations, failoverFor(config.temporal)),
   );
   output.result(planDocument(plan), planText(plan, kind, output.paint));
   if (plan.unread.length === 0) return exitCodes.done;

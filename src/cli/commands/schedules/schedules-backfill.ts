@@ -1,7 +1,7 @@
 import { isoInstant } from '../../../rules/text.ts';
 import { targetName } from '../../../rules/workflow-ids.ts';
 import { backfillSchedule, scheduledTimes } from '../../../schedules/schedules.ts';
-import type { SenderFlags } from '../../actor.ts';
+import type { ActorFlags } from '../../actor.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ExitCode } from '../../failure.ts';
 import { usageFailure } from '../../failure.ts';
@@ -9,7 +9,7 @@ import { dateRange } from '../../flags.ts';
 import { isoTime } from '../../terminal/text.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
-interface BackfillFlags extends SenderFlags {
+interface BackfillFlags extends ActorFlags {
   from: string;
   to: string;
   all?: boolean;

@@ -1,6 +1,6 @@
 import { targetName } from '../../../rules/workflow-ids.ts';
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
-import { handoverFor } from '../../../temporal/connection.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { withTemporal } from '../../session.ts';
@@ -16,7 +16,7 @@ export default async function listSchedules(context: CommandContext, { page }: {
   const config = await loadContextConfig(context);
   const { output } = context;
   const views = await withTemporal(config, ({ client }) =>
-    scheduleViews(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal), part),
+    scheduleViews(client, config.temporal.taskQueue, config.organizations, failoverFor(config.temporal), part),
   );
   warnOfDifferences(output, views);
   const { schedules, missing, unread, total } = views;
@@ -67,7 +67,7 @@ function rowOf(schedule: ScheduleView): string[] {
     stateOf(schedule),
     timeText(schedule.next[0] ?? null),
     timeText(last?.startedAt ?? null),
-    last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'forgotten') : '-'),
+    last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'unknownUntil') : '-'),
     last?.detail ?? '',
   ];
 }

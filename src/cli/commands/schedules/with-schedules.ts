@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { readingKinds } from '../../../feedback/rules/pass-bounds.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
-import { doneBy, type OwnDeed } from '../../../runs/rules/own-audit-entries.ts';
+import { doneBy, type OwnAuditEntry } from '../../../runs/rules/own-audit-entries.ts';
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
-import { callsAtOnce, describeSchedules, type NamedSchedule, namedSchedules } from '../../../schedules/schedules.ts';
-import { inBatches } from '../../../temporal/runs.ts';
-import type { SenderFlags } from '../../actor.ts';
-import { keepDeeds } from '../../audit.ts';
+import { describeSchedules, type NamedSchedule, namedSchedules } from '../../../schedules/schedules.ts';
+import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
+import type { ActorFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { withTemporal } from '../../session.ts';
@@ -88,7 +88,7 @@ export function wordsOr(words: readonly string[], all = false): readonly string[
 export async function withSchedules(
   context: CommandContext,
   words: readonly string[],
-  { action, ...sender }: SenderFlags & { action: `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}` },
+  { action, ...actor }: ActorFlags & { action: `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}` },
   work: (client: Client, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
@@ -97,16 +97,16 @@ export async function withSchedules(
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
     const chosen = await chosenSchedules(client, known, words);
-    const deeds: OwnDeed[] = [];
+    const auditEntries: OwnAuditEntry[] = [];
     const doOne = async (schedule: NamedSchedule) => {
       const answer = await work(client, schedule);
       const { detail } = answer;
-      if (detail !== null) deeds.push(doneBy(randomUUID(), action, schedule.target, detail));
+      if (detail !== null) auditEntries.push(doneBy(randomUUID(), action, schedule.target, detail));
       return { id: schedule.id, ...answer };
     };
     // The audit also records what was done before a failure.
     const answers = await inBatches(chosen, callsAtOnce, doOne).finally(() =>
-      keepDeeds(context, config, sender, deeds),
+      writeAudit(context, config, actor, auditEntries),
     );
     const schedules = answers.map(({ id, document }) => ({ id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');

@@ -41,7 +41,7 @@ describe('the window in words', () => {
     used: 60,
     available: 8,
     reserve: 32,
-    strangers: 32,
+    otherClients: 32,
     throttledInWindow: 1,
     nextFreeAt: now + 60_000,
     override: { requests: 100, until: now + 7_200_000 },

@@ -26,7 +26,7 @@ describe('budget', () => {
       limit: 50,
       reserve: 10,
       available: 40,
-      strangers: null,
+      otherClients: null,
     });
 
     const set = await budget('set', org, '--requests', '20', '--reserve', '5', '--for', '2h');

@@ -10,7 +10,7 @@ import { devServerEnvironment, forThisFile, useDevServer } from '../../../tools/
 const environment = await forThisFile(devServerEnvironment());
 const queues: string[] = [];
 afterEach(async () => {
-  for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, [], 'quick');
+  for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, [], 'fast');
 });
 
 interface Schedules {

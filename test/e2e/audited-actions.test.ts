@@ -5,7 +5,7 @@ import { withFeedbackStore } from '../../src/cli/stores.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { exportState } from '../../src/operations/exports.ts';
 import { syncState } from '../../src/operations/syncs.ts';
-import type { Deed } from '../../src/runs/rules/audit.ts';
+import type { AuditEntry } from '../../src/runs/rules/audit.ts';
 import { applySchedules } from '../../src/schedules/schedules.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { ask, formToken, send, signIn } from '../tools/console/running-console.ts';
@@ -25,7 +25,7 @@ async function begin(jobSeconds: number): Promise<void> {
     schedule: '{ cron: "0 6 1 7 *" }',
   });
   await scene.startWorker();
-  await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+  await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
   const config = { ...scene.config, console: { ...scene.config.console, write: true } };
   const begun = await startConsolePart(config, {
     host: '127.0.0.1',
@@ -40,7 +40,7 @@ async function begin(jobSeconds: number): Promise<void> {
 }
 afterEach(async () => {
   await stop?.();
-  await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+  await applySchedules(scene.client, scene.taskQueue, [], 'fast');
   await scene.end();
 });
 
@@ -54,14 +54,14 @@ async function act(path: string, fields: Record<string, string> = {}): Promise<s
 }
 
 /** Oldest first. */
-const deeds = (): Promise<Deed[]> =>
+const auditEntries = (): Promise<AuditEntry[]> =>
   withFeedbackStore(scene.config, async (store) => {
-    const found: Deed[] = [];
-    for await (const deed of store.listDeeds({})) found.unshift(deed);
+    const found: AuditEntry[] = [];
+    for await (const entry of store.listAuditEntries({})) found.unshift(entry);
     return found;
   });
 
-const rows = async () => (await deeds()).map(({ action, who, org, subject }) => [action, who, org, subject]);
+const rows = async () => (await auditEntries()).map(({ action, who, org, subject }) => [action, who, org, subject]);
 const site = () => `/sites/${scene.org}/${scene.domain}`;
 const runId = async (id: string) => (await scene.client.workflow.getHandle(id).describe()).runId;
 const exportId = () => `export:${scene.org}:${scene.domain}`;
@@ -77,7 +77,7 @@ const sweeps = async () => {
   await expect.poll(async () => (await state()).waiting).not.toBeNull();
 };
 
-describe('every deed stands in the audit once, with who did it', () => {
+describe('every audit entry stands in the audit once, with who did it', () => {
   it('in the console', async () => {
     await begin(3);
     const { org, domain, project } = scene;
@@ -124,11 +124,11 @@ describe('every deed stands in the audit once, with who did it', () => {
         `budget-pause ${me} ${org} `,
       ]),
     );
-    const count = async (wanted: string) => (await deeds()).filter(({ action }) => action === wanted).length;
+    const count = async (wanted: string) => (await auditEntries()).filter(({ action }) => action === wanted).length;
     expect([await count('start-export'), await count('schedule-pause'), await count('start-pass')]).toEqual([2, 2, 1]);
-    const bulk = (await deeds()).filter(({ detail }) => detail.includes('"bulk":true'));
+    const bulk = (await auditEntries()).filter(({ detail }) => detail.includes('"bulk":true'));
     expect(bulk.map(({ action }) => action)).toEqual(['start-export', 'schedule-pause']);
-    expect(await deeds()).toEqual(
+    expect(await auditEntries()).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ action: 'hold', reason: 'a sale', detail: JSON.stringify({ version }) }),
         expect.objectContaining({ action: 'rollback', reason: 'broken' }),
@@ -169,7 +169,7 @@ describe('every deed stands in the audit once, with who did it', () => {
       ['schedule-trigger', 'cleo', org, domain],
       ['schedule-resume', 'cleo', org, domain],
     ]);
-    expect((await deeds()).map(({ reason, detail }) => [reason, detail])).toEqual([
+    expect((await auditEntries()).map(({ reason, detail }) => [reason, detail])).toEqual([
       [null, '{"force":true}'],
       [null, '{}'],
       [null, '{}'],
@@ -181,7 +181,7 @@ describe('every deed stands in the audit once, with who did it', () => {
     ]);
     const found = async (...flags: string[]) => {
       const { document } = await docferryJson(['audit', ...flags, '--config', scene.configFile]);
-      return (document.deeds as Deed[]).map(({ action }) => action);
+      return (document.auditEntries as AuditEntry[]).map(({ action }) => action);
     };
     expect(await found('--action', 'schedule-pause')).toEqual(['schedule-pause']);
     expect(await found('--who', 'CLE', '--org', org, '--limit', '1')).toEqual(['schedule-resume']);
