@@ -117,6 +117,9 @@ ${domains.map((domain) => `      - { domain: ${domain}, rollout: [{ directory: {
   async startWorker(): Promise<void> {
     this.#worker = new DocferryProcess(['worker'], { cwd: this.folder });
     await this.#worker.says('worker: ready');
+    const worker = this.#worker;
+    this.workerEnds = worker.ended().then(() => Promise.reject(new Error(`the worker ended:\n${worker.output}`)));
+    this.workerEnds.catch(() => {});
   }
 
   async stopWorker(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -130,12 +133,8 @@ ${domains.map((domain) => `      - { domain: ${domain}, rollout: [{ directory: {
     });
   }
 
-  /** Rejects with what the worker said if it ends by itself. */
-  async workerEnds(): Promise<never> {
-    const worker = this.#worker;
-    await worker?.ended();
-    throw new Error(`the worker ended:\n${worker?.output}`);
-  }
+  /** Rejects with what the worker said if it ends. */
+  workerEnds: Promise<never> = new Promise(() => {});
 
   forget(): void {
     this.#watched = null;
@@ -345,7 +344,7 @@ describe.each(Object.keys(scenarios) as (keyof typeof scenarios)[])('an attempt 
       const before = Object.keys(kind === 'rollback' ? scenario.rows() : {}).length;
       const held = lane.question(workflowId, n + 1);
       const handle = await scenario.start();
-      const call = await Promise.race([held, handle.result().then(() => null), lane.workerEnds()]);
+      const call = await Promise.race([held, handle.result().then(() => null), lane.workerEnds]);
       lane.forget();
       if (call === null) break;
       const step = stepNames.find((name) => call.request.includes(name)) ?? 'another';
