@@ -32,6 +32,7 @@ await mkdir(folder, { recursive: true });
 const { path: binary } = await resolveBinary(devServerTool, { onProgress: say });
 const server = await startDevServer({
   binary,
+  ui: true,
   dbFile: join(folder, 'temporal.db'),
   searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
   logFile: join(folder, 'temporal.log'),

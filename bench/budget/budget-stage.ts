@@ -249,7 +249,6 @@ async function startServer(folder: string, ports: Ports): Promise<DevServer> {
   const settings = {
     binary: binary.path,
     port: ports.temporal,
-    uiPort: ports.ui,
     dbFile: join(folder, 'data/temporal.db'),
     logFile: join(folder, 'data/temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),

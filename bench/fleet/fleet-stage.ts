@@ -112,7 +112,6 @@ async function startServer(folder: string): Promise<DevServer> {
   return startDevServer({
     binary: (await resolveBinary(devServerTool)).path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     dbFile: join(folder, 'data/temporal.db'),
     logFile: join(folder, 'data/temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),

@@ -43,7 +43,6 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
   const temporal = await startDevServer({
     binary: (await resolveBinary(devServerTool)).path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     searchAttributes: attributes,
     logFile: join(folder, 'temporal.log'),
   });

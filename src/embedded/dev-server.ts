@@ -4,21 +4,22 @@ import { resolve } from 'node:path';
 import type { FileLock } from '../files/file-lock.ts';
 import { ifMissing } from '../files/if-missing.ts';
 import { retentionDays } from '../model/temporal-settings.ts';
-import { DevServerFailed, PortTaken, reasonOf } from './embedded-errors.ts';
+import { DevServerFailed, reasonOf } from './embedded-errors.ts';
 import { lockDatabase, orphanOf } from './lock-database.ts';
-import { assertPortFree, loopbackAddress } from './ports.ts';
+import { assertPortFree, loopbackAddress, privateAddress } from './ports.ts';
 import type { SearchAttributes } from './prepare-namespace.ts';
 import { serverArguments } from './server-arguments.ts';
 import { lastLines, rotateLongLog } from './server-log.ts';
 import { endServer, launchServer, type ProcessExit, type ServerProcess, watchServer } from './server-process.ts';
-import { removeRecord, writeRecord } from './server-record.ts';
+import { removeRecord, type ServerRecord, writeRecord } from './server-record.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
 export interface DevServerOptions {
   /** The `temporal` program, as `resolveBinary` found it. */
   binary: string;
   port?: number;
-  uiPort?: number;
+  /** Whether the UI runs too, unguarded, where no other program looks for it; false by default. */
+  ui?: boolean;
   /** Where the state is kept; without it nothing is kept, and no later docferry can adopt the server. */
   dbFile?: string;
   namespace?: string;
@@ -39,7 +40,8 @@ export interface DevServerExit extends ProcessExit {
 /** A Temporal dev server that is ready. */
 export interface DevServer {
   address: string;
-  uiUrl: string;
+  /** Null without a UI. */
+  uiUrl: string | null;
   namespace: string;
   pid: number;
   /** Whether it was already running, left by a docferry that was killed. */
@@ -50,30 +52,34 @@ export interface DevServer {
   stop(): Promise<void>;
 }
 
-type Settings = Required<Omit<DevServerOptions, 'dbFile'>> & { dbFile: string | undefined };
+type Settings = Required<Omit<DevServerOptions, 'dbFile' | 'ui'>> & { dbFile: string | undefined; ui: string | null };
 
 const readyLimitMs = 180_000;
 const unresponsiveGraceMs = 2_000;
 
 /**
- * Starts a Temporal server on 127.0.0.1 with its UI (contracts.md, `up`), or adopts the server that a killed docferry left
+ * Starts a Temporal server on loopback (contracts.md, `up`), or adopts the server that a killed docferry left
  * on the same database and ports with the same program; an orphan that differs or does not answer is ended first. Throws
  * `DatabaseInUse`, `PortTaken`, `DataFolderNotWritable` or `DevServerFailed`.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
-  const settings: Settings = {
+  const { ui = false, ...given } = options;
+  const common = {
     port: 7233,
-    uiPort: 8233,
     namespace: 'default',
     searchAttributes: {},
     retentionDays,
     adoptWithinMs: 20_000,
-    ...options,
+    ...given,
     dbFile: options.dbFile === undefined ? undefined : resolve(options.dbFile),
   };
-  const lock = settings.dbFile === undefined ? undefined : await lockDatabase(settings.dbFile);
+  const { dbFile } = common;
+  const lock = dbFile === undefined ? undefined : await lockDatabase(dbFile);
   try {
-    const orphan = await takeOrphan(settings);
+    const record = dbFile === undefined ? undefined : await orphanOf(dbFile);
+    // The address of an orphan's UI stays as it is.
+    const settings: Settings = { ...common, ui: ui ? (record?.ui ?? (await privateAddress())) : null };
+    const orphan = record === undefined ? undefined : await takeOrphan(settings, record);
     return control(settings, orphan ?? (await startNew(settings)), orphan !== undefined, lock);
   } catch (error) {
     lock?.release();
@@ -82,10 +88,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
 }
 
 /** The server that a killed docferry left, if it is the one to start; ends any other that it left. */
-async function takeOrphan(settings: Settings): Promise<ServerProcess | undefined> {
-  const { dbFile } = settings;
-  const record = dbFile === undefined ? undefined : await orphanOf(dbFile);
-  if (record === undefined) return undefined;
+async function takeOrphan(settings: Settings, record: ServerRecord): Promise<ServerProcess | undefined> {
   const orphan = watchServer(record.pid, record.startedAt);
   const wanted = record.fingerprint === (await fingerprint(settings));
   if (wanted && (await becomesReady(settings))) {
@@ -105,10 +108,8 @@ function becomesReady(settings: Settings): Promise<boolean> {
 }
 
 async function startNew(settings: Settings): Promise<ServerProcess> {
-  const { binary, port, uiPort, dbFile, logFile } = settings;
-  if (port === uiPort) throw new PortTaken(uiPort, '--ui-port', 'the Temporal server itself');
+  const { binary, port, ui, dbFile, logFile } = settings;
   await assertPortFree(port, '--port');
-  await assertPortFree(uiPort, '--ui-port');
   await rotateLongLog(logFile);
   // Earlier versions left a database that others could read.
   if (dbFile !== undefined) await chmod(dbFile, 0o600).catch(ifMissing(undefined));
@@ -121,7 +122,7 @@ async function startNew(settings: Settings): Promise<ServerProcess> {
     if (dbFile !== undefined) {
       const { pid, startedAt } = server;
       const owner = process.pid;
-      await writeRecord({ pid, startedAt, port, uiPort, dbFile, fingerprint: await fingerprint(settings), owner });
+      await writeRecord({ pid, startedAt, port, ui, dbFile, fingerprint: await fingerprint(settings), owner });
     }
     await waitUntilReady(settings, readyLimitMs, ended.signal);
     return server;
@@ -142,7 +143,7 @@ function control(settings: Settings, server: ServerProcess, adopted: boolean, lo
   };
   return {
     address: loopbackAddress(settings.port),
-    uiUrl: `http://${loopbackAddress(settings.uiPort)}`,
+    uiUrl: settings.ui === null ? null : `http://${settings.ui}`,
     namespace: settings.namespace,
     pid: server.pid,
     adopted,

@@ -48,6 +48,13 @@ function claim(port: number): Promise<boolean> {
   });
 }
 
+/** `host:port` of this machine's loopback that a page in a browser can hardly guess; only Linux has more than one host. */
+export async function privateAddress(): Promise<string> {
+  const isLinux = process.platform === 'linux';
+  const host = isLinux ? `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}` : loopback;
+  return `${host}:${await findFreePort()}`;
+}
+
 function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

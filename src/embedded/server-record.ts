@@ -7,7 +7,8 @@ const schema = z.object({
   pid: z.int().positive(),
   startedAt: z.string(),
   port: z.int(),
-  uiPort: z.int(),
+  /** `host:port` of the UI; null for none, absent in records of earlier versions. */
+  ui: z.string().nullish(),
   dbFile: z.string(),
   /** Digest of the program and its arguments; a server with another fingerprint is replaced, not adopted. */
   fingerprint: z.string(),

@@ -6,7 +6,8 @@ import { registerSearchAttributes, type SearchAttributes, setRetention } from '.
 
 export interface Readiness {
   port: number;
-  uiPort: number;
+  /** `host:port`; null for none. */
+  ui: string | null;
   namespace: string;
   retentionDays: number;
   searchAttributes: SearchAttributes;
@@ -16,7 +17,7 @@ const retryMs = 50;
 const connectTimeoutMs = 5_000;
 
 /**
- * Resolves when the server answers, its namespace has the wanted retention and search attributes, and the UI answers.
+ * Resolves when the server answers, its namespace has the wanted retention and search attributes, and the UI, if there is one, answers.
  * Rejects with the last reason after `limitMs`, or as soon as `signal` aborts.
  */
 export async function waitUntilReady(wanted: Readiness, limitMs: number, signal?: AbortSignal): Promise<void> {
@@ -34,7 +35,7 @@ export async function waitUntilReady(wanted: Readiness, limitMs: number, signal?
   }
 }
 
-async function prepare({ port, uiPort, namespace, retentionDays, searchAttributes }: Readiness): Promise<void> {
+async function prepare({ port, ui, namespace, retentionDays, searchAttributes }: Readiness): Promise<void> {
   // A gRPC channel waits a second after a refused connection.
   if (!(await answers(port))) throw new Error(`nothing answers on port ${port}`);
   // A proxy cannot reach this machine's loopback.
@@ -52,7 +53,8 @@ async function prepare({ port, uiPort, namespace, retentionDays, searchAttribute
   } finally {
     await connection.close();
   }
-  const answer = await fetch(`http://${loopbackAddress(uiPort)}`, { signal: AbortSignal.timeout(connectTimeoutMs) });
+  if (ui === null) return;
+  const answer = await fetch(`http://${ui}`, { signal: AbortSignal.timeout(connectTimeoutMs) });
   await answer.arrayBuffer();
   if (!answer.ok) throw new Error(`the UI answered ${answer.status}`);
 }

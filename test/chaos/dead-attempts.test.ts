@@ -39,7 +39,6 @@ beforeAll(async () => {
   server = await startDevServer({
     binary,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     logFile: join(await mkdtemp(join(tmpdir(), 'docferry-dead-log-')), 'temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
   });

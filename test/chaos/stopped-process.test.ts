@@ -46,7 +46,6 @@ async function begin(pages: number): Promise<void> {
   server = await startDevServer({
     binary,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     logFile: join(folder, 'temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
   });

@@ -1,10 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type DevServer, type DevServerOptions, startDevServer } from '../../src/embedded/dev-server.ts';
@@ -22,7 +24,7 @@ import { devServerBinary } from '../tools/temporal/temporal.ts';
 
 let compiled: string;
 let folder: string;
-type TestOptions = DevServerOptions & { dbFile: string; port: number; uiPort: number };
+type TestOptions = DevServerOptions & { dbFile: string; port: number };
 
 let options: TestOptions;
 const cleanUps: (() => unknown)[] = [];
@@ -49,7 +51,7 @@ async function optionsIn(home: string): Promise<TestOptions> {
   return {
     binary: devServerBinary(),
     port: await findFreePort(),
-    uiPort: await findFreePort(),
+    ui: true,
     dbFile: join(home, 'data', 'temporal.db'),
     logFile: join(home, 'data', 'temporal.log'),
     searchAttributes: { DocferryOrg: 'Keyword' },
@@ -115,6 +117,18 @@ async function openFiles({ dbFile, logFile }: TestOptions): Promise<string[]> {
   return files.filter((_, index) => ((modes[index]?.mode ?? 0) & 0o077) !== 0);
 }
 
+/** The status of an answer about the namespaces; null when it is no HTTP, or not in time. */
+function answerTo(place: string, headers: Record<string, string>): Promise<number | null> {
+  return new Promise((resolve) => {
+    const url = `http://${place}/api/v1/namespaces`;
+    const asked = get(url, { headers, agent: false, timeout: 5_000 }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? null);
+    });
+    asked.on('timeout', () => asked.destroy()).on('error', () => resolve(null));
+  });
+}
+
 async function failureOf(starting: Promise<DevServer>): Promise<unknown> {
   return starting.then(
     (server) => server.stop().then(() => new Error('it started')),
@@ -142,7 +156,7 @@ describe('a server that is ready', () => {
 
   it('answers on its port and shows its UI', async () => {
     expect(server).toMatchObject({ adopted: false, address: `127.0.0.1:${given.port}`, namespace: 'default' });
-    const page = await fetch(server.uiUrl);
+    const page = await fetch(server.uiUrl ?? '');
     expect(page.status).toBe(200);
     expect(await page.text()).toContain('<html');
   });
@@ -171,6 +185,20 @@ describe('a server that is ready', () => {
 
   it('keeps its database and its log from other users of this machine', async () => {
     expect(await openFiles(given)).toEqual([]);
+  });
+
+  it.runIf(process.platform === 'linux')('answers nothing under a foreign name but where its guard looks', async () => {
+    const { stdout } = await promisify(execFile)('ss', ['-ltnpH']);
+    const own = stdout.split('\n').filter((line) => line.includes(`pid=${server.pid},`));
+    const places = own.map((line) => line.trim().split(/\s+/)[3] ?? '');
+    const { host } = new URL(server.uiUrl ?? '');
+    expect(places).toEqual(expect.arrayContaining([host, server.address]));
+    // Not the address that a foreign name would lead to.
+    expect(host).not.toContain('127.0.0.1');
+    for (const place of places.filter((other) => other !== host)) {
+      const answer = await answerTo(place, { host: 'evil.example' });
+      expect([place, answer === 200]).toEqual([place, false]);
+    }
   });
 
   it('refuses another docferry on the same database, naming the first', async () => {
@@ -229,6 +257,7 @@ describe('after a kill -9 of its docferry, the server', () => {
     const orphan = await leaveOrphan();
     const server = await start();
     expect(server).toMatchObject({ adopted: true, pid: orphan });
+    expect((await fetch(server.uiUrl ?? '')).status).toBe(200);
     await startWorkflow(server, 'any');
     await server.stop();
     expect(await isAlive(orphan)).toBe(false);
@@ -267,8 +296,8 @@ describe('a record of a server that is gone', () => {
     ['has another command line', (startedAt: string) => startedAt],
   ])('never harms the process that got its number and %s', async (_, recorded) => {
     const startedAt = recorded((await describeProcess(innocent.pid))?.startedAt ?? '');
-    const { port, uiPort, dbFile } = options;
-    await writeRecord({ pid: innocent.pid, startedAt, port, uiPort, dbFile, fingerprint: 'x', owner: 1 });
+    const { port, dbFile } = options;
+    await writeRecord({ pid: innocent.pid, startedAt, port, ui: null, dbFile, fingerprint: 'x', owner: 1 });
     const server = await start();
     expect(server.adopted).toBe(false);
     expect(innocent.exitCode ?? innocent.signalCode).toBeNull();
@@ -277,14 +306,11 @@ describe('a record of a server that is gone', () => {
 });
 
 describe('the start is refused', () => {
-  it.each([
-    ['port', '--port'],
-    ['uiPort', '--ui-port'],
-  ] as const)('when another program has the %s, naming it and %s', async (name, option) => {
-    await listen(options[name]);
+  it('when another program has the port, naming it and --port', async () => {
+    await listen(options.port);
     const error = await failureOf(start());
     expect(error).toBeInstanceOf(PortTaken);
-    expect(error).toMatchObject({ code: 'PortTaken', port: options[name], hint: expect.stringContaining(option) });
+    expect(error).toMatchObject({ code: 'PortTaken', port: options.port, hint: expect.stringContaining('--port') });
     if (process.platform === 'linux') expect(String(error)).toContain(`process ${process.pid}`);
   });
 

@@ -184,7 +184,6 @@ async function temporalIn(folder: string): Promise<Temporal> {
   const options = {
     binary: (await resolveBinary(devServerTool, { onProgress })).path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
     dbFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'temporal.log'),

@@ -102,7 +102,6 @@ async function endRestoredBudgets({ context, config }: Restoration, dbFile: stri
   const server = await startDevServer({
     binary: path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     dbFile,
     namespace,
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),

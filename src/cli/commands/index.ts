@@ -16,6 +16,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--sandbox', 'also run the sandbox, a stand-in for the documentation service; needs no configuration')
     .option('--port <port>', 'port of Temporal', port('--port'), 7233)
     .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
+    .option('--no-ui', "run without Temporal's UI")
     .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
     .option(
       '--console-port <port>',

@@ -28,6 +28,8 @@ interface UpFlags {
   sandboxPort: number;
   storagePort: number;
   db: string;
+  /** False for `--no-ui`. */
+  ui: boolean;
   /** False for `--no-server`. */
   server: boolean;
   /** False for `--no-link`. */
@@ -48,7 +50,7 @@ interface Addresses {
 
 export default async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { output } = context;
-  const { port, uiPort, bundlePort, sandboxPort, storagePort } = flags;
+  const { port, bundlePort, sandboxPort, storagePort } = flags;
   return withParts(output, async (parts, interrupted) => {
     const dbFile = resolve(context.cwd, flags.db);
     await requireFreePorts(flags, dbFile);
@@ -56,28 +58,30 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const ports = { port, bundlePort, sandboxPort, storagePort };
     const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
     const temporalPort = flags.server ? port : null;
-    const server = flags.server
+    const uiPort = flags.ui ? flags.uiPort : null;
+    const embedded = flags.server
       ? await startServer(context, parts, configured, { port, uiPort, dbFile }, interrupted)
       : null;
     interrupted.throwIfAborted();
     const sandbox = flags.sandbox ? await startSandbox(configured, parts, flags) : null;
     warnOfSurprises(output, configured, { temporalPort, bundlePort, sandbox });
-    const config = server ? withEmbedded(configured, server.address) : configured;
+    const config = embedded ? withEmbedded(configured, embedded.server.address) : configured;
     const bundles = await startBundlePart(output, config.store.bundles, bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }, { metricsAddress }));
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
-    const signInUrl = await startConsole(context, parts, config, flags, server?.uiUrl ?? null);
-    announce(context, {
+    const signInUrl = await startConsole(context, parts, config, flags, embedded?.uiUrl ?? null);
+    const addresses = {
       temporal: config.temporal.address,
-      ui: server?.uiUrl ?? null,
+      ui: embedded?.uiUrl ?? null,
       bundles: bundles.url,
       console: signInUrl,
       sandbox: sandbox?.url ?? null,
       workerLog,
       metrics: metricsAddress ? `http://${metricsAddress}/metrics` : null,
-    });
+    };
+    announce(context, addresses, embedded !== null);
     await parts.untilAborted(interrupted);
     output.note('stopping …');
     return exitCodes.done;
@@ -94,7 +98,7 @@ async function requireFreePorts(flags: UpFlags, dbFile: string): Promise<void> {
   // With a database there may be a server of an earlier `up` to take over.
   if (!flags.server || (await isThere(dbFile))) return;
   await assertPortFree(flags.port, '--port');
-  await assertPortFree(flags.uiPort, '--ui-port');
+  if (flags.ui) await assertPortFree(flags.uiPort, '--ui-port');
 }
 
 const sandboxFlags = { port: '--sandbox-port', storagePort: '--storage-port' };
@@ -109,13 +113,13 @@ async function startServer(
   context: CommandContext,
   parts: RunningParts,
   config: Config,
-  places: { port: number; uiPort: number; dbFile: string },
+  places: { port: number; uiPort: number | null; dbFile: string },
   interrupted: AbortSignal,
-): Promise<DevServer> {
+): Promise<{ server: DevServer; uiUrl: string | null }> {
   const { namespace } = config.temporal;
-  const { server, part } = await startEmbedded(context, { ...places, namespace }, interrupted);
+  const { server, uiUrl, part } = await startEmbedded(context, { ...places, namespace }, interrupted);
   parts.add(part);
-  return server;
+  return { server, uiUrl };
 }
 
 const usualPort = 8088;
@@ -146,7 +150,7 @@ async function startConsole(
   }
 }
 
-function announce({ output }: CommandContext, addresses: Addresses): void {
+function announce({ output }: CommandContext, addresses: Addresses, isEmbedded: boolean): void {
   const { temporal, ui, bundles, console, sandbox, workerLog, metrics } = addresses;
   const facts: [string, string][] = [['Temporal', temporal]];
   if (ui !== null) facts.push(['Temporal UI', ui]);
@@ -156,6 +160,6 @@ function announce({ output }: CommandContext, addresses: Addresses): void {
   facts.push(['worker log', workerLog]);
   if (metrics !== null) facts.push(['metrics', metrics]);
   output.say(factLines(facts));
-  if (ui !== null) output.note('for evaluation and small single-host use; Ctrl-C stops it');
+  if (isEmbedded) output.note('for evaluation and small single-host use; Ctrl-C stops it');
   output.result({ ready: true, addresses }, 'docferry: ready');
 }

@@ -53,5 +53,5 @@ export async function setStage(
   parts.add(bundles.part);
   const workerLog = join(place.folder, 'worker.log');
   parts.add(await startWorkerPart(config, { file: workerLog }));
-  return { ...place, config, sandbox, uiUrl: embedded.server.uiUrl, bundlesUrl: bundles.url, workerLog };
+  return { ...place, config, sandbox, uiUrl: embedded.uiUrl ?? '', bundlesUrl: bundles.url, workerLog };
 }

@@ -4,6 +4,7 @@ import { Agent, createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { guardUi } from '../../../src/cli/processes/embedded-part.ts';
 import { budgetActions } from '../../../src/console/actions/budget-actions.ts';
 import { bulkVerbs } from '../../../src/console/actions/bulk-actions.ts';
 import { projectActions } from '../../../src/console/actions/project-actions.ts';
@@ -354,6 +355,33 @@ Promise.allSettled([
     const { pathname, search } = new URL(console.signInUrl);
     expect((await page.goto(`http://evil.example:${console.port}${pathname}${search}`))?.status()).toBe(421);
     expect(console.links).toEqual([]);
+  });
+
+  it("by a name that leads here, or a page of another site, does not reach Temporal's UI", async () => {
+    const asked: string[] = [];
+    const ui = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.setHeader('content-type', 'text/html').end('<title>Temporal UI</title>');
+    });
+    await new Promise<void>((resolve) => ui.listen(0, '127.0.0.1', resolve));
+    const guard = await guardUi(new URL(`http://127.0.0.1:${(ui.address() as AddressInfo).port}`), 0);
+    onTestFinished(async () => {
+      await guard.stop();
+      ui.close();
+      ui.closeAllConnections();
+    });
+    const page = await newPage();
+    expect((await page.goto(`http://evil.example:${guard.port}/`))?.status()).toBe(421);
+    const send = (origin: string) => `Promise.allSettled(['POST', 'DELETE'].map((method) =>
+  fetch('${origin}/api/v1/terminate', { method, mode: method === 'POST' ? 'no-cors' : 'cors', body: '{}' })))`;
+    await page.evaluate(send(`http://evil.example:${guard.port}`));
+    await page.goto(await evilSite(() => '<title>evil</title>'));
+    await page.evaluate(send(guard.url));
+    expect(asked).toEqual([]);
+    await page.goto(`${guard.url}/`);
+    expect(await page.title()).toBe('Temporal UI');
+    await page.evaluate(send(guard.url));
+    expect(asked).toEqual(expect.arrayContaining(['GET /', 'POST /api/v1/terminate', 'DELETE /api/v1/terminate']));
   });
 
   it('by a cookie planted from another port of the machine signs nobody into the session of another', async () => {

@@ -21,8 +21,9 @@ const readyLimitMs = 60_000;
  */
 export async function startRecordingServer(folder: string, longHistory?: number): Promise<RecordingServer> {
   const { path } = await resolveBinary(devServerTool, { onProgress: (line) => process.stderr.write(`${line}\n`) });
-  const [port, uiPort] = [await findFreePort(), await findFreePort()];
-  const own = serverArguments({ port, uiPort, namespace, dbFile: undefined });
+  const port = await findFreePort();
+  const ui = null;
+  const own = serverArguments({ port, ui, namespace, dbFile: undefined });
   const suggested =
     longHistory === undefined
       ? []
@@ -31,7 +32,7 @@ export async function startRecordingServer(folder: string, longHistory?: number)
   const killAtExit = () => process.kill(server.pid, 'SIGKILL');
   process.once('exit', killAtExit);
   const attributes = Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'] as const));
-  await waitUntilReady({ port, uiPort, namespace, retentionDays, searchAttributes: attributes }, readyLimitMs);
+  await waitUntilReady({ port, ui, namespace, retentionDays, searchAttributes: attributes }, readyLimitMs);
   return {
     address: `127.0.0.1:${port}`,
     async stop() {

@@ -13,7 +13,7 @@ import { testServerTool } from './test-server-tool.ts';
 
 /** What the set-up hands to every test file of the project `temporal`. */
 export interface TemporalTestContext {
-  devServer: { address: string; uiUrl: string; namespace: string };
+  devServer: { address: string; namespace: string };
   devServerBinary: string;
   testServerBinary: string;
   /** The bundle of `src/workflows/index.ts` as it is now, or why it could not be bundled. */
@@ -36,17 +36,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startDevServer({
     binary: devServerBinary,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
     logFile: join(folder, 'server.log'),
   });
   // Should the run be cut short, the server must not stay; it holds nothing that could be lost.
   const killAtExit = () => process.kill(server.pid, 'SIGKILL');
   process.once('exit', killAtExit);
-  const { address, uiUrl, namespace } = server;
+  const { address, namespace } = server;
   const bundle = await bundling;
   project.provide('temporal', {
-    devServer: { address, uiUrl, namespace },
+    devServer: { address, namespace },
     devServerBinary,
     testServerBinary,
     bundle,
