@@ -23,8 +23,8 @@ export interface ContentSink {
   end(): void | Promise<void>;
 }
 
-/** Readers that stop with an error at 64-bit forms of a zip: `unzip` of BusyBox, and Java's before version 23. */
-export type NarrowReader = 'BusyBox unzip' | 'Java ZipInputStream';
+/** Readers that stop with an error at forms of a zip which all others read. */
+export type NarrowReader = 'BusyBox unzip' | 'Java ZipInputStream' | '7-Zip';
 
 /** Where the content of an entry goes; `skip` still checks it, `stop` ends the reading. */
 export type EntryAnswer = ContentSink | 'skip' | 'stop';

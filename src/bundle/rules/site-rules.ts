@@ -74,7 +74,7 @@ export const siteRuleTexts = {
   ),
   'narrow-reader': rule(
     'warn',
-    '64-bit forms of a zip at which `unzip` of BusyBox, or `ZipInputStream` of Java before 23, stops with an error',
+    '64-bit forms and data descriptors of a zip at which `unzip` of BusyBox, `ZipInputStream` of Java or 7-Zip stops with an error',
     'The archive cannot be unpacked with that reader; with every other one it is the same.',
   ),
 } as const satisfies Record<string, SiteRuleText>;

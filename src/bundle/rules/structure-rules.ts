@@ -225,8 +225,8 @@ export const structureRuleTexts = {
     'CVE-2024-0450, CVE-2019-13232, bamsoftware.com/hacks/zipbomb',
   ),
   'data-descriptor': rule(
-    'a data descriptor that does not repeat the directory, follows an entry that is not compressed, or ends the archive for some readers',
-    'Streaming readers believe it, and cannot find it where nothing marks the end of the content.',
+    'a data descriptor that does not repeat the directory, cannot be found by its mark behind content that is not compressed, or ends the archive for some readers',
+    'Streaming readers believe it, and search for its mark.',
     'CVE-2025-54368',
   ),
   'extra-field': rule(

@@ -7,7 +7,14 @@ import { inflateFault, inflateWindow } from '../inflate-window.ts';
 import { CentralEntries, type CentralEntry } from './zip-central.ts';
 import { findDirectory, in32Bits, type ZipDirectory } from './zip-end.ts';
 import { stored } from './zip-fields.ts';
-import { hasDescriptorIn64, headerBytes, readDescriptor, readLocalHeader } from './zip-local.ts';
+import {
+  descriptorSignature,
+  type Ending,
+  headerBytes,
+  localEnding,
+  readDescriptor,
+  readLocalHeader,
+} from './zip-local.ts';
 
 /** Up to here an entry is read and inflated in one go, which costs a fifth of a stream. */
 const mostAtOnce = 2 * 1024 ** 2;
@@ -38,16 +45,15 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
     if (!elsewhere) {
       window ??= new ByteWindow(file, { start: offset, end: directory.start }, options.onRaw);
       const at = { entry, end: next?.offset ?? directory.start };
-      const forms = await readEntry(window, at, answer === 'skip' ? null : answer);
-      if (forms.headerIn64 && !directory.hidden && stopsBusyBox(entry, file.size)) onStop?.('BusyBox unzip', name);
-      if (forms.descriptorIn64 && misleadsJava(entry)) {
-        if (bytes > 0) {
-          hasStopped = true;
-          onStop?.('Java ZipInputStream', name);
-        } else if (next !== null) {
-          hasStopped ??= await hasStoppedBefore(file, directory, part.start);
-          if (!hasStopped) throw endsForJava(name);
-        }
+      const ending = await readEntry(window, at, answer === 'skip' ? null : answer);
+      if (!directory.hidden && stopsBusyBox(entry, ending, file.size)) onStop?.('BusyBox unzip', name);
+      if (ending.lateHereOnly) onStop?.('7-Zip', name);
+      if (stopsJava(entry, ending)) {
+        hasStopped = true;
+        onStop?.('Java ZipInputStream', name);
+      } else if (ending.descriptorIn64 && bytes === 0 && next !== null) {
+        hasStopped ??= await hasStoppedBefore(file, directory, part.start);
+        if (!hasStopped) throw endsForJava(name);
       }
     }
     entry = next;
@@ -58,29 +64,32 @@ function entriesOf(file: ByteFile, directory: ZipDirectory): CentralEntries {
   return new CentralEntries(new ByteWindow(file, directory, undefined, directoryWindowBytes), directory);
 }
 
-/** BusyBox reads as many bytes as the header's 32 bits say where nothing else ends the content. Throws `ArchiveFault`. */
-function stopsBusyBox({ name, kind, fields, offset }: CentralEntry, size: number): boolean {
-  if (kind === 'directory' || fields.method !== stored) return false;
+/**
+ * BusyBox reads as many bytes as 32 bits say where nothing else ends the content; behind a descriptor it believes the
+ * directory. Throws `ArchiveFault`.
+ */
+function stopsBusyBox({ name, kind, fields, offset, in64 }: CentralEntry, ending: Ending, size: number): boolean {
+  const believedIn64 = ending.late ? in64 : ending.in64;
+  if (!believedIn64 || kind === 'directory' || fields.method !== stored) return false;
   if (offset + in32Bits > size) return true;
   throw new ArchiveFault('zip64', name, 'BusyBox takes the 64-bit size for four gibibytes, which are there');
 }
 
 /**
- * The ZipInputStream of Java before 23 expects 64 bits in a descriptor only where a size needs them: it stops with an error
- * behind an entry with content, and ends without one behind an empty entry.
+ * The ZipInputStream of Java stops at a descriptor behind content that is not compressed. Before version 23 it expects 64 bits
+ * there only where a size needs them: it stops behind an entry with content, and ends behind an empty one.
  */
-function misleadsJava({ wide }: CentralEntry): boolean {
-  return !wide;
+function stopsJava({ fields, bytes, wide }: CentralEntry, { late, descriptorIn64 }: Ending): boolean {
+  return late && (fields.method === stored || (descriptorIn64 && bytes > 0 && !wide));
 }
 
-/** Whether an entry before this place in the file has content and a 64-bit descriptor. Throws `ArchiveFault`. */
+/** Whether Java has stopped before this place in the file. Throws `ArchiveFault` and system errors. */
 async function hasStoppedBefore(file: ByteFile, directory: ZipDirectory, place: number): Promise<boolean> {
   const central = entriesOf(file, directory);
   for (let entry = await central.next(); entry !== null && entry.offset < place; ) {
     const next = await central.next();
     const header = await readAt(file, entry.offset, headerBytes);
-    const end = next?.offset ?? directory.start;
-    if (entry.bytes > 0 && misleadsJava(entry) && hasDescriptorIn64(header, entry, end)) return true;
+    if (stopsJava(entry, localEnding(header, entry, next?.offset ?? directory.start))) return true;
     entry = next;
   }
   return false;
@@ -91,13 +100,31 @@ async function readEntry(
   window: ByteWindow,
   { entry, end }: { entry: CentralEntry; end: number },
   sink: ContentSink | null,
-): Promise<{ headerIn64: boolean; descriptorIn64: boolean }> {
+): Promise<Ending> {
   const local = await readLocalHeader(window, entry);
-  await readContent(window, entry, sink);
+  await readContent(window, entry, local.late ? withoutMark(entry, sink) : sink);
   const descriptorIn64 = await readDescriptor(window, { entry, local, next: end });
   if (window.position < end) throw unclaimed(entry.name);
   if (window.position > end) throw cut(entry.name);
-  return { headerIn64: local.in64, descriptorIn64 };
+  return { ...local, descriptorIn64 };
+}
+
+/** Streaming readers search for the mark of the descriptor where content is not compressed. */
+function withoutMark({ fields, name }: CentralEntry, sink: ContentSink | null): ContentSink | null {
+  if (fields.method !== stored) return sink;
+  let last = Buffer.alloc(0);
+  return {
+    write: (chunk) => {
+      const seen = Buffer.concat([last, chunk]);
+      if (seen.includes(descriptorSignature)) {
+        const detail = 'the content holds the mark by which streaming readers find its end';
+        throw new ArchiveFault('data-descriptor', name, detail);
+      }
+      last = Buffer.from(seen.subarray(-descriptorSignature.length + 1));
+      return sink?.write(chunk);
+    },
+    end: () => sink?.end(),
+  };
 }
 
 async function readContent(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<void> {

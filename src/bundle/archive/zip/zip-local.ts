@@ -1,12 +1,13 @@
 import { ArchiveFault } from '../archive-fault.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import type { CentralEntry } from './zip-central.ts';
+import { in32Bits } from './zip-end.ts';
 import { parseExtra } from './zip-extra.ts';
 import { flag, localSizes, readShared, requireOneName, requireReadable, stored } from './zip-fields.ts';
 
 export const headerBytes = 30;
 const headerSignature = 0x04034b50;
-const descriptorSignature = 0x08074b50;
+export const descriptorSignature = Buffer.from('PK\x07\x08');
 /** A checksum and two sizes of 64 bits. */
 const shortestIn64 = 20;
 
@@ -14,8 +15,16 @@ const shortestIn64 = 20;
 export interface LocalHeader {
   /** A data descriptor follows the content. */
   late: boolean;
+  /** The directory does not say so. */
+  lateHereOnly: boolean;
   /** Its sizes are in 64 bits, needed or not. */
   in64: boolean;
+}
+
+/** How an entry says where its content ends. */
+export interface Ending extends LocalHeader {
+  /** The sizes of its data descriptor are in 64 bits. */
+  descriptorIn64: boolean;
 }
 
 /**
@@ -43,7 +52,7 @@ export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): 
   if (!agrees(local.crc, entry.fields.crc) || !agrees(bytes, entry.bytes) || !agrees(packed, entry.packed)) {
     throw disagreeing(entry, 'checksum or sizes');
   }
-  return { late, in64 };
+  return { late, lateHereOnly: flags !== entry.fields.flags, in64 };
 }
 
 /**
@@ -55,10 +64,6 @@ export async function readDescriptor(
   { entry, local, next }: { entry: CentralEntry; local: LocalHeader; next: number },
 ): Promise<boolean> {
   if (!local.late) return false;
-  if (entry.fields.method === stored) {
-    // A streaming reader cannot find its end: Java refuses it, others search for a signature.
-    throw new ArchiveFault('data-descriptor', entry.name, 'the entry is not compressed and has a data descriptor');
-  }
   const length = next - window.position;
   const widths = local.in64 || entry.wide ? [8] : entry.in64 ? [4, 8] : [4];
   const expected = widths
@@ -74,17 +79,23 @@ export async function readDescriptor(
   return length >= shortestIn64;
 }
 
-/** Whether a 64-bit descriptor has room between the content and `end`, in an entry that is not read. */
-export function hasDescriptorIn64(header: Buffer, { offset, packed }: CentralEntry, end: number): boolean {
-  const { flags, nameLength, extraLength } = readShared(header, 6);
-  if ((flags & flag.descriptor) === 0) return false;
-  return end - offset - headerBytes - nameLength - extraLength - packed >= shortestIn64;
+/** How an entry ends that is not read: by its local header, and the room between its content and `end`. */
+export function localEnding(header: Buffer, { fields, offset, packed }: CentralEntry, end: number): Ending {
+  const { flags, nameLength, extraLength, bytes } = readShared(header, 6);
+  const room = end - offset - headerBytes - nameLength - extraLength - packed;
+  return {
+    late: (flags & flag.descriptor) !== 0,
+    lateHereOnly: flags !== fields.flags,
+    in64: bytes === in32Bits,
+    descriptorIn64: room >= shortestIn64,
+  };
 }
 
-/** With and without a signature, sizes of `width` bytes; a descriptor without a signature must not look signed. */
+/**
+ * With and without a signature, sizes of `width` bytes. Content that is not compressed ends at a signature only, and a
+ * descriptor without one must not look signed.
+ */
 function descriptors({ fields, packed, bytes }: CentralEntry, width: number): Buffer[] {
-  const signature = Buffer.alloc(4);
-  signature.writeUInt32LE(descriptorSignature);
   const body = Buffer.alloc(4 + 2 * width);
   body.writeUInt32LE(fields.crc, 0);
   if (width === 8) {
@@ -94,8 +105,9 @@ function descriptors({ fields, packed, bytes }: CentralEntry, width: number): Bu
     body.writeUInt32LE(packed, 4);
     body.writeUInt32LE(bytes, 8);
   }
-  const signed = Buffer.concat([signature, body]);
-  return fields.crc === descriptorSignature ? [signed] : [signed, body];
+  const signed = Buffer.concat([descriptorSignature, body]);
+  const looksSigned = body.subarray(0, descriptorSignature.length).equals(descriptorSignature);
+  return looksSigned || fields.method === stored ? [signed] : [signed, body];
 }
 
 async function take(window: ByteWindow, bytes: number, entry: CentralEntry): Promise<Buffer> {
