@@ -70,6 +70,12 @@ describe('a message', () => {
     expect(new Verifier(webhookSecret).verify(message?.body ?? '', headers)).toEqual(delivery.event);
   });
 
+  it('is not sent by an attempt that Temporal has given up (E11)', async () => {
+    scene.deps.recordHeartbeat = async () => 'over';
+    expect(await failureOf(send())).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
+    expect(receiver.received).toEqual([]);
+  });
+
   it('is not verified with another key, or when a letter of it was changed', async () => {
     await send();
     const [message] = receiver.received;

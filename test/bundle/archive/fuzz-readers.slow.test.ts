@@ -8,7 +8,9 @@ import { inputOf } from '../../tools/fuzz/input-of.ts';
 import { startOracles } from '../../tools/fuzz/oracles/installed-oracles.ts';
 import type { Oracle } from '../../tools/fuzz/oracles/oracle.ts';
 import { difference, treeOnDisk } from '../../tools/fuzz/oracles/tree.ts';
+import { Random, seedOf } from '../../tools/fuzz/random.ts';
 import { fuzz } from '../../tools/fuzz/run.ts';
+import { tarKindPairs, tarKindsOf } from '../../tools/fuzz/tar-input.ts';
 
 const fixedSeed = 20_261_121;
 const { installed, missing } = await startOracles();
@@ -32,6 +34,16 @@ describe(`generated archives, read by ${names.join(', ')}; not installed: ${miss
     const some = (seed: number) => Array.from({ length: 20 }, (_, index) => inputOf(seed, index).toString('hex'));
     expect(some(fixedSeed)).toEqual(some(fixedSeed));
     expect(some(fixedSeed)).not.toEqual(some(fixedSeed + 1));
+  });
+});
+
+describe('the generated tars', () => {
+  it('combine each pair of oddities', () => {
+    const found = new Set<string>();
+    for (let index = 0; index < 10_000; index += 1) {
+      for (const pair of tarKindPairs(tarKindsOf(new Random(seedOf(fixedSeed, 2 * index))))) found.add(pair);
+    }
+    expect(tarKindPairs().filter((pair) => !found.has(pair))).toEqual([]);
   });
 });
 

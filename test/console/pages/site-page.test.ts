@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { describe, expect, it } from 'vitest';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
@@ -39,7 +40,7 @@ describe('the page of a site', () => {
 
   it('says what a run that goes on keeps failing at', async () => {
     const lastFailure = { message: 'no room <b>left</b>', applicationFailureInfo: { type: 'RolloutFailed' } };
-    const nextAttemptScheduleTime = { seconds: Date.UTC(2026, 10, 22, 4, 2) / 1_000, nanos: 0 };
+    const nextAttemptScheduleTime = msToTs(Date.UTC(2026, 10, 22, 4, 2));
     const pending = { activityType: { name: 'rollOut' }, attempt: 4, lastFailure, nextAttemptScheduleTime };
     const described = {
       status: { name: 'RUNNING' },

@@ -16,7 +16,14 @@ exec "\${JAVA_HOME:+$JAVA_HOME/bin/}java" -XX:TieredStopAtLevel=1 -XX:+UseSerial
 export async function fetchWithMaven(version: string, executable: string, context: MakeContext): Promise<void> {
   const { folder, env, onProgress } = context;
   await writeFile(join(folder, 'pom.xml'), projectFor(version));
-  const args = ['--batch-mode', '--no-transfer-progress', copyGoal, `-DoutputDirectory=${join(folder, 'lib')}`];
+  // Refuses a library whose checksum is not the one that the repository has beside it, or that has none.
+  const args = [
+    '--batch-mode',
+    '--strict-checksums',
+    '--no-transfer-progress',
+    copyGoal,
+    `-DoutputDirectory=${join(folder, 'lib')}`,
+  ];
   onProgress('fetching its libraries with Maven');
   await runCommand('mvn', args, { env, cwd: folder, signal: timeLimit(limitMs) });
   await writeFile(join(folder, executable), wrapper, { mode: 0o755 });

@@ -13,6 +13,8 @@ import { destinationOf, folderOf } from './site-links.ts';
 const mostBytes = 32 * 1024 ** 2;
 /** Different link targets remembered; a site with more of them keeps those found first. */
 const mostTargets = 2_000_000;
+/** A longer `<base href>` is no folder of a site: joined to each link, it would take time and memory by the square. */
+const longestBase = 4_096;
 const inlineSourceMap = /[/*][#@] sourceMappingURL=data:/;
 
 type TextKind = 'html' | 'svg' | 'css' | 'script' | 'text';
@@ -117,6 +119,10 @@ export class SiteInspection {
   }
 
   #baseFolder(page: string, { url, at }: Reference, lines: LineCounter): string | null {
+    if (url.length > longestBase) {
+      this.#add('not-inspected', page, `links: the address in <base> is longer than ${longestBase} characters`);
+      return null;
+    }
     const to = destinationOf(url, folderOf(page));
     if (to.kind === 'internal') return folderOf(to.path);
     if (to.kind === 'nowhere') return folderOf(page);
