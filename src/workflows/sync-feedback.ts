@@ -101,7 +101,8 @@ class Sync {
   /** The result, or null when the run has grown long and should continue as new. */
   async run(): Promise<SyncResult | null> {
     try {
-      const progress = this.#progress ?? (await this.#begin());
+      // Cancelled meanwhile, the pass still gets its row, which its end closes (X4).
+      const progress = this.#progress ?? (await CancellationScope.nonCancellable(() => this.#begin()));
       if (!(await this.#read(progress))) return null;
       return await this.#finish(progress, 'completed', null);
     } catch (error) {

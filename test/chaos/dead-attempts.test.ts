@@ -220,7 +220,10 @@ const scenarios = {
     start: () =>
       startSync(lane.client, lane.org, { org: lane.org, project: 'prj_1', pass: 'sweep', class: 'on-demand' }),
     outside: async () =>
-      JSON.stringify([lane.query('select count(*) as n from feedback'), lane.query('select * from sync_passes')]),
+      JSON.stringify([
+        lane.query('select count(*) as n from feedback'),
+        lane.query('select pass_id, pages from sync_passes'),
+      ]),
     rows: () =>
       Object.fromEntries(
         lane.query('select run_id, outcome from sync_passes').map((row) => [`${row.run_id}`, `${row.outcome}`]),
