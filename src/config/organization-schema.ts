@@ -207,6 +207,7 @@ const siteRules = z.strictObject({
   'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),
   'source-map': siteRule.describe('Source maps. Absent: `warn`.'),
   'not-inspected': siteRule.describe('Files too large, or pages nested too deeply, to look into. Absent: `warn`.'),
+  'narrow-reader': siteRule.describe('Zip forms at which a common reader stops with an error. Absent: `warn`.'),
   'page-does-not-render': siteRule.describe('With `render`: pages that show nothing. Absent: `warn`.'),
   'page-script-error': siteRule.describe('With `render`: errors that no script catches. Absent: `warn`.'),
   'page-request-failed': siteRule.describe('With `render`: requests for what is not there. Absent: `warn`.'),

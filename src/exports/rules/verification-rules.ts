@@ -1,6 +1,6 @@
 import type { Reason } from './site-export.ts';
 
-/** What a structureRule of verification refuses, why, and where the danger is documented. */
+/** What a rule of verification refuses, why, and where the danger is documented. */
 export interface RuleText {
   refuses: string;
   why: string;
@@ -9,7 +9,7 @@ export interface RuleText {
 }
 
 /**
- * Every structureRule about the structure of an archive (verification.md), by its stable name. The compiler rejects rules that are
+ * Every rule about the structure of an archive (verification.md), by its stable name. The compiler rejects rules that are
  * not listed here.
  */
 export const structureRuleTexts = {
@@ -285,7 +285,7 @@ function structureRule(refuses: string, why: string, reference: string): RuleTex
   return { refuses, why, reference };
 }
 
-/** What happens to an archive that breaks a siteRule about the content of the site. */
+/** What happens to an archive that breaks a rule about the content of the site. */
 export type RuleLevel = 'refuse' | 'warn' | 'off';
 
 interface SiteRuleText extends RuleText {
@@ -293,7 +293,7 @@ interface SiteRuleText extends RuleText {
   level: RuleLevel;
 }
 
-/** Every siteRule about the content of a site (verification.md), by its stable name. */
+/** Every rule about the content of a site (verification.md), by its stable name. */
 export const siteRuleTexts = {
   'no-page': siteRule('refuse', 'an archive without any `.html` file', 'There is no site in it.'),
   'no-index-page': siteRule(
@@ -378,7 +378,7 @@ export const siteRuleTexts = {
 } as const satisfies Record<string, SiteRuleText>;
 
 export type SiteRule = keyof typeof siteRuleTexts;
-export type SiteRuleLevels = { readonly [siteRule in SiteRule]?: RuleLevel | undefined };
+export type SiteRuleLevels = { readonly [rule in SiteRule]?: RuleLevel | undefined };
 
 export function isSiteRule(name: string): name is SiteRule {
   return name in siteRuleTexts;
@@ -393,7 +393,7 @@ interface RenderRuleText extends RuleText {
   level: RuleLevel;
 }
 
-/** Every renderRule about sampled pages in a browser, by its stable name. */
+/** Every rule about sampled pages in a browser, by its stable name. */
 export const renderRuleTexts = {
   'page-does-not-render': renderRule(
     'a page that does not load within 15 s, crashes the browser, or shows a single colour',
@@ -414,7 +414,7 @@ export const renderRuleTexts = {
 } as const satisfies Record<string, RenderRuleText>;
 
 export type RenderRule = keyof typeof renderRuleTexts;
-export type RenderRuleLevels = { readonly [renderRule in RenderRule]?: RuleLevel | undefined };
+export type RenderRuleLevels = { readonly [rule in RenderRule]?: RuleLevel | undefined };
 
 export function isRenderRule(name: string): name is RenderRule {
   return name in renderRuleTexts;
@@ -424,7 +424,7 @@ function renderRule(refuses: string, why: string): RenderRuleText {
   return { level: 'warn', refuses, why, reference: '' };
 }
 
-/** Every signatureRule of `export verify --signature`, by its stable name. */
+/** Every rule of `export verify --signature`, by its stable name. */
 export const signatureRuleTexts = {
   'signature-missing': signatureRule('a manifest without its `.minisig` beside it', 'Its origin is unknown.'),
   'signature-malformed': signatureRule('a signature that minisign does not write', 'It cannot be read.'),

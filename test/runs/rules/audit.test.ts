@@ -4,7 +4,7 @@ import { readActor } from '../../../src/runs/rules/audit.ts';
 describe('readActor', () => {
   it('accepts that nothing is said, and takes a blank reason for none', () => {
     expect(readActor(undefined)).toEqual({});
-    expect(readActor({ other: 1 })).toEqual({});
+    expect(() => readActor({ other: 1 })).toThrow('other');
     expect(readActor({ who: 'anna', reason: '  ' })).toEqual({ who: 'anna', reason: null });
     expect(readActor({ reason: ' as agreed ' })).toEqual({ reason: 'as agreed' });
   });
