@@ -5,67 +5,96 @@ const { parseFileSync } = swc;
 swc.parseFileSync = (file, options) => parseFileSync(file, { ...options, tsx: file.endsWith('.tsx') });
 
 /**
- * Which room of src may import which, types included: what is not listed is refused. `npm run lint` reads it, and
- * `npm run graph` prints it for docs/architecture.md.
+ * Which room of src may import which, types included: what is not listed is refused. `rules` stands for the pure code of
+ * every subject (`src/rules` and each `src/<subject>/rules`), which imports nothing but rules. `npm run lint` reads the
+ * list, and `npm run graph` prints it for docs/architecture.md.
  */
 const arrows = {
-  model: [],
-  'http-server.ts': ['model'],
-  files: [],
-  report: ['model'],
-  webhooks: ['model'],
-  metrics: ['model'],
-  config: ['model'],
-  service: ['model'],
-  feedback: ['model', 'files'],
-  bundle: ['model', 'files', 'http-server.ts'],
-  rollout: ['model', 'files', 'bundle'],
-  permits: ['model'],
-  gateway: ['model', 'http-server.ts', 'permits', 'service'],
-  embedded: ['model', 'files'],
-  workflows: ['model'],
-  client: ['model', 'workflows'],
-  overview: ['model', 'client', 'feedback', 'bundle'],
-  console: ['model', 'http-server.ts', 'client', 'feedback', 'bundle', 'report', 'overview'],
-  activities: ['model', 'metrics', 'permits', 'service', 'feedback', 'bundle', 'rollout', 'webhooks'],
-  wiring: ['model', 'metrics', 'config', 'service', 'feedback', 'bundle', 'rollout', 'activities'],
-  'worker.ts': ['model', 'metrics', 'config', 'service', 'feedback', 'bundle', 'client', 'activities', 'wiring'],
-  'replay.ts': ['model'],
+  rules: [],
+  'contract.ts': ['rules'],
+  'files.ts': ['sqlite.ts'],
+  'sqlite.ts': [],
+  'http-server.ts': ['rules'],
+  config: ['rules'],
+  service: ['rules'],
+  temporal: ['rules', 'contract.ts', 'service'],
+  budget: ['rules', 'contract.ts', 'http-server.ts', 'config', 'service', 'temporal'],
+  exports: ['rules', 'files.ts', 'http-server.ts', 'config', 'service'],
+  feedback: ['rules', 'files.ts', 'sqlite.ts', 'config'],
+  runs: ['rules', 'contract.ts', 'temporal', 'budget'],
+  schedules: ['rules', 'contract.ts', 'temporal'],
+  operations: ['rules', 'contract.ts', 'config', 'temporal', 'budget', 'exports', 'feedback', 'runs', 'schedules'],
+  workflows: ['rules', 'contract.ts'],
+  activities: ['rules', 'service', 'temporal', 'budget', 'exports', 'feedback', 'runs'],
+  local: ['rules', 'files.ts'],
+  'organizations.ts': ['rules', 'config', 'service', 'schedules', 'exports', 'activities'],
+  'worker-metrics.ts': ['rules', 'service', 'temporal', 'activities'],
+  console: [
+    'rules',
+    'contract.ts',
+    'http-server.ts',
+    'temporal',
+    'budget',
+    'exports',
+    'feedback',
+    'runs',
+    'schedules',
+    'operations',
+  ],
+  'worker.ts': [
+    'rules',
+    'contract.ts',
+    'config',
+    'service',
+    'temporal',
+    'budget',
+    'exports',
+    'feedback',
+    'runs',
+    'activities',
+    'operations',
+    'organizations.ts',
+    'worker-metrics.ts',
+  ],
   cli: [
-    'model',
-    'files',
+    'rules',
+    'contract.ts',
+    'files.ts',
     'http-server.ts',
     'config',
-    'client',
+    'service',
+    'temporal',
+    'budget',
+    'exports',
     'feedback',
-    'bundle',
-    'rollout',
-    'report',
-    'overview',
+    'runs',
+    'schedules',
+    'operations',
     'console',
-    'embedded',
-    'gateway',
-    'wiring',
+    'local',
+    'organizations.ts',
+    'worker-metrics.ts',
     'worker.ts',
-    'replay.ts',
   ],
   'starter.ts': ['cli'],
 };
 
 /** Packages that a room may not use, though others do; Node's own count as packages here. */
 const packages = {
-  'model/': '.',
+  '(rules|(budget|exports|feedback|runs|schedules|temporal)/rules)/': '.',
   'workflows/': '^(?!node_modules/@temporalio/(workflow|common)/)',
-  '(report|webhooks|config|service|feedback|bundle|rollout|files|permits|gateway)/': '^node_modules/@temporalio/',
-  'metrics/': '^node_modules/@temporalio/(?!common/)',
+  '(config|service|exports|feedback|files\\.ts)': '^node_modules/@temporalio/',
   'activities/': '^node_modules/@temporalio/(?!(activity|common)/)',
-  'overview/': '^node_modules/(?!@temporalio/client/)',
+  'operations/': '^node_modules/(?!@temporalio/(client|common)/)',
   'console/': '^node_modules/(?!(hono|@hono/node-server|openid-client|ipaddr\\.js|@temporalio/(client|common))/)',
-  'client/': '^node_modules/@temporalio/(worker|workflow|activity)/',
   'cli/': '^node_modules/(axios|kysely|pg|@photostructure/sqlite|@temporalio/(worker|workflow|activity))/',
 };
 
-const room = (name) => (name.endsWith('.ts') ? `^src/${name.replace('.', '\\.')}$` : `^src/${name}/`);
+/** A room's files: those of its `rules` folder belong to the rules. */
+const room = (name) => {
+  if (name === 'rules') return '^src/(rules|(budget|exports|feedback|runs|schedules|temporal)/rules)/';
+  return name.endsWith('.ts') ? `^src/${name.replace('.', '\\.')}$` : `^src/${name}/(?!rules/)`;
+};
 const ours = '^(src|sandbox|scripts|bench|test)/';
 
 module.exports = {

@@ -12,12 +12,11 @@ import { defineConfig } from 'vitest/config';
 // `test/chaos` kills processes for minutes: `npm run test:chaos`. `test/cluster` does so to a whole cluster:
 // `npm run test:cluster`. `test/kube` needs a Kubernetes control plane, which `npm run test:kube` builds and starts.
 const onServers = [
-  'test/{workflows,client,cli,embedded}/**/*.test.ts',
-  'test/bundle/store/**/*.test.ts',
-  'test/feedback/*postgres*.test.ts',
+  'test/{workflows,temporal,schedules,operations,cli,local}/**/*.test.ts',
+  'test/exports/{store,signing}/**/*.test.ts',
+  'test/feedback/store/*postgres*.test.ts',
   'test/lint/**/*.test.ts',
-  'test/activities/{bundle-versions,spare-reading,export/fetch-bundle}.test.ts',
-  'test/bundle/signing/**/*.test.ts',
+  'test/activities/{bundle-versions,spare-reading,fetch-bundle}.test.ts',
   'test/e2e/story.test.ts',
 ];
 const named = ['test/**/*.slow.test.ts'];

@@ -31,12 +31,12 @@ const forgottenAtOnce = 50_000;
 /** The latest 250,000 requests and more, in the order of their arrival. */
 export class RequestLog {
   readonly #entries: LogEntry[] = [];
-  #forgotten = 0;
+  #unknownUntil = 0;
 
   add(entry: LogEntry): LogEntry {
     if (this.#entries.length >= mostEntries) {
       this.#entries.splice(0, forgottenAtOnce);
-      this.#forgotten += forgottenAtOnce;
+      this.#unknownUntil += forgottenAtOnce;
     }
     this.#entries.push(entry);
     return entry;
@@ -47,7 +47,7 @@ export class RequestLog {
   }
 
   /** How many of the oldest requests have been dropped. */
-  get forgotten(): number {
-    return this.#forgotten;
+  get unknownUntil(): number {
+    return this.#unknownUntil;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What comments, tests and pages cite must stand in this repository: promises in docs/promises.md, pages and decisions in
- * docs. Also checks that no two source files share a name, and that workflows import only types of activities. Part of
- * `npm run lint`; prints each finding as `file:line: text`.
+ * docs. Also checks that workflows import only types of activities. Part of `npm run lint`; prints each finding as
+ * `file:line: text`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -49,10 +49,6 @@ for (const file of files) {
 }
 
 const sources = files.filter((file) => /^src\/.*\.ts$/.test(file));
-for (const file of sources) {
-  const same = sources.find((other) => other !== file && basename(other) === basename(file));
-  if (same && basename(file) !== 'index.ts') find(file, 1, `${same} has the same name`);
-}
 for (const file of sources.filter((name) => name.startsWith('src/workflows/'))) {
   for (const [statement] of read(file).matchAll(/^import (?!type\b)[^;]*\/activities\/[^;]*;/gm)) {
     find(file, 1, `takes more than types of activities: ${statement}`);

@@ -5,10 +5,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../sandbox/index.ts';
-import { sandboxConfigText } from '../src/cli/processes/sandbox-config.ts';
-import { devServerTool, resolveBinary } from '../src/embedded/binaries.ts';
-import { startDevServer } from '../src/embedded/dev-server.ts';
-import { searchAttributes } from '../src/model/workflow-ids.ts';
+import { sandboxConfigText } from '../src/cli/parts/sandbox-part.ts';
+import { devServerTool, resolveBinary } from '../src/local/binaries.ts';
+import { startDevServer } from '../src/local/dev-server.ts';
+import { searchAttributes } from '../src/rules/workflow-ids.ts';
 
 /*
  * `npm run dev`: a Temporal server and the sandbox, which stay, and a worker that is built and started again after each
@@ -32,6 +32,7 @@ await mkdir(folder, { recursive: true });
 const { path: binary } = await resolveBinary(devServerTool, { onProgress: say });
 const server = await startDevServer({
   binary,
+  ui: true,
   dbFile: join(folder, 'temporal.db'),
   searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
   logFile: join(folder, 'temporal.log'),

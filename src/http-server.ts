@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { ExplainedError } from './model/explained-error.ts';
+import { ExplainedError } from './rules/errors.ts';
 
 /** Another program uses the port. */
 export class PortTaken extends ExplainedError {

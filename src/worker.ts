@@ -8,35 +8,72 @@ import {
   type Client,
 } from '@temporalio/client';
 import type { WorkerDeploymentVersion } from '@temporalio/common';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, type State, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
-import { limitMachineUse } from './bundle/machine-limits.ts';
-import { BudgetClient, budgetView } from './client/budgets/budget.ts';
-import { retryKeys } from './client/budgets/retry-key.ts';
-import { takeOverBudgets } from './client/budgets/take-over-budgets.ts';
-import { announcePhase } from './client/exports.ts';
-import { startWatches } from './client/start-watches.ts';
-import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
-import { countRefusedRuns, startDelivery, startWatch, watchedBudget } from './client/watches.ts';
+import { BudgetClient, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
+import { lastGrantOf, tracesRead } from './budget/rules/carry-window.ts';
 import type { Config } from './config/config.ts';
-import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
-import { completeIndex } from './feedback/search/complete-index.ts';
-import { installationOf } from './feedback/store-lineage.ts';
-import type { Metrics } from './metrics/metrics.ts';
-import { watchSharedState } from './metrics/shared-state.ts';
-import { lastGrantOf, tracesRead } from './model/budget/window/earlier-ledger.ts';
-import { bulkQueueOf, type Handover, handoverTimes, type WorkKind, workKinds } from './model/temporal-settings.ts';
-import { proxyFor } from './service/http/proxy.ts';
-import { activityMetrics } from './wiring/activity-metrics.ts';
-import { beginCounts } from './wiring/begin-counts.ts';
-import { countedService } from './wiring/counted-service.ts';
-import { organizationsOf } from './wiring/organizations.ts';
-import { requireBrowsers } from './wiring/require-browsers.ts';
-import { runTogether, type WorkersTogether } from './wiring/run-together.ts';
-import { installRuntime, metricsOfRuntime } from './wiring/sdk-runtime.ts';
-import { openStores } from './wiring/stores.ts';
+import { limitMachineUse } from './exports/semaphore.ts';
+import type { BundleStore } from './exports/store/bundle-store.ts';
+import { openBundleStore } from './exports/store/open-bundle-store.ts';
+import { requireBrowsers } from './exports/verify/find-browser.ts';
+import { feedbackPrivacy, type PrivacyStore } from './feedback/privacy/privacy.ts';
+import { completeIndex } from './feedback/search/build-index.ts';
+import type { FeedbackStore } from './feedback/store/feedback-store.ts';
+import { openFeedbackStore } from './feedback/store/open-feedback-store.ts';
+import { installationOf } from './feedback/store/store-lineage.ts';
+import { announcePhase } from './operations/exports.ts';
+import { organizationsOf } from './organizations.ts';
+import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
+import { proxyFor } from './service/service-connection.ts';
+import { connectClient, connectOptions, failoverFor, TemporalUnreachable } from './temporal/connection.ts';
+import type { Metrics } from './temporal/metrics.ts';
+import { bulkQueueOf, type Failover, failoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
+import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
+import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
+
+/** Several workers of this process as one. */
+export interface WorkersTogether {
+  readonly taskQueues: readonly string[];
+  /** `RUNNING` as long as all of them take work, else the state of one that does not. */
+  state(): State;
+  /** Settles when all have stopped; rejects when one has failed, which stops the others. */
+  readonly done: Promise<void>;
+  /** Lets running activities finish for a while, then hands them back to Temporal. */
+  stop(): Promise<void>;
+}
+
+/** Runs workers until they are stopped or one of them fails. */
+export function runTogether(workers: readonly Worker[]): WorkersTogether {
+  const shutDown = () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const done = allEnded(workers.map((worker) => worker.run().finally(shutDown)));
+  return {
+    taskQueues: workers.map(({ options }) => options.taskQueue),
+    state: () => workers.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
+    done,
+    async stop() {
+      shutDown();
+      await done;
+    },
+  };
+}
+
+/** Rejects with the first failure once all have ended: they share resources that are closed then. */
+async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
+  const failure = (await Promise.allSettled(runs)).find((run) => run.status === 'rejected');
+  if (failure) throw failure.reason;
+}
+
+/** Opens the configured stores and checks that they are writable. The caller closes the feedback store. */
+export async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
+  const bundles = await openBundleStore(config.store.bundles);
+  await bundles.checkWritable();
+  return { bundles, feedback: await openFeedbackStore(config.store.feedback, feedbackPrivacy(config.privacy)) };
+}
 
 /** The workers of this process. */
 export type RunningWorker = WorkersTogether;
@@ -127,9 +164,9 @@ async function createWorkers(
   { stores, client, connection, metrics }: Parts,
 ): Promise<Worker[]> {
   const { taskQueue } = config.temporal;
-  const handover = handoverFor(config.temporal);
+  const failover = failoverFor(config.temporal);
   const installation = installationOf(stores.feedback);
-  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, handover }]));
+  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, failover }]));
   const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
     lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead }), stores.feedback.restoredAt),
   );
@@ -137,12 +174,12 @@ async function createWorkers(
     ...organization,
     service: countedService(organization.service, organization.id, metrics),
   }));
-  beginCounts(metrics, organizations);
+  zeroMetrics(metrics, organizations);
   const activities = createActivities({
     organizations,
     feedback: stores.feedback,
     runs: stores.feedback,
-    deeds: stores.feedback,
+    auditEntries: stores.feedback,
     notices: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
@@ -153,7 +190,7 @@ async function createWorkers(
       proxyFor: (url) => proxyFor(url, process.env),
     },
     metrics,
-    deliver: (delivery) => startDelivery(client, delivery, { taskQueue, handover }),
+    deliver: (delivery) => startDelivery(client, delivery, { taskQueue, failover }),
     outlook: {
       budget: (org) => watchedBudget(client, org),
       refusedRuns: (org) => countRefusedRuns(client, org),
@@ -171,7 +208,7 @@ async function createWorkers(
   };
   const workers: Worker[] = [];
   for (const kind of kinds)
-    workers.push(await Worker.create({ ...common, ...timesFor(handover, kind), ...workOf(kind, config, settings) }));
+    workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
@@ -197,7 +234,7 @@ async function createWorkers(
     });
     const watched = config.organizations.filter(({ webhooks }) => webhooks.length > 0).map(({ id }) => id);
     void startWatches(watched, {
-      start: (org) => startWatch(client, org, { taskQueue, handover }),
+      start: (org) => startWatch(client, org, { taskQueue, failover }),
       onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
       stopped,
     });
@@ -220,8 +257,8 @@ async function heartbeat(client: Client, taskToken: Uint8Array, details: unknown
 }
 
 /** Settings by which a dead worker's work moves on in time (docs/architecture.md). */
-function timesFor(handover: Handover, kind: WorkKind) {
-  const { stickyTimeoutMs, heartbeats } = handoverTimes(handover);
+function timesFor(failover: Failover, kind: WorkKind) {
+  const { stickyTimeoutMs, heartbeats } = failoverTimes(failover);
   return {
     stickyQueueScheduleToStartTimeout: stickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeats[kind].everyMs,

@@ -1,9 +1,9 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportHandle, exportState, startExport } from '../src/client/exports.ts';
-import { startSync } from '../src/client/syncs.ts';
-import { budgetWorkflowId } from '../src/model/workflow-ids.ts';
-import { createLog } from '../src/wiring/log.ts';
+import { exportHandle, exportState, startExport } from '../src/operations/exports.ts';
+import { startSync } from '../src/operations/syncs.ts';
+import { budgetWorkflowId } from '../src/rules/workflow-ids.ts';
+import { createLog } from '../src/temporal/log.ts';
 import { type RunningWorker, startWorker } from '../src/worker.ts';
 import { type Scene, setScene } from './tools/scene.ts';
 import { workflowBundle } from './tools/temporal/temporal.ts';

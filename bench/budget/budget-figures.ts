@@ -17,7 +17,7 @@ export interface Setting {
   /** Pages there are to read. */
   pages: number;
   /** Requests of each window that others burn. */
-  strangers: number;
+  otherClients: number;
 }
 
 /** One cell of the table "Budget use", and where its lateness comes from. */
@@ -35,12 +35,12 @@ export interface Figures {
   edgesLateMs: number[];
   /** From the first to the last request of the last window, and how many they were. */
   lastWindow: { ms: number; pages: number } | null;
-  strangers: { requests: number; displaced: number; displacedByFirstBurst: number };
+  otherClients: { requests: number; displaced: number; displacedByFirstBurst: number };
 }
 
 const injected: ReadonlySet<string> = new Set(['error', 'reset', 'resetAfter', 'gateway']);
 
-/** Requests for feedback; all others on the analytics endpoints are strangers'. */
+/** Requests for feedback; all others on the analytics endpoints are other clients'. */
 export function isOwn({ path }: Pick<Arrival, 'path'>): boolean {
   return path.endsWith('/feedback');
 }
@@ -49,13 +49,16 @@ export function isOwn({ path }: Pick<Arrival, 'path'>): boolean {
  * The figures of bench/README.md "budget" from the analytics part of the sandbox's log, in the order of arrival. With bursts
  * of the whole limit, time = minimum + what each edge is late + the last window's span: nothing else is left over.
  */
-export function figuresOf(log: readonly Arrival[], { requests: limit, windowMs, pages, strangers }: Setting): Figures {
+export function figuresOf(
+  log: readonly Arrival[],
+  { requests: limit, windowMs, pages, otherClients }: Setting,
+): Figures {
   const own = log.filter(isOwn);
   const others = log.filter((arrival) => !isOwn(arrival));
   const answered = own.filter(({ status }) => status === 200).map(({ atMono }) => atMono);
   const throttled = own.filter(({ status }) => status === 429).length;
   const faults = own.filter(({ fault }) => fault !== null && injected.has(fault)).length;
-  const windowEdges = Math.max(0, Math.ceil((pages + faults) / (limit - strangers)) - 1);
+  const windowEdges = Math.max(0, Math.ceil((pages + faults) / (limit - otherClients)) - 1);
   const start = answered[0] ?? 0;
   const displaced = others.filter(({ status }) => status === 429);
   return {
@@ -69,7 +72,7 @@ export function figuresOf(log: readonly Arrival[], { requests: limit, windowMs, 
       windowMs,
     ),
     ...(throttled > 0 || others.length > 0 ? noBursts : bursts(own, limit, windowMs, windowEdges)),
-    strangers: {
+    otherClients: {
       requests: others.length,
       displaced: displaced.length,
       displacedByFirstBurst: displaced.filter(({ atMono }) => atMono >= start && atMono - start < windowMs).length,

@@ -1,7 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import type { LeaseReport, PermitAnswer } from '../../src/model/budget/permits.ts';
+import type { LeaseReport, PermitAnswer } from '../../src/budget/rules/permits.ts';
 import { Ledger, type LedgerLease, type LedgerReport, type LedgerSettings } from './budget-ledger.ts';
 
 type History = temporal.api.history.v1.IHistory;

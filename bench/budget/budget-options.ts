@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { parseDuration } from '../../src/config/durations.ts';
+import { parseDuration } from '../../src/config/field-schemas.ts';
 
 export interface BudgetBenchOptions {
   windowMs: number;

@@ -81,9 +81,9 @@ function pagesOf({ options: { entries, projects } }: Stage): number {
   return Math.ceil(entries / pageSize) * projects.length;
 }
 
-function settingOf(stage: Stage, { strangers }: Scenario): Parameters<typeof figuresOf>[1] {
+function settingOf(stage: Stage, { otherClients }: Scenario): Parameters<typeof figuresOf>[1] {
   const { requests, windowMs } = stage.options;
-  return { requests, windowMs, pages: pagesOf(stage), strangers: Math.round(requests * strangers) };
+  return { requests, windowMs, pages: pagesOf(stage), otherClients: Math.round(requests * otherClients) };
 }
 
 async function measure(stage: Stage, scenario: Scenario, projects: readonly string[]): Promise<Measured> {
@@ -139,14 +139,14 @@ function killFigures(kills: readonly Kill[], own: readonly Arrival[], pages: num
 /** Does the work while others burn their share, which they have done for a window by then. */
 async function amongStrangers<T>(
   stage: Stage,
-  { strangers }: Scenario,
+  { otherClients }: Scenario,
   project: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (strangers === 0) return work();
+  if (otherClients === 0) return work();
   const { requests, windowMs } = stage.options;
   const over = new AbortController();
-  const burning = burnBudget(stage, project, windowMs / Math.round(requests * strangers), over.signal);
+  const burning = burnBudget(stage, project, windowMs / Math.round(requests * otherClients), over.signal);
   burning.catch(() => {});
   try {
     await Promise.race([sleep(windowMs), burning]);

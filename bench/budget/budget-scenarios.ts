@@ -9,7 +9,7 @@ export interface Scenario {
   workers: number;
   sandboxFlags: readonly string[];
   /** Share of each window that another program burns, evenly, from one window before. */
-  strangers: number;
+  otherClients: number;
   disturbance: Disturbance | null;
   /** Runs with `--long` or by name only. */
   long: boolean;
@@ -19,7 +19,7 @@ const plain = {
   projects: 1,
   workers: 1,
   sandboxFlags: [],
-  strangers: 0,
+  otherClients: 0,
   disturbance: null,
   long: false,
 } satisfies Partial<Scenario>;
@@ -57,20 +57,20 @@ export const scenarios: readonly Scenario[] = [
     sandboxFlags: ['--slow', '100ms'],
     disturbance: 'kills',
   },
-  { ...plain, name: 'strangers', title: '30 % of each window burnt by others', strangers: strangersShare },
+  { ...plain, name: 'otherClients', title: '30 % of each window burnt by others', otherClients: strangersShare },
   {
     ...plain,
-    name: 'strangers-no-retry-after',
+    name: 'otherClients-no-retry-after',
     title: 'the same without Retry-After',
-    strangers: strangersShare,
+    otherClients: strangersShare,
     sandboxFlags: withoutRetryAfter,
     long: true,
   },
   {
     ...plain,
-    name: 'strangers-rejected-counted',
+    name: 'otherClients-rejected-counted',
     title: 'the same, rejected requests count too',
-    strangers: strangersShare,
+    otherClients: strangersShare,
     sandboxFlags: rejectedCount,
     long: true,
   },
@@ -92,10 +92,10 @@ export const peerScenarios: readonly Scenario[] = [
   { ...plain, name: 'peers', title: 'one project', workers: 0 },
   {
     ...plain,
-    name: 'peers-strangers',
+    name: 'peers-otherClients',
     title: '30 % of each window burnt by others',
     workers: 0,
-    strangers: strangersShare,
+    otherClients: strangersShare,
     long: true,
   },
 ];

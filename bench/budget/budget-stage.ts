@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { waitForResult } from '../../src/client/wait-for-result.ts';
-import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
-import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { Database } from '../../src/files/sqlite.ts';
-import type { PassKind } from '../../src/model/sync/pass-kind.ts';
-import type { SyncResult } from '../../src/model/sync/sync.ts';
-import { budgetWorkflowId, searchAttributes } from '../../src/model/workflow-ids.ts';
+import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { SyncResult } from '../../src/feedback/rules/sync.ts';
+import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
+import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import { budgetWorkflowId, searchAttributes } from '../../src/rules/workflow-ids.ts';
+import { Database } from '../../src/sqlite.ts';
+import { waitForResult } from '../../src/temporal/runs.ts';
 import { DocferryProcess } from '../../test/tools/docferry-process.ts';
 import type { PeerEnvironment } from './peer-environment.ts';
 import { SandboxControl } from './sandbox-control.ts';
@@ -249,7 +249,6 @@ async function startServer(folder: string, ports: Ports): Promise<DevServer> {
   const settings = {
     binary: binary.path,
     port: ports.temporal,
-    uiPort: ports.ui,
     dbFile: join(folder, 'data/temporal.db'),
     logFile: join(folder, 'data/temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),

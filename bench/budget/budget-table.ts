@@ -32,20 +32,20 @@ const allowed = { edgeMs: 1_500, pageMs: 50 } as const;
 export function budgetReport(report: Report): string {
   const { measured, peers, histories } = report;
   const kills = measured.filter(({ kills }) => kills !== null);
-  const strangers = measured.filter(({ scenario }) => scenario.strangers > 0);
+  const otherClients = measured.filter(({ scenario }) => scenario.otherClients > 0);
   return [
     ...heading(report),
     ...(measured.length > 0 ? budgetRows(report) : []),
     ...(peers.length > 0 ? peerRows(report) : []),
     ...(kills.length > 0 ? killRows(kills) : []),
-    ...(strangers.length > 0 || peers.length > 0 ? strangerRows(report) : []),
+    ...(otherClients.length > 0 || peers.length > 0 ? strangerRows(report) : []),
     ...(histories.length > 0 ? historyRows(histories) : []),
   ].join('\n');
 }
 
 function heading({ command, date, options: { requests, windowMs, arrivalMs, entries } }: Report): string[] {
   return [
-    '# Budget, kills, strangers, history (bench/README.md)',
+    '# Budget, kills, otherClients, history (bench/README.md)',
     '',
     `\`${command}\`, ${date.toISOString().slice(0, 10)}. ${machineFacts()};`,
     "Temporal's dev server, the sandbox and every worker are processes of their own on loopback. One run a cell.",
@@ -102,7 +102,7 @@ function scaled({ spanMs, minimumMs, windowEdges }: Figures, windowMs: number): 
 }
 
 function peerRows({ measured, peers }: Report): string[] {
-  const ours = measured.filter(({ scenario }) => scenario.name === 'base' || scenario.name === 'strangers');
+  const ours = measured.filter(({ scenario }) => scenario.name === 'base' || scenario.name === 'otherClients');
   const runs = [...new Set(peers.map(({ scenario }) => scenario))];
   const cellsOf = (run: string) => peers.filter(({ scenario }) => scenario === run);
   return [
@@ -114,7 +114,7 @@ function peerRows({ measured, peers }: Report): string[] {
       '| | cell | late, s |',
       '|---|---|---|',
       ...ours
-        .filter(({ scenario }) => scenario.strangers > 0 === run.includes('others'))
+        .filter(({ scenario }) => scenario.otherClients > 0 === run.includes('others'))
         .map(({ figures }) => line(['docferry', cell(figures), seconds(figures.spanMs - figures.minimumMs)])),
       ...cellsOf(run).map(({ title, figures }) =>
         line([title, cell(figures), seconds(figures.spanMs - figures.minimumMs)]),
@@ -156,9 +156,9 @@ function killRows(rows: readonly Measured[]): string[] {
 function strangerRows({ measured, peers }: Report): string[] {
   const rows = [
     ...measured
-      .filter(({ scenario }) => scenario.strangers > 0)
+      .filter(({ scenario }) => scenario.otherClients > 0)
       .map(({ scenario, figures }) => ({ title: `docferry, ${scenario.title}`, figures })),
-    ...peers.filter(({ figures }) => figures.strangers.requests > 0),
+    ...peers.filter(({ figures }) => figures.otherClients.requests > 0),
   ];
   if (rows.length === 0) return [];
   return [
@@ -169,12 +169,12 @@ function strangerRows({ measured, peers }: Report): string[] {
     '',
     '| | its requests | displaced | of them by the first burst | our 429s |',
     '|---|---|---|---|---|',
-    ...rows.map(({ title, figures: { strangers, throttled } }) =>
+    ...rows.map(({ title, figures: { otherClients, throttled } }) =>
       line([
         title,
-        `${strangers.requests}`,
-        `${strangers.displaced}`,
-        `${strangers.displacedByFirstBurst}`,
+        `${otherClients.requests}`,
+        `${otherClients.displaced}`,
+        `${otherClients.displacedByFirstBurst}`,
         `${throttled}`,
       ]),
     ),

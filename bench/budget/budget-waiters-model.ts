@@ -1,9 +1,9 @@
-import { ask } from '../../src/model/budget/grant-lease.ts';
-import type { PermitAsk, WindowSettings } from '../../src/model/budget/permits.ts';
-import { bringWaitersForward } from '../../src/model/budget/wake-waiters.ts';
-import { packed } from '../../src/model/budget/window/carried-window.ts';
-import { configure, report } from '../../src/model/budget/window/sliding-window.ts';
-import { emptyWindow, type WindowState } from '../../src/model/budget/window/window-state.ts';
+import { packed } from '../../src/budget/rules/carry-window.ts';
+import { ask } from '../../src/budget/rules/grant-lease.ts';
+import type { PermitAsk, WindowSettings } from '../../src/budget/rules/permits.ts';
+import { bringWaitersForward } from '../../src/budget/rules/waiters.ts';
+import { configure, report } from '../../src/budget/rules/window.ts';
+import { emptyWindow, type WindowState } from '../../src/budget/rules/window-state.ts';
 
 export const windowMs = 3_600_000;
 

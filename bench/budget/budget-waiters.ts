@@ -1,11 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Worker } from '@temporalio/worker';
-import { BudgetClient } from '../../src/client/budgets/budget.ts';
-import { leaseMs } from '../../src/model/budget/permits.ts';
-import { messagesPerRun } from '../../src/model/budget/run-length.ts';
-import { packed } from '../../src/model/budget/window/carried-window.ts';
-import { reportLeaseSignal } from '../../src/workflows/definitions.ts';
+import { BudgetClient } from '../../src/budget/client.ts';
+import { messagesPerRun, packed } from '../../src/budget/rules/carry-window.ts';
+import { leaseMs } from '../../src/budget/rules/permits.ts';
+import { reportLeaseSignal } from '../../src/contract.ts';
 import { machineFacts } from '../tools/machine-facts.ts';
 import { Stage } from './budget-stage.ts';
 import {
@@ -28,7 +27,7 @@ const sizes: [waiters: number, slots: number][] = [
   [1_000, 1_000],
 ];
 const messages = 40;
-/** As a quick handover has it. */
+/** As a quick failover has it. */
 const taskTimeoutMs = 2_000;
 const workflowBundle = { codePath: resolve('dist/workflow-bundle.js') };
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { download } from '../../src/bundle/download/download.ts';
+import { download } from '../../src/exports/fetch/download.ts';
 
 /*
  * One download in a process of its own, as a worker does it: prints seconds, the digest, and the peak of its memory over

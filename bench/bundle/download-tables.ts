@@ -4,7 +4,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { hashFile } from '../../src/files/hash-file.ts';
+import { hashFile } from '../../src/files.ts';
 import { curlTeeOpenssl, docferry, type Fetcher, type Run, run, tool } from './download-runs.ts';
 import { limitMb, type Source } from './nginx-source.ts';
 import { startRangeSource } from './range-source.ts';

@@ -1,5 +1,10 @@
-import { keepSamples, nextPollDelay, type ProgressSample, pollSpacing } from '../../src/model/export/cadence.ts';
-import { observedDuration } from '../../src/model/export/usual-duration.ts';
+import {
+  keepSamples,
+  nextPollDelay,
+  observedDuration,
+  type ProgressSample,
+  pollSpacing,
+} from '../../src/exports/rules/cadence.ts';
 
 const second = 1_000;
 

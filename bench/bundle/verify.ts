@@ -5,8 +5,8 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { defaultLimits } from '../../src/bundle/archive/check-entry.ts';
-import { verifyInThread } from '../../src/bundle/verification/verify-in-thread.ts';
+import { defaultLimits } from '../../src/exports/archive/check-entry.ts';
+import { verifyInThread } from '../../src/exports/verify/verify-in-thread.ts';
 import { type GeneratedFile, generatedSite, writeTarGz, writeZip } from './generated-site.ts';
 import { packagedSites } from './packaged-sites.ts';
 

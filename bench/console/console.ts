@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Database } from '../../src/files/sqlite.ts';
+import { Database } from '../../src/sqlite.ts';
 import { type StatusSize, statusStage } from '../status/status-stage.ts';
 import { machineFacts } from '../tools/machine-facts.ts';
 import { memoryOf } from '../tools/process-memory.ts';

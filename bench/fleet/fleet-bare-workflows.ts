@@ -1,5 +1,5 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
-import { keepSamples, nextPollDelay, type ProgressSample } from '../../src/model/export/cadence.ts';
+import { keepSamples, nextPollDelay, type ProgressSample } from '../../src/exports/rules/cadence.ts';
 import type { BareActivities } from './fleet-bare-activities.ts';
 
 /*

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { startExport } from '../../src/client/exports.ts';
-import { inBatches } from '../../src/client/in-batches.ts';
-import { startSync } from '../../src/client/syncs.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
+import { inBatches } from '../../src/temporal/runs.ts';
 import type { Track } from '../tools/track.ts';
 import type { bareExport, bareSync } from './fleet-bare-workflows.ts';
 import { type FleetHistories, fleetHistories } from './fleet-histories.ts';
@@ -80,7 +80,7 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
         return startExport(
           client,
           taskQueue,
-          { org: exportOrg, domain, parameters: {}, handover: size.handover },
+          { org: exportOrg, domain, parameters: {}, failover: size.failover },
           'refuse',
         );
       }
@@ -95,7 +95,7 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
   const projects = listed.flatMap(({ id: org, projects: ids }) => ids.map((project) => ({ org, project })));
   await inBatches(projects, startsAtOnce, async (place) => {
     if (program === 'docferry')
-      return startSync(client, taskQueue, { ...place, pass: 'sweep', class: 'sweep', handover: size.handover });
+      return startSync(client, taskQueue, { ...place, pass: 'sweep', class: 'sweep', failover: size.failover });
     return client.workflow.start<typeof bareSync>('bareSync', {
       taskQueue,
       workflowId: `bare:${place.project}`,

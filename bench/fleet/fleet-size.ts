@@ -1,4 +1,4 @@
-import type { Handover } from '../../src/model/temporal-settings.ts';
+import type { Failover } from '../../src/temporal/rules/failover.ts';
 
 /** How much is asked for at once. */
 export interface FleetSize {
@@ -8,8 +8,8 @@ export interface FleetSize {
   /** Feedback entries of each project. */
   entries: number;
   jobSeconds: number;
-  /** `temporal.handover` of docferry's workers. */
-  handover: Handover;
+  /** `temporal.failover` of docferry's workers. */
+  failover: Failover;
 }
 
 /** The organization that has the sites. */

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import type { TemporalSettings } from '../../src/client/temporal-connection.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
-import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { searchAttributes } from '../../src/model/workflow-ids.ts';
+import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
+import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import { searchAttributes } from '../../src/rules/workflow-ids.ts';
+import type { TemporalSettings } from '../../src/temporal/connection.ts';
 import { DocferryProcess } from '../../test/tools/docferry-process.ts';
 import { memoryOf } from '../tools/process-memory.ts';
 import { processorSecondsOf } from '../tools/process-time.ts';
@@ -112,7 +112,6 @@ async function startServer(folder: string): Promise<DevServer> {
   return startDevServer({
     binary: (await resolveBinary(devServerTool)).path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     dbFile: join(folder, 'data/temporal.db'),
     logFile: join(folder, 'data/temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
@@ -149,7 +148,7 @@ function urlIn({ stdout }: DocferryProcess): string {
 /** JSON is YAML. */
 function configuration(size: FleetSize, address: string, serviceUrl: string): string {
   return JSON.stringify({
-    temporal: { address, handover: size.handover },
+    temporal: { address, failover: size.failover },
     service: { baseUrl: serviceUrl, allowInsecure: true, linkHosts: ['127.0.0.1'] },
     organizations: fleetOrganizations(size).map(({ id, projects, domains }) => ({
       id,

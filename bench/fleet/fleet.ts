@@ -24,7 +24,7 @@ const { values } = parseArgs({
     projects: { type: 'string', default: '200' },
     organizations: { type: 'string', default: '20' },
     entries: { type: 'string', default: '1000' },
-    handover: { type: 'string', default: 'steady' },
+    failover: { type: 'string', default: 'tolerant' },
     'job-seconds': { type: 'string', default: '20' },
     'one-worker': { type: 'boolean', default: false },
     out: { type: 'string', default: usualOut },
@@ -37,7 +37,7 @@ const fullSize: FleetSize = {
   projects: 200,
   organizations: 20,
   entries: 1_000,
-  handover: 'steady',
+  failover: 'tolerant',
   jobSeconds: 20,
 };
 const readme = 'bench/README.md';
@@ -47,7 +47,7 @@ const size: FleetSize = {
   projects: Number(values.projects),
   organizations: Number(values.organizations),
   entries: Number(values.entries),
-  handover: values.handover === 'quick' ? 'quick' : 'steady',
+  failover: values.failover === 'fast' ? 'fast' : 'tolerant',
   jobSeconds: Number(values['job-seconds']),
 };
 const loads: readonly Load[] = ['exports', 'syncs'];

@@ -1,4 +1,4 @@
-import { freshestIntervals, type Refreshed } from '../../src/model/planning/staleness.ts';
+import { freshestIntervals, type Refreshed } from '../../src/budget/rules/budget-forecast.ts';
 
 /**
  * One common interval for all passes, but for those it would be too short for, at the same budget: what

@@ -1,12 +1,11 @@
-import { runCost } from '../../src/model/planning/observed-load.ts';
-import { plannedShare, shortestProposedMs } from '../../src/model/planning/proposed-intervals.ts';
 import {
   freshestIntervals,
   longestEveryMs,
   meanStaleness,
   type Refreshed,
   roundedUp,
-} from '../../src/model/planning/staleness.ts';
+} from '../../src/budget/rules/budget-forecast.ts';
+import { plannedShare, runCost, shortestProposedMs } from '../../src/budget/rules/plan-budget.ts';
 import { equalIntervals } from './equal-intervals.ts';
 import { type SimulatedStaleness, simulateStaleness } from './staleness-simulation.ts';
 

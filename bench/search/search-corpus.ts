@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../../sandbox/random.ts';
-import type { FeedbackTable } from '../../src/feedback/database/tables/tables.ts';
-import { knownSources, knownStatuses } from '../../src/model/sync/feedback-values.ts';
+import { knownSources, knownStatuses } from '../../src/feedback/rules/feedback-entry.ts';
+import type { FeedbackTable } from '../../src/feedback/store/tables.ts';
 
 const vocabulary = 40_000;
 const days = 1_000;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FeedbackTable } from '../../src/feedback/database/tables/tables.ts';
+import type { FeedbackTable } from '../../src/feedback/store/tables.ts';
 import { machineFacts } from '../tools/machine-facts.ts';
 import { searchCorpus } from './search-corpus.ts';
 import { type AskedFor, mixedQueries } from './search-queries.ts';

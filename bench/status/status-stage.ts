@@ -1,18 +1,18 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startExport } from '../../src/client/exports.ts';
-import { inBatches } from '../../src/client/in-batches.ts';
-import { applySchedules } from '../../src/client/schedules/schedules.ts';
-import { connectClient } from '../../src/client/temporal-connection.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
-import { startDevServer } from '../../src/embedded/dev-server.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { openFeedbackStore } from '../../src/feedback/open-feedback-store.ts';
-import { Database } from '../../src/files/sqlite.ts';
-import { searchAttributes } from '../../src/model/workflow-ids.ts';
-import { openBundleStore } from '../../src/wiring/open-bundle-store.ts';
+import { openBundleStore } from '../../src/exports/store/open-bundle-store.ts';
+import { openFeedbackStore } from '../../src/feedback/store/open-feedback-store.ts';
+import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
+import { startDevServer } from '../../src/local/dev-server.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { searchAttributes } from '../../src/rules/workflow-ids.ts';
+import { applySchedules } from '../../src/schedules/schedules.ts';
+import { Database } from '../../src/sqlite.ts';
+import { connectClient } from '../../src/temporal/connection.ts';
+import { inBatches } from '../../src/temporal/runs.ts';
 import { s3ServerProgram, startS3Server } from '../../test/tools/servers/s3-server.ts';
 
 /** How much there is of everything. */
@@ -43,7 +43,6 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
   const temporal = await startDevServer({
     binary: (await resolveBinary(devServerTool)).path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     searchAttributes: attributes,
     logFile: join(folder, 'temporal.log'),
   });
@@ -65,7 +64,7 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
     try {
       say('schedules and running exports …');
       const { taskQueue } = config.temporal;
-      await applySchedules(client, taskQueue, config.organizations, 'quick');
+      await applySchedules(client, taskQueue, config.organizations, 'fast');
       const sites = config.organizations.flatMap(({ id, sites }) => sites.map(({ domain }) => ({ org: id, domain })));
       await inBatches(sites.slice(0, size.running), atOnce, (site) =>
         startExport(client, taskQueue, { ...site, parameters: {} }, 'join'),
@@ -73,8 +72,8 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
       say('marks in the bucket …');
       // Opened once, so that the bucket is one of ours.
       await openBundleStore(config.store.bundles);
-      const { S3Bucket } = await import('../../src/bundle/store/s3/s3-bucket.ts');
-      const { S3Marks } = await import('../../src/bundle/store/s3/s3-marks.ts');
+      const { S3Bucket } = await import('../../src/exports/store/s3-bucket.ts');
+      const { S3Marks } = await import('../../src/exports/store/s3-records.ts');
       const marks = new S3Marks(
         new S3Bucket({ bucket: s3.bucket, prefix: 'fleet', endpoint: s3.endpoint, region: 'us-east-1' }),
       );

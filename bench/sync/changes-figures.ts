@@ -1,4 +1,4 @@
-import { Database } from '../../src/files/sqlite.ts';
+import { Database } from '../../src/sqlite.ts';
 import { Stage } from '../budget/budget-stage.ts';
 import { statusChanges } from '../status/status-changes.ts';
 import type { Track } from '../tools/track.ts';

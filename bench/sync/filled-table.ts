@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { Database } from '../../src/files/sqlite.ts';
+import { Database } from '../../src/sqlite.ts';
 
 /* A table `feedback` of any size, made by the database itself: syncing a million entries would take the day. */
 

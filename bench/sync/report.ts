@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRandom, pick, type Random } from '../../sandbox/random.ts';
-import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
-import { Database } from '../../src/files/sqlite.ts';
+import { openSqliteFeedbackStore } from '../../src/feedback/store/sqlite-store.ts';
+import { Database } from '../../src/sqlite.ts';
 
 /**
  * What `feedback report` costs: `npm run bench:report -- [entries …]`. Processor time, because other programs on the

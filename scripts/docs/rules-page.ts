@@ -1,7 +1,10 @@
-import { renderRuleTexts } from '../../src/bundle/rules/render-rules.ts';
-import { signatureRuleTexts } from '../../src/bundle/rules/signature-rules.ts';
-import { siteRuleTexts } from '../../src/bundle/rules/site-rules.ts';
-import { type RuleText, structureRuleTexts } from '../../src/bundle/rules/structure-rules.ts';
+import {
+  type RuleText,
+  renderRuleTexts,
+  signatureRuleTexts,
+  siteRuleTexts,
+  structureRuleTexts,
+} from '../../src/exports/rules/verification-rules.ts';
 
 const intro = `# Rules
 

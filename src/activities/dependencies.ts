@@ -1,25 +1,26 @@
-import type { LinkPolicy } from '../bundle/download/link-policy.ts';
-import type { RenderRuleLevels } from '../bundle/rules/render-rules.ts';
-import type { SiteRuleLevels } from '../bundle/rules/site-rules.ts';
-import type { BundleStore } from '../bundle/store/bundle-store.ts';
-import type { DeedRecords } from '../feedback/audit/deed-records.ts';
-import type { EntryStore } from '../feedback/entry-store.ts';
-import type { FeedbackStore } from '../feedback/feedback-store.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
+import type { PermitSource, Refusal } from '../budget/lease.ts';
+import type { ScheduledDemand } from '../budget/rules/expected-demand.ts';
+import type { WindowView } from '../budget/rules/permits.ts';
+import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
+import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
+import type { ExportPhase } from '../exports/rules/site-export.ts';
+import type { RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
+import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
-import type { NoticeRecords } from '../feedback/notices/notice-records.ts';
-import type { PassStore } from '../feedback/pass/pass-store.ts';
-import type { PrivacyStore } from '../feedback/privacy/privacy-store.ts';
-import type { RunRecords } from '../feedback/runs/run-records.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import type { WindowView } from '../model/budget/permits.ts';
-import type { ExportPhase } from '../model/export/site-export.ts';
-import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
-import type { WebhookDelivery } from '../model/webhook-event.ts';
-import type { PermitSource } from '../permits/ask-for-lease.ts';
-import type { RolloutTarget } from '../rollout/rollout-target.ts';
+import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
+import type { PassStore } from '../feedback/reading/pass-store.ts';
+import type { AuditRecords } from '../feedback/store/audit-records.ts';
+import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store.ts';
+import type { NoticeRecords } from '../feedback/store/notice-records.ts';
+import type { RunRecords } from '../feedback/store/run-records.ts';
+import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
+import type { Webhook } from '../runs/webhooks.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
-import type { Webhook } from '../webhooks/webhook.ts';
-import { notConfigured, permanent } from './history-safe-failures.ts';
+import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
+import type { Metrics } from '../temporal/metrics.ts';
+import { notConfigured, permanent } from './failures.ts';
 
 /** A site as the worker's configuration describes it. */
 export interface Site {
@@ -94,7 +95,7 @@ export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackRoles;
   runs: RunRecords;
-  deeds: DeedRecords;
+  auditEntries: AuditRecords;
   notices: NoticeRecords;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
@@ -146,3 +147,35 @@ export function requireStore(
     `this worker's ${what} store is not the one this run began with: give all workers of a task queue the same store`,
   );
 }
+
+/** A full window or a refused key, for which the whole organization must wait. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
+  return error instanceof Unauthorized ? { unauthorized: true } : undefined;
+}
+
+/** Whether the service answered, so that the request has arrived. Lost and aborted ones may still be on their way. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
+}
+
+/** How long a step that can do without the database waits for it: less than a workflow task may take, within which it may run. */
+export const databaseAnswersWithinMs = 1_000;
+
+/** The answer, or null when it takes longer. Throws what the answer throws in time. */
+export async function answerWithin<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer | null> {
+  const waited = new AbortController();
+  const tooLate = sleep(ms, null, { signal: waited.signal });
+  tooLate.catch(() => {});
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    waited.abort();
+  }
+}
+
+/**
+ * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, told or compared
+ * goes by this one, because a worker's own may be wrong (decisions/0049).
+ */
+export const scheduledAt = (): Date => new Date(activityInfo().currentAttemptScheduledTimestampMs);

@@ -1,22 +1,207 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { log } from '@temporalio/activity';
-import { digestOfIds } from '../feedback/pass/page-digest.ts';
-import { type PageUpsert, type PassRow, StalePosition } from '../feedback/pass/pass-store.ts';
-import type { PermitClass, PermitWait } from '../model/budget/permits.ts';
-import type { EntryCounts } from '../model/sync/entry-counts.ts';
-import { CannotResume, GapInDates, type PassSlice, RepeatedCursor } from '../model/sync/pass-slice.ts';
-import type { SyncState } from '../model/sync/sync.ts';
-import { Lease, type Refusal } from '../permits/lease.ts';
-import type { FeedbackPage } from '../service/documentation-service.ts';
-import { BadRequest, ServiceError } from '../service/errors.ts';
-import { refusalOf } from './answers.ts';
-import { type ActivityDependencies, organizationOf, requireStore, spareUseOf } from './dependencies.ts';
+import { activityInfo, log } from '@temporalio/activity';
+import { Lease, LeaseOver, type Refusal, type SentRequest } from '../budget/lease.ts';
+import { expectedDemand } from '../budget/rules/expected-demand.ts';
+import { maxLease, type PermitClass, type PermitWait } from '../budget/rules/permits.ts';
+import { type PageUpsert, type PassRow, StalePosition } from '../feedback/reading/pass-store.ts';
+import { digestOfIds } from '../feedback/reading/upsert-page.ts';
+import type { EntryCounts } from '../feedback/rules/feedback-entry.ts';
+import {
+  CannotResume,
+  GapInDates,
+  type PassSlice,
+  pageSize,
+  RepeatedCursor,
+  type SliceQuery,
+} from '../feedback/rules/slice.ts';
+import type { SyncState } from '../feedback/rules/sync.ts';
+import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
+import { BadRequest, MalformedResponse, NetworkError, ServerError, ServiceError } from '../service/errors.ts';
+import {
+  type ActivityDependencies,
+  isAnswer,
+  organizationOf,
+  refusalOf,
+  requireStore,
+  scheduledAt,
+  spareUseOf,
+} from './dependencies.ts';
+import { permanent, serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { permanent } from './history-safe-failures.ts';
-import { BrokenPage, PageReader } from './page-reader.ts';
-import { settleLease } from './request-lease.ts';
-import { requestPassLease } from './request-pass-lease.ts';
-import { serviceFailure } from './service-failures.ts';
+import { requestLease, settleLease } from './try-key.ts';
+
+/*
+ * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the
+ * activity's five minutes, and no lease is held meanwhile.
+ */
+
+/** An unreadable answer may be a gateway's or a deployment's: it is given about 20 s to pass. */
+const unreadable = [500, 1_500, 5_000, 13_000];
+/** A page that leads in a cycle does so every time. */
+const misleading = [500];
+
+/** A failure that leaves open what the service would say is retried once under the same lease. */
+const pauseAfterFailureMs = 500;
+
+/** A page that cannot be read, however often it is requested. The message says why, without content. */
+export class BrokenPage extends Error {
+  override readonly name = 'BrokenPage';
+}
+
+/** Whether an unreadable answer is worth several requests, or one more. */
+type MaxWait = 'patient' | 'hasty';
+
+/** Requests pages under a lease, one at a time, and decides which failures are worth another request. */
+export class PageReader {
+  readonly #service: DocumentationService;
+  readonly #project: string;
+  readonly #signal: AbortSignal;
+  #failures = 0;
+  #tries: number;
+  #uncounted = 0;
+  #pauseMs = 0;
+  // Until the first answer, and not before what earlier runs have seen.
+  #askedAt = scheduledAt();
+  #seenAt = this.#askedAt;
+
+  /** `tries`: failed tries of the next page, from the run before. */
+  constructor(service: DocumentationService, project: string, signal: AbortSignal, tries: number) {
+    this.#service = service;
+    this.#project = project;
+    this.#signal = signal;
+    this.#tries = tries;
+  }
+
+  get tries(): number {
+    return this.#tries;
+  }
+
+  /** Requests sent and not yet counted in the store. */
+  get uncounted(): number {
+    return this.#uncounted;
+  }
+
+  /** Whether the page was broken and `pause` comes before its next request. */
+  get mustPause(): boolean {
+    return this.#pauseMs > 0;
+  }
+
+  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
+  get askedAt(): Date {
+    return this.#askedAt;
+  }
+
+  /** When the last page had come, by the same clock. */
+  get seenAt(): Date {
+    return this.#seenAt;
+  }
+
+  /** Call when the store has counted the requests. */
+  counted(): void {
+    this.#uncounted = 0;
+  }
+
+  /** Call for a good page: the next one has all its tries. */
+  succeeded(): void {
+    this.#tries = 0;
+    this.#failures = 0;
+  }
+
+  /** Waits as long as the broken page asks for. Rejects when the activity is cancelled. */
+  async pause(): Promise<void> {
+    const pauseMs = this.#pauseMs;
+    this.#pauseMs = 0;
+    await sleep(pauseMs, undefined, { signal: this.#signal });
+  }
+
+  /**
+   * Sends one request. Null when nothing was read: the lease is over, or the page was broken and is worth another try.
+   * Throws `BrokenPage` when it is not, and everything else that the service throws.
+   */
+  async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: MaxWait): Promise<FeedbackPage | null> {
+    let sent: SentRequest | undefined;
+    try {
+      this.#askedAt = lease.now();
+      const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
+        signal: this.#signal,
+        beforeSend: () => {
+          sent = lease.take();
+          this.#uncounted += 1;
+        },
+        afterWrite: () => sent?.written(),
+      });
+      sent?.answered();
+      this.#seenAt = lease.now();
+      return page;
+    } catch (error) {
+      if (error instanceof LeaseOver) return null;
+      if (isAnswer(error)) sent?.answered(refusalOf(error) ? 'refused' : 'accepted');
+      if (error instanceof MalformedResponse)
+        return this.#tryAgain(error.message, how === 'patient' ? unreadable : misleading);
+      if (error instanceof ServerError || error instanceof NetworkError) return this.#retry(error);
+      throw error;
+    }
+  }
+
+  /** For a page that can be read, but not followed; throws `BrokenPage` the second time. */
+  retryMisleading(reason: string): null {
+    return this.#tryAgain(reason, misleading);
+  }
+
+  #tryAgain(reason: string, pauses: readonly number[]): null {
+    const pauseMs = pauses[this.#tries];
+    if (pauseMs === undefined) throw new BrokenPage(reason);
+    this.#tries += 1;
+    this.#pauseMs = pauseMs;
+    return null;
+  }
+
+  /** A failure that may pass is retried once here, with another permit; after that Temporal retries. */
+  async #retry(error: ServerError | NetworkError): Promise<null> {
+    this.#failures += 1;
+    if (this.#failures > 1 || activityInfo().attempt > 1) throw error;
+    await sleep(pauseAfterFailureMs, undefined, { signal: this.#signal });
+    return null;
+  }
+}
+
+function queryOf({ dateFrom, dateTo, source, statuses }: SliceQuery, cursor: string | null): FeedbackQuery {
+  return {
+    limit: pageSize,
+    ...(dateFrom === null ? {} : { dateFrom }),
+    ...(dateTo === null ? {} : { dateTo }),
+    ...(source === null ? {} : { source }),
+    ...(statuses === null ? {} : { status: statuses }),
+    ...(cursor === null ? {} : { cursor }),
+  };
+}
+
+/** Requests the lease that a pass needs next, as far as it is known; waiting is a normal answer. */
+export async function requestPassLease(
+  deps: ActivityDependencies,
+  { org, project, class: kind }: { org: string; project: string; class: PermitClass },
+  { row, slice }: { row: PassRow | null; slice: PassSlice | null },
+): Promise<Lease | PermitWait> {
+  const pass = { project, class: kind };
+  if (kind === 'verify') {
+    return requestLease(deps.permits, org, { ...pass, wants: 1, leave: await neededBySchedules(deps, org) });
+  }
+  const expectedPages = row?.expectedPages ?? null;
+  return requestLease(deps.permits, org, {
+    ...pass,
+    wants: maxLease,
+    ...(slice?.outcome === 'checking' ? { mayWait: false } : {}),
+    ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - (row?.pages ?? 0)) }),
+  });
+}
+
+/** Requests that schedules are going to need, by what their latest passes have cost. */
+async function neededBySchedules(deps: ActivityDependencies, org: string): Promise<number> {
+  const { windowMs, scheduled } = spareUseOf(deps, org);
+  const costs = await deps.feedback.latestCosts(org);
+  const demand = expectedDemand(scheduled, costs, { atMs: scheduledAt().getTime(), windowMs });
+  return Math.min(demand, Number.MAX_SAFE_INTEGER);
+}
 
 /** Leases of one page each that one run takes. */
 const mostLeases = 20;

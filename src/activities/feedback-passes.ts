@@ -1,14 +1,13 @@
 import { Context } from '@temporalio/activity';
-import type { PassRow } from '../feedback/pass/pass-store.ts';
-import { type PlannedPass, planPass } from '../feedback/pass/plan-pass.ts';
-import { passNotices } from '../model/notice/pass-notices.ts';
-import type { ReadingKind } from '../model/sync/pass-kind.ts';
-import type { PassBounds } from '../model/sync/plan-slices.ts';
-import type { SyncProgress } from '../model/sync/sync.ts';
+import type { PassRow } from '../feedback/reading/pass-store.ts';
+import { type PlannedPass, planPass } from '../feedback/reading/passes.ts';
+import type { ReadingKind } from '../feedback/rules/pass-bounds.ts';
+import type { PassBounds } from '../feedback/rules/plan-slices.ts';
+import type { SyncProgress } from '../feedback/rules/sync.ts';
+import { passNotices } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
-import { notConfigured } from './history-safe-failures.ts';
-import { subscribers } from './notices/subscribers.ts';
-import { tell } from './notices/tell.ts';
+import { notConfigured } from './failures.ts';
+import { subscribers, tell } from './notices.ts';
 
 export interface BeginPassInput {
   org: string;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ActivityDependencies } from './dependencies.ts';
-import { transient } from './history-safe-failures.ts';
+import { transient } from './failures.ts';
 
 /** Often enough for heartbeat time-outs of a few seconds. */
 const beatEveryMs = 1_000;
@@ -117,7 +117,7 @@ const changes = {
   holds: ['place', 'release', 'noteWaiting'],
   feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'planSpare', 'countRequests', 'finishPass', 'expire'],
   runs: ['recordExportRun'],
-  deeds: ['recordDeeds'],
+  auditEntries: ['recordAuditEntries'],
   notices: ['turnNotice'],
   permits: ['ask'],
   service: ['startExportJob'],
@@ -129,7 +129,7 @@ const changes = {
  */
 export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   const confirm = () => stillMine(deps);
-  const { bundles, organizations, feedback, runs, deeds, notices, permits, deliver } = deps;
+  const { bundles, organizations, feedback, runs, auditEntries, notices, permits, deliver } = deps;
   return {
     ...deps,
     bundles: confirming(bundles, changes.bundles, confirm, {
@@ -139,7 +139,7 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
     }),
     feedback: confirming(feedback, changes.feedback, confirm),
     runs: confirming(runs, changes.runs, confirm),
-    deeds: confirming(deeds, changes.deeds, confirm),
+    auditEntries: confirming(auditEntries, changes.auditEntries, confirm),
     notices: confirming(notices, changes.notices, confirm),
     permits: confirming(permits, changes.permits, confirm),
     async deliver(delivery) {

@@ -1,16 +1,14 @@
 import type { ActivityDependencies } from './dependencies.ts';
-import { createApprovalActivities } from './export/approval-steps.ts';
-import { createBundleActivities } from './export/bundle-versions.ts';
-import { createJobActivities } from './export/export-jobs.ts';
-import { createRecordActivities } from './export/export-records.ts';
-import { createFetchActivities } from './export/fetch-bundle.ts';
-import { createRollbackActivities } from './export/rollback-steps.ts';
-import { createRolloutActivities } from './export/site-rollouts.ts';
+import { createJobActivities } from './export-jobs.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
+import { createFetchActivities } from './fetch-bundle.ts';
 import { whileMine } from './heartbeats.ts';
-import { createWatchActivities } from './notices/watch-steps.ts';
+import { createRecordActivities } from './notices.ts';
+import { createRollbackActivities, createRolloutActivities } from './site-rollouts.ts';
 import { createKeyActivities } from './try-key.ts';
+import { createApprovalActivities, createBundleActivities } from './version-steps.ts';
+import { createWatchActivities } from './watch-steps.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
 
 /** All activities of a worker: what Temporal has given up changes nothing (E11). Workflows import this function's type only. */

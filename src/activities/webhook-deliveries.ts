@@ -1,17 +1,19 @@
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { readRetryAfter } from '../model/budget/retry-after.ts';
-import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
-import { messageBody } from '../webhooks/formats/message-body.ts';
-import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks/send-webhook.ts';
-import { settingsMark, type Webhook } from '../webhooks/webhook.ts';
-import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
-import { type ActivityDependencies, organizationOf } from './dependencies.ts';
+import { readRetryAfter } from '../budget/rules/window-state.ts';
+import type { WebhookDelivery, WebhookReceipt } from '../runs/rules/webhook-event.ts';
+import { messageBody } from '../runs/webhook-formats.ts';
+import { sendWebhook, settingsMark, type Webhook, type WebhookAnswer, WebhookUnreachable } from '../runs/webhooks.ts';
+import {
+  type ActivityDependencies,
+  answerWithin,
+  databaseAnswersWithinMs,
+  organizationOf,
+  scheduledAt,
+} from './dependencies.ts';
+import { notConfigured, permanent, transient } from './failures.ts';
 import { stillMine } from './heartbeats.ts';
-import { notConfigured, permanent, transient } from './history-safe-failures.ts';
-import { goneWebhooks, isGone } from './notices/subscribers.ts';
-import { tell } from './notices/tell.ts';
-import { scheduledAt } from './scheduled-at.ts';
+import { goneWebhooks, isGone, tell } from './notices.ts';
 
 /** Attempts after which a refusal that load did not cause is final. */
 const refusalsBelieved = 8;

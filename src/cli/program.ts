@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { callHandlers, type RunCommand } from './call-handler.ts';
 import { addBudgetCommands } from './commands/budget/index.ts';
 import { addCompletionCommands } from './commands/completion/index.ts';
 import { addConfigCommands } from './commands/config/index.ts';
@@ -8,7 +7,8 @@ import { addFeedbackCommands } from './commands/feedback/index.ts';
 import { addTopLevelCommands } from './commands/index.ts';
 import { addScheduleCommands } from './commands/schedules/index.ts';
 import { addStoreCommands } from './commands/store/index.ts';
-import { packageVersion } from './input/package-file.ts';
+import { callHandlers, type RunCommand } from './context.ts';
+import { packageVersion } from './package-file.ts';
 
 /** Flags of every command. */
 export interface GlobalFlags {

@@ -1,8 +1,7 @@
 import { CommanderError } from 'commander';
-import { ExplainedError } from '../model/explained-error.ts';
+import { ExplainedError } from '../rules/errors.ts';
 import type { CommandContext } from './context.ts';
-import { explainedFailure, type Failure, failureOf, usageFailure } from './failures/cli-failure.ts';
-import { exitCodes } from './failures/exit-codes.ts';
+import { exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { Output, type OutputStream } from './terminal/output.ts';
 
@@ -99,7 +98,7 @@ function usageOf(error: CommanderError): Failure {
 async function explain(error: unknown): Promise<Failure> {
   if (error instanceof ExplainedError) return explainedFailure(error);
   try {
-    const { explainFailure } = await import('./failures/explain-failure.ts');
+    const { explainFailure } = await import('./explain-failure.ts');
     return explainFailure(error);
   } catch {
     const message = error instanceof Error ? error.message : String(error);

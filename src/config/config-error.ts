@@ -1,4 +1,4 @@
-import { ExplainedError } from '../model/explained-error.ts';
+import { ExplainedError } from '../rules/errors.ts';
 
 /** One thing that is wrong with the configuration (X3). */
 export interface ConfigProblem {

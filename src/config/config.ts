@@ -1,9 +1,9 @@
-import type { PermitClass } from '../model/budget/permits.ts';
-import type { Handover } from '../model/temporal-settings.ts';
-import type { WebhookEventType, WebhookFormat } from '../model/webhook-event.ts';
+import type { PermitClass } from '../budget/rules/permits.ts';
+import type { WebhookEventType, WebhookFormat } from '../runs/rules/webhook-event.ts';
+import type { Failover } from '../temporal/rules/failover.ts';
+import type { SiteRulesInput } from './organization-schema.ts';
 import type { PostgresAddress } from './postgres-address.ts';
-import type { SiteRulesInput } from './schema/site-schema.ts';
-import type { SecretSource } from './secret-source.ts';
+import type { SecretSource } from './secrets.ts';
 
 /**
  * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
@@ -77,7 +77,7 @@ export interface TemporalConfig {
   /** Whether the file names address and namespace: otherwise Temporal's own variables and profiles do. */
   given: { address: boolean; namespace: boolean };
   /** Absent: by Temporal's address. */
-  handover?: Handover;
+  failover?: Failover;
 }
 
 /** How much a worker does at a time; null: by the machine's processors. */

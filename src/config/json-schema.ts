@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fileSchema } from './file-schema.ts';
+import { fileSchema } from './schema.ts';
 
 /** The parts of a schema that this file uses. */
 export interface JsonSchema {

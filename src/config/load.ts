@@ -1,17 +1,185 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
+import { z } from 'zod';
+import { nearestName } from '../rules/text.ts';
 import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { findContradictions } from './consistency.ts';
-import type { Environment } from './environment.ts';
-import { configSchema } from './file-schema.ts';
-import { formatPath } from './format-path.ts';
-import { readHashKey } from './hash-key.ts';
-import { resolveConfig } from './resolve.ts';
-import { describeIssues, problemAt } from './schema-problems.ts';
-import type { SecretSource } from './secret-source.ts';
-import { type Expanded, expandShorthand, type Finding } from './shorthand/expand.ts';
-import { YamlFile } from './yaml-file.ts';
+import { type Expanded, expandShorthand, type Finding } from './expand.ts';
+import { isSecure, resolveConfig } from './resolve.ts';
+import { type ConfigInput, configSchema, fileSchema } from './schema.ts';
+import { type Environment, readHashKey, type SecretSource } from './secrets.ts';
+import { formatPath, YamlFile } from './yaml-file.ts';
+
+/** Contradictions between several fields. */
+export function findContradictions(config: ConfigInput): Finding[] {
+  const findings: Finding[] = [];
+  const seen = new Set<string>();
+  const once = (kind: string, value: string, at: PropertyKey[]) => {
+    const key = `${kind} ${value}`;
+    if (seen.has(key)) findings.push({ path: at, message: `this ${kind} is listed twice` });
+    seen.add(key);
+  };
+  const secure = (value: string | undefined, at: PropertyKey[]) => {
+    if (value === undefined || config.service.allowInsecure || isSecure(new URL(value))) return;
+    findings.push({ path: at, message: 'expected https:// (service.allowInsecure: true permits http://)' });
+  };
+  secure(config.service.baseUrl, ['service', 'baseUrl']);
+  secure(config.service.analyticsBaseUrl, ['service', 'analyticsBaseUrl']);
+  secure(config.store.bundles.s3?.endpoint, ['store', 'bundles', 's3', 'endpoint']);
+  findings.push(...consoleFindings(config.console));
+  for (const [o, organization] of config.organizations.entries()) {
+    const at = ['organizations', o];
+    once('organization', organization.id, [...at, 'id']);
+    const { requests, reserve } = organization.budget;
+    if (reserve !== 'auto' && reserve >= requests) {
+      findings.push({
+        path: [...at, 'budget', 'reserve'],
+        message: `expected less than requests, which is ${requests}`,
+      });
+    }
+    for (const [w, { name, format, secret }] of organization.webhooks.entries()) {
+      const secretAt = [...at, 'webhooks', w, 'secret'];
+      if (format === 'standard' && secret === undefined) {
+        findings.push({ path: secretAt, message: 'expected the key of the signature, whsec_…' });
+      }
+      if (format !== 'standard' && secret !== undefined) {
+        findings.push({ path: secretAt, message: `goes with "format: standard" only: ${format} takes no signature` });
+      }
+      const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
+      const message = `another webhook is also called ${name}: give each a different name`;
+      if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
+    }
+    for (const [p, { id, name }] of organization.projects.entries()) {
+      once('project', id, [...at, 'projects', p, 'id']);
+      if (name !== undefined) once('name', `${organization.id}/${name}`, [...at, 'projects', p, 'name']);
+    }
+    for (const [s, site] of organization.sites.entries()) {
+      once('domain', site.domain, [...at, 'sites', s, 'domain']);
+      if (site.approvalTimeout !== undefined && site.approval !== 'manual') {
+        findings.push({ path: [...at, 'sites', s, 'approvalTimeout'], message: 'goes with "approval: manual" only' });
+      }
+      for (const [r, { directory, helmValues }] of site.rollout.entries()) {
+        const targetAt = [...at, 'sites', s, 'rollout', r];
+        if (directory) once('folder', path.resolve(directory.path), [...targetAt, 'directory', 'path']);
+        if (helmValues) once('values file', path.resolve(helmValues.file), [...targetAt, 'helmValues', 'file']);
+      }
+    }
+  }
+  for (const [c, { name, org }] of config.gateway.clients.entries()) {
+    once('client', name, ['gateway', 'clients', c, 'name']);
+    const isKnown = config.organizations.some(({ id }) => id === org);
+    const message = 'expected the id of an organization of this file';
+    if (!isKnown) findings.push({ path: ['gateway', 'clients', c, 'org'], message });
+  }
+  return [...findings, ...privacyContradictions(config.privacy)];
+}
+
+/** The fields of an entry in service-interface.md. */
+const interfaceFields = new Set(
+  'id path comment createdAt source status helpful contact code filename lang'.split(' '),
+);
+
+function privacyContradictions({ contacts, comments, hashKey, keepFields }: ConfigInput['privacy']): Finding[] {
+  const findings: Finding[] = [];
+  const refuse = (wrong: boolean, field: string, message: string, ...index: number[]) => {
+    if (wrong) findings.push({ path: ['privacy', field, ...index], message });
+  };
+  const hashed = contacts === 'hash' ? 'contacts' : comments === 'hash' ? 'comments' : null;
+  refuse(hashed !== null && hashKey === undefined, 'hashKey', `expected a key, because privacy.${hashed} is hash`);
+  refuse(hashed === null && hashKey !== undefined, 'hashKey', 'goes with contacts: hash or comments: hash');
+  const isRestricted = contacts !== 'keep' || comments !== 'keep';
+  refuse(
+    !isRestricted && keepFields.length > 0,
+    'keepFields',
+    'works only with hash or drop: with keep, all fields are kept',
+  );
+  for (const [index, name] of keepFields.entries()) {
+    const message = 'expected the name of a field that is not in the interface';
+    refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
+  }
+  return findings;
+}
+
+function consoleFindings({ url, oidc, idle, lifetime }: ConfigInput['console']): Finding[] {
+  const findings: Finding[] = [];
+  if (idle > lifetime) {
+    const message = 'expected at most console.lifetime (24h unless set), when the session ends anyway';
+    findings.push({ path: ['console', 'idle'], message });
+  }
+  if (url !== undefined && new URL(url).pathname !== '/') {
+    findings.push({
+      path: ['console', 'url'],
+      message: 'expected an address without a path: the console needs a separate host name',
+    });
+  }
+  if (oidc !== undefined && !isSecure(new URL(oidc.issuer))) {
+    findings.push({
+      path: ['console', 'oidc', 'issuer'],
+      message: 'expected https://: this address decides who may sign in',
+    });
+  }
+  return findings;
+}
+
+/** Issues found by the schema, in words and with their places in the file, which `written` knows. */
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  yaml: YamlFile,
+  written: Expanded['written'],
+): ConfigProblem[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [problemAt(written(issue.path), messageOf(issue), yaml)];
+    return issue.keys.map((key) => {
+      const path = written([...issue.path, key]);
+      const mapping = path.slice(0, -1);
+      return {
+        path: formatPath(path),
+        position: yaml.positionOfKey(mapping, key),
+        message: unknownKey(mapping, key),
+      };
+    });
+  });
+}
+
+/** A problem with the field at `path`, with its value if that may be shown. */
+export function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {
+  const held = message.startsWith('expected') ? yaml.held(path) : null;
+  const isMissing = held === null && valueAt(yaml.value, path) === undefined;
+  const text = isMissing ? `is missing: ${message}` : held === null ? message : `${message}; it is ${held}`;
+  return { path: formatPath(path), position: yaml.position(path), message: text };
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  const expectsObject = issue.code === 'invalid_type' && issue.expected === 'object';
+  return expectsObject && /^Invalid/.test(issue.message) ? 'expected a mapping' : issue.message;
+}
+
+function unknownKey(path: readonly PropertyKey[], key: string): string {
+  const allowed = allowedKeys(path);
+  const nearest = nearestName(key, allowed);
+  if (nearest !== null) return `unknown key; did you mean "${nearest}"?`;
+  return `unknown key; expected one of ${allowed.join(', ')}`;
+}
+
+/** Keys that the schema allows in the mapping at `path`. */
+function allowedKeys(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = z.toJSONSchema(fileSchema, { io: 'input' });
+  for (const key of path) {
+    schema = typeof key === 'number' ? member(schema, 'items') : member(member(schema, 'properties'), String(key));
+  }
+  return Object.keys(member(schema, 'properties') ?? {});
+}
+
+function member(value: unknown, name: string): object | undefined {
+  const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  return typeof found === 'object' && found !== null ? found : undefined;
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => {
+    return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  }, root);
+}
 
 export interface LoadOptions {
   /** Value of `--config`. */

@@ -1,4 +1,4 @@
-import { isLoopback } from '../model/loopback.ts';
+import { isLoopback } from '../rules/loopback.ts';
 
 /** libpq's `sslmode`, without the modes that may fall back to plain text. */
 const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;

@@ -1,7 +1,8 @@
 import path from 'node:path';
-import { noticeTypes } from '../model/notice/notice.ts';
-import { withoutEnd } from '../model/short-texts.ts';
-import { webhookEventTypes } from '../model/webhook-event.ts';
+import { isLoopback } from '../rules/loopback.ts';
+import { withoutEnd } from '../rules/text.ts';
+import { noticeTypes } from '../runs/rules/notices.ts';
+import { webhookEventTypes } from '../runs/rules/webhook-event.ts';
 import type {
   BundleStoreConfig,
   Config,
@@ -14,13 +15,81 @@ import type {
   SiteConfig,
   WebhookConfig,
 } from './config.ts';
-import type { Environment } from './environment.ts';
-import type { ConfigInput } from './file-schema.ts';
-import { GatewayToken } from './gateway-token.ts';
+import { ConfigError } from './config-error.ts';
+import type { ScheduleInput } from './organization-schema.ts';
 import { type PostgresAddress, parsePostgresAddress, shownAddress } from './postgres-address.ts';
-import type { ScheduleInput } from './schema/schedule-schema.ts';
-import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
-import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
+import type { ConfigInput } from './schema.ts';
+import { type Environment, FileSecret, type SecretSource, TextSecret } from './secrets.ts';
+
+const shortestToken = 16;
+
+/** The token by which a client of the gateway shows who it is. */
+export class GatewayToken extends TextSecret {
+  constructor(template: string, environment: Environment) {
+    super('token', template, environment);
+  }
+
+  /** Throws `ConfigError` without the value. */
+  override read(): string {
+    const value = super.read();
+    if (value.length >= shortestToken && /^[\x21-\x7e]+$/.test(value)) return value;
+    throw new ConfigError(
+      `expected a token of at least ${shortestToken} letters, digits and signs in ${this.describe()}, such as ` +
+        '`openssl rand -hex 16` writes',
+    );
+  }
+}
+
+/** Whether no one on the way can listen: `https://`, or this machine. */
+export function isSecure(url: URL): boolean {
+  return url.protocol === 'https:' || isLoopback(url.hostname);
+}
+
+const shortestKeyBytes = 24;
+
+/** The key that messages are signed with: `whsec_` and base64 (Standard Webhooks). */
+export class SigningSecret extends TextSecret {
+  constructor(template: string, environment: Environment) {
+    super('webhook secret', template, environment);
+  }
+
+  /** Throws `ConfigError` without the value. */
+  override read(): string {
+    const value = super.read();
+    const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? [];
+    const key = Buffer.from(text ?? '', 'base64');
+    if (text !== undefined && key.toString('base64') === text && key.length >= shortestKeyBytes) return value;
+    throw new ConfigError(
+      `expected whsec_ and at least ${shortestKeyBytes} random bytes in base64 from ${this.describe()}: ` +
+        'make one with `echo "whsec_$(openssl rand -base64 32)"`',
+    );
+  }
+}
+
+/** The address of a webhook. It is a secret, since receivers put tokens into paths. */
+export class WebhookAddress extends TextSecret {
+  readonly #allowInsecure: boolean;
+
+  constructor(template: string, environment: Environment, allowInsecure: boolean) {
+    super('webhook address', template, environment);
+    this.#allowInsecure = allowInsecure;
+  }
+
+  /** Throws `ConfigError` without the value. */
+  override read(): string {
+    const value = super.read();
+    const url = URL.canParse(value) ? new URL(value) : null;
+    if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+      throw new ConfigError(`expected an https:// address without user name and password from ${this.describe()}`);
+    }
+    if (!this.#allowInsecure && !isSecure(url)) {
+      throw new ConfigError(
+        `expected an https:// address from ${this.describe()} (service.allowInsecure: true permits http://)`,
+      );
+    }
+    return value;
+  }
+}
 
 /** A week: the person who decides may be away for a few days. */
 const usualApprovalMs = 7 * 86_400_000;
@@ -46,7 +115,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       taskQueue: temporal.taskQueue,
       profile: temporal.profile ?? null,
       given: { address: temporal.address !== undefined, namespace: temporal.namespace !== undefined },
-      ...(temporal.handover && { handover: temporal.handover }),
+      ...(temporal.failover && { failover: temporal.failover }),
     },
     worker: {
       downloads: worker.downloads,

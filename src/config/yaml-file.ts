@@ -12,9 +12,16 @@ import {
   visit,
 } from 'yaml';
 import type { ConfigProblem } from './config-error.ts';
-import { type Environment, type Expansion, expand } from './environment.ts';
-import { formatPath } from './format-path.ts';
 import { passwordSpan } from './postgres-address.ts';
+import { type Environment, type Expansion, expand } from './secrets.ts';
+
+/** `organizations[0].budget.requests` */
+export function formatPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    return text === '' ? String(key) : `${text}.${String(key)}`;
+  }, '');
+}
 
 /** More than a file of this size holds; prevents alias bombs, whose aliases multiply. */
 const maxAliases = 10_000;

@@ -1,12 +1,36 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { ConsoleOptions } from './console-options.ts';
-import type { OpenIdSignIn } from './identity/openid.ts';
-import type { ProxyIdentity } from './identity/proxy-identity.ts';
+import type { ConsoleSetting } from './console-setting.ts';
+import type { OpenIdSetting, OpenIdSignIn } from './identity/openid.ts';
+import type { ProxyIdentity, ProxySetting } from './identity/proxy-identity.ts';
 import type { ConsoleReader } from './readings/console-reader.ts';
-import type { KnownHosts } from './security/known-hosts.ts';
-import type { Session, Sessions } from './security/sessions.ts';
-import type { SignInLink } from './security/sign-in-link.ts';
+import type { ReadingTimes } from './readings/shared-reading.ts';
+import type { Roles } from './security/identity.ts';
+import type { KnownHosts } from './security/request-guard.ts';
+import type { Session, Sessions, SignInLink } from './security/sessions.ts';
+
+export interface ConsoleOptions {
+  setting: ConsoleSetting;
+  host: string;
+  /** 0 picks a free one. */
+  port: number;
+  /** Its address for browsers behind a proxy; null for where it listens. */
+  url: string | null;
+  /** Whether operators may act. */
+  write: boolean;
+  /** A session ends after this long without a request, in milliseconds. */
+  idleMs: number;
+  /** A session ends this long after it began, in milliseconds. */
+  lifetimeMs: number;
+  roles: Roles;
+  proxy: ProxySetting | null;
+  openId: OpenIdSetting | null;
+  /** False for no link to sign in by; with a proxy or provider there is none anyway. */
+  link: boolean;
+  /** SentNotice the next address to sign in by whenever one has been used. */
+  onNewLink(url: string): void;
+  times?: ReadingTimes;
+}
 
 /** A person who is signed in, with the session's cookie. */
 export interface SignedIn {

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
-import type { BundleStore } from '../bundle/store/bundle-store.ts';
-import type { BudgetClient } from '../client/budgets/budget.ts';
-import type { FeedbackStore } from '../feedback/feedback-store.ts';
-import type { WindowSettings } from '../model/budget/permits.ts';
-import type { ConfiguredOrganization } from '../model/schedule/desired-schedules.ts';
-import type { Handover } from '../model/temporal-settings.ts';
-import type { Trouble } from '../overview/gather-facts.ts';
+import type { BudgetClient } from '../budget/client.ts';
+import type { WindowSettings } from '../budget/rules/permits.ts';
+import type { BundleStore } from '../exports/store/bundle-store.ts';
+import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
+import type { Trouble } from '../operations/status.ts';
+import type { ConfiguredOrganization } from '../schedules/rules/desired-schedules.ts';
+import type { Failover } from '../temporal/rules/failover.ts';
 
 /** An organization as far as the console needs it. */
 export interface ShownOrganization extends ConfiguredOrganization {
@@ -18,7 +18,7 @@ export interface ShownOrganization extends ConfiguredOrganization {
 export interface ConsoleSetting {
   organizations: readonly ShownOrganization[];
   taskQueue: string;
-  handover: Handover;
+  failover: Failover;
   /** For links; null when it is not known. */
   temporalUi: string | null;
   namespace: string;

@@ -4,25 +4,20 @@ import { createAdaptorServer } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { keepConnections, listen, requestLimits, Slots, stopListening } from '../http-server.ts';
-import type { ConsoleApp, ConsoleEnv } from './app-context.ts';
-import type { ConsoleOptions } from './console-options.ts';
+import type { ConsoleApp, ConsoleEnv, ConsoleOptions } from './app-context.ts';
 import { OpenIdSignIn } from './identity/openid.ts';
 import { ProxyIdentity } from './identity/proxy-identity.ts';
 import { MessagePage } from './pages/message-page.tsx';
 import { ConsoleReader } from './readings/console-reader.ts';
 import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
-import { failurePage, notFound, page } from './routes/answers.tsx';
-import { addAuditRoute } from './routes/audit-route.tsx';
+import { answerOverlong, failurePage, notFound, page } from './routes/answers.tsx';
 import { addEventRoute } from './routes/event-route.ts';
 import { addFeedbackRoutes } from './routes/feedback-routes.tsx';
-import { answerOverlong } from './routes/overlong-request.tsx';
-import { addReadRoutes } from './routes/read-routes.tsx';
-import { addSignInRoutes, senderOf, signedIn } from './routes/sign-in.tsx';
-import { knownHosts } from './security/known-hosts.ts';
+import { addAuditRoute, addReadRoutes } from './routes/read-routes.tsx';
+import { actorOf, addSignInRoutes, signedIn } from './routes/sign-in.tsx';
 import { icon, pageHeaders } from './security/page-headers.ts';
-import { refusalOf } from './security/request-guard.ts';
-import { Sessions } from './security/sessions.ts';
-import { SignInLink } from './security/sign-in-link.ts';
+import { knownHosts, refusalOf } from './security/request-guard.ts';
+import { Sessions, SignInLink } from './security/sessions.ts';
 
 export interface RunningConsole {
   /** Where browsers find it. */
@@ -106,7 +101,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
   const underWay = new Slots(requestsUnderWay);
   // Before the body is read, which may come byte by byte.
   hono.use(async (c, next) => {
-    const release = underWay.take(senderOf(c, app));
+    const release = underWay.take(actorOf(c, app));
     if (release !== null) {
       c.env.outgoing.once('close', release);
       return next();

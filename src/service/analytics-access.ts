@@ -1,5 +1,5 @@
 import type { RequestOptions } from './documentation-service.ts';
-import type { OpenAnswer } from './http/open-answer.ts';
+import type { OpenAnswer } from './outgoing-call.ts';
 import { type AreaOptions, openArea } from './service-area.ts';
 
 /** The whole analytics area of the service with an organization's key, for requests that docferry does not know. */

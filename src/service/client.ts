@@ -1,7 +1,7 @@
 import type { DocumentationService, FeedbackQuery } from './documentation-service.ts';
 import { readFeedbackPage } from './feedback-page.ts';
-import type { OutgoingRequest } from './http/exchange.ts';
 import { readBundleLink, readJobStatus, readStartedJob } from './job-answer.ts';
+import type { OutgoingRequest } from './outgoing-call.ts';
 import { type AreaOptions, openArea } from './service-area.ts';
 
 export interface DocumentationServiceOptions extends AreaOptions {

@@ -1,4 +1,4 @@
-import type { FeedbackEntry, RejectedEntry } from '../model/sync/feedback-entry.ts';
+import type { FeedbackEntry, RejectedEntry } from '../feedback/rules/feedback-entry.ts';
 
 /** Query of "Get user feedback" (service-interface.md, endpoint 1). */
 export interface FeedbackQuery {

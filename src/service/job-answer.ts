@@ -1,12 +1,85 @@
 import type { z } from 'zod';
-import { visibleText } from '../model/visible-text.ts';
-import { describeIssue } from './describe-issue.ts';
+import { visibleText } from '../rules/text.ts';
 import type { BundleLink, ExportJob } from './documentation-service.ts';
 import { MalformedResponse } from './errors.ts';
-import { parseJson } from './parse-json.ts';
-import { readPageCount, readProgress } from './progress.ts';
-import { safeText } from './safe-text.ts';
-import { bundleResponseSchema, jobStatusSchema, startedJobSchema } from './schemas.ts';
+import { bundleResponseSchema, describeIssue, jobStatusSchema, parseJson, startedJobSchema } from './feedback-page.ts';
+import { safeText } from './service-area.ts';
+
+const percentKeys = ['percent', 'percentage', 'pct', 'percentComplete'];
+const fractionKeys = ['fraction', 'ratio'];
+const doneKeys = ['done', 'current', 'completed', 'processed', 'finished', 'count'];
+const totalKeys = ['total', 'of', 'max'];
+
+const plainText = /^\d+(?:\.\d+)?$/;
+const percentText = /^(\d+(?:\.\d+)?) *%$/;
+const ratioText = /^(\d+(?:\.\d+)?) *(?:\/|of) *(\d+(?:\.\d+)?)$/;
+
+/**
+ * Progress of a job, 0 to 100, from any readable shape of `progress`; null otherwise. Never throws. The interface leaves
+ * type and unit open; a live deployment sends a percentage (service-interface.md).
+ *
+ * A bare number between 0 and 1 counts as a fraction, and a bare 1 as unknown, since it may mean 1 % or all: reading too
+ * little would make the next poll hours late, reading too much costs one poll.
+ */
+export function readProgress(progress: unknown): number | null {
+  if (typeof progress === 'number') return fromBareNumber(progress);
+  if (typeof progress === 'string') return fromText(progress.trim());
+  if (!isRecord(progress)) return null;
+  const percent = firstNumber(progress, percentKeys);
+  if (percent !== null) return within(percent);
+  const fraction = firstNumber(progress, fractionKeys);
+  if (fraction !== null) return within(fraction * 100);
+  return fromRatio(firstNumber(progress, doneKeys), firstNumber(progress, totalKeys));
+}
+
+/** Pages exported so far, a whole number from 0; null when absent or unreadable. Never throws. */
+export function readPageCount(pageCount: unknown): number | null {
+  const count = isRecord(pageCount) ? firstNumber(pageCount, doneKeys) : toNumber(pageCount);
+  return count !== null && Number.isSafeInteger(count) && count >= 0 ? count : null;
+}
+
+function fromBareNumber(value: number): number | null {
+  if (value === 1) return null;
+  return within(value > 0 && value < 1 ? value * 100 : value);
+}
+
+function fromText(text: string): number | null {
+  const percent = percentText.exec(text)?.[1];
+  if (percent !== undefined) return within(Number(percent));
+  const [, done, total] = ratioText.exec(text) ?? [];
+  if (done !== undefined && total !== undefined) return fromRatio(Number(done), Number(total));
+  return plainText.test(text) ? fromBareNumber(Number(text)) : null;
+}
+
+function fromRatio(done: number | null, total: number | null): number | null {
+  if (done === null || total === null || total <= 0) return null;
+  return within((done / total) * 100);
+}
+
+function within(percent: number): number | null {
+  // `|| 0` turns -0 into 0.
+  return percent >= 0 && percent <= 100 ? percent || 0 : null;
+}
+
+function firstNumber(record: Record<string, unknown>, keys: readonly string[]): number | null {
+  for (const key of keys) {
+    const value = toNumber(record[key]);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function toNumber(value: unknown): number | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value !== 'string') return null;
+  const text = value.trim();
+  const number = percentText.exec(text)?.[1] ?? text;
+  return plainText.test(number) ? Number(number) : null;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 const maxErrorLength = 500;
 /** Both enter histories with every poll. */

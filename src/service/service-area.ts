@@ -1,15 +1,117 @@
 import type tls from 'node:tls';
-import { readHttpDate } from '../model/budget/retry-after.ts';
-import { isLoopback } from '../model/loopback.ts';
-import { withoutEnd } from '../model/short-texts.ts';
+import { readHttpDate, readRetryAfter } from '../budget/rules/window-state.ts';
+import { isLoopback } from '../rules/loopback.ts';
+import { withoutEnd } from '../rules/text.ts';
 import type { RequestOptions } from './documentation-service.ts';
-import { BadRequest, Unauthorized } from './errors.ts';
-import { errorFor } from './http/error-response.ts';
-import { exchange, type OutgoingRequest } from './http/exchange.ts';
-import { type OpenAnswer, openAnswer } from './http/open-answer.ts';
-import type { Timeouts } from './http/outgoing-call.ts';
-import { proxyFor } from './http/proxy.ts';
-import { ServiceAgent } from './http/service-agent.ts';
+import {
+  BadRequest,
+  MalformedResponse,
+  NotFound,
+  NotReady,
+  PlanRequired,
+  RateLimited,
+  ServerError,
+  type ServiceError,
+  Unauthorized,
+} from './errors.ts';
+import { errorResponseSchema } from './feedback-page.ts';
+import { exchange, type OpenAnswer, type OutgoingRequest, openAnswer, type Timeouts } from './outgoing-call.ts';
+import { proxyFor, ServiceAgent } from './service-connection.ts';
+
+const removed = '[removed]';
+
+/**
+ * What could be a link, a key or an address, removed in this order where all patterns of its row find something. One
+ * pattern that demands all of it would look at each run of text once for each of its characters.
+ */
+const sensitive: readonly (readonly [runs: RegExp, ...signs: RegExp[]])[] = [
+  [/[\w+.-]+(?::\/\/\S+)?/g, /:\/\//],
+  [/\b(?:bearer|basic|token)\s+\S+/gi],
+  [/[^\s@<>"']+(?:@[^\s@<>"']+)?/g, /@/],
+  // Long runs that mix letters and digits: keys, cursors, signatures.
+  [/[\w+/=.~-]{24,}/g, /[0-9]/, /[A-Za-z]/],
+];
+
+/**
+ * Makes a text of the service safe to show and log (X1): replaces links, bearer tokens, e-mail addresses, `secrets` and
+ * whatever looks like a key, turns control characters into spaces, and cuts the rest to `maxLength` characters.
+ */
+export function safeText(text: string, secrets: readonly string[], maxLength: number): string {
+  // A service may send megabytes; nothing beyond this would survive the cut.
+  let result = text.slice(0, maxLength * 8);
+  for (const secret of secrets) {
+    if (secret !== '') result = result.replaceAll(secret, removed);
+  }
+  for (const [runs, ...signs] of sensitive) {
+    result = result.replace(runs, (run) => (signs.every((sign) => sign.test(run)) ? removed : run));
+  }
+  result = result.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+  const characters = [...result];
+  return characters.length <= maxLength ? result : `${characters.slice(0, maxLength - 1).join('')}…`;
+}
+
+const maxTextLength = 300;
+const maxDetails = 20;
+
+/** An unsuccessful answer. */
+export interface FailedAnswer {
+  status: number;
+  retryAfter: string | undefined;
+  date: string | undefined;
+  /** Null when it was cut short or too long. */
+  text: string | null;
+}
+
+/**
+ * The error for an answer whose status is not 2xx (service-interface.md). Gateways answer with HTML or nothing, so the
+ * status alone decides; the body only adds the service's own words.
+ */
+export function errorFor(answer: FailedAnswer, secrets: readonly string[], nowMs: number): ServiceError {
+  const { status } = answer;
+  const { words, details } = readWords(answer.text, secrets);
+  const said = words === '' ? '' : `: ${words}`;
+  const retryAfterMs = readRetryAfter(answer.retryAfter, answer.date, nowMs);
+  if (status < 400) {
+    return new MalformedResponse(
+      status >= 300
+        ? `the service answered with a redirect (${status}), which is never followed`
+        : `the service answered with status ${status}, which this interface does not know`,
+      'check service.baseUrl',
+    );
+  }
+  if (status === 401) {
+    return new Unauthorized(`the service does not accept the API key (401)${said}`, 'check the API key');
+  }
+  if (status === 403) {
+    return new PlanRequired(
+      `the organization's plan or API key does not allow this (403)${said}`,
+      'static export needs an Enterprise plan and an admin API key',
+    );
+  }
+  if (status === 404) return new NotFound(`the service knows no such project or job (404)${said}`, 'check the id');
+  if (status === 409) return new NotReady(`the service is not ready for this (409)${said}`, null);
+  if (status === 429) return new RateLimited(`the organization's request limit is reached (429)${said}`, retryAfterMs);
+  if (status >= 500 || status === 408 || status === 425) {
+    return new ServerError(`the service has a problem (${status})${said}`, status, retryAfterMs);
+  }
+  return new BadRequest(`the service refused the request (${status})${said}`, details);
+}
+
+function readWords(text: string | null, secrets: readonly string[]): { words: string; details: string[] } {
+  const parsed = errorResponseSchema.safeParse(tryJson(text ?? ''));
+  if (!parsed.success) return { words: '', details: [] };
+  const safe = (words: string) => safeText(words, secrets, maxTextLength);
+  const details = (parsed.data.details ?? []).slice(0, maxDetails).map((detail) => safe(detail.message));
+  return { words: safe(parsed.data.error ?? ''), details: details.filter((detail) => detail !== '') };
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
 
 /** How an organization talks to an area of the service. */
 export interface AreaOptions {

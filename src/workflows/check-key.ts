@@ -1,11 +1,9 @@
 import { defineWorkflowOptions, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { KeyCheck } from '../model/budget/key-check.ts';
-import { factsTable } from '../model/details-text.ts';
-import { bool, record, text } from '../model/message-readers.ts';
-import { keyCheckOptions } from './activity-options.ts';
-import { readInput, readsInput } from './read-input.ts';
-import { staysWithBuild } from './stays-with-build.ts';
+import type { KeyCheck } from '../budget/rules/permits.ts';
+import { bool, record, text } from '../rules/messages.ts';
+import { factsTable } from '../rules/text.ts';
+import { keyCheckOptions, pinnedVersioning, readInput, readsInput } from './kit.ts';
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 
@@ -35,4 +33,4 @@ const ask = (org: string, patient: boolean): Promise<KeyCheck> =>
     { org, ...(patient && { patient }) },
   ]);
 
-defineWorkflowOptions(checkKey, { ...readsInput, workflowDefinitionOptions: staysWithBuild });
+defineWorkflowOptions(checkKey, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

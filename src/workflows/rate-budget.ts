@@ -1,3 +1,4 @@
+import type { WorkflowDefinitionOptions } from '@temporalio/common';
 import {
   allHandlersFinished,
   CancellationScope,
@@ -12,6 +13,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import { getActivator } from '@temporalio/workflow/lib/global-attributes.js';
 import {
   readBudgetInput,
   readOverride,
@@ -20,32 +22,27 @@ import {
   readReport,
   readSettings,
   readViewMoment,
-} from '../model/budget/budget-messages.ts';
-import { describeWindow, detailRows } from '../model/budget/budget-text.ts';
-import { ask } from '../model/budget/grant-lease.ts';
-import { foreignText, isForeign } from '../model/budget/installations.ts';
-import { drift, type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
-import { messagesPerRun } from '../model/budget/run-length.ts';
-import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
-import { packed, unpacked } from '../model/budget/window/carried-window.ts';
-import { windowAfter, windowAfterReset } from '../model/budget/window/earlier-ledger.ts';
+} from '../budget/rules/budget-messages.ts';
+import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
+import { ask } from '../budget/rules/grant-lease.ts';
+import { drift, type ForAWhile, overrideProblem } from '../budget/rules/permits.ts';
+import { bringWaitersForward, dropWaiter } from '../budget/rules/waiters.ts';
 import {
   configure,
+  foreignText,
   ignore,
+  isForeign,
   keyCheckStarted,
   report,
   retryKey,
   setOverride,
   setPause,
-} from '../model/budget/window/sliding-window.ts';
-import type { BudgetInput, WindowState } from '../model/budget/window/window-state.ts';
-import { viewOf } from '../model/budget/window/window-view.ts';
-import type { DeedAction } from '../model/deed.ts';
-import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../model/temporal-settings.ts';
-import { patientKeyCheckWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
-import type { checkKey } from './check-key.ts';
+} from '../budget/rules/window.ts';
+import type { BudgetInput, WindowState } from '../budget/rules/window-state.ts';
+import { describeWindow, detailRows, viewOf } from '../budget/rules/window-view.ts';
 import {
   askPermitsUpdate,
+  attributesOf,
   budgetLedgerQuery,
   budgetStateQuery,
   configureBudgetUpdate,
@@ -54,14 +51,51 @@ import {
   permitsFreedSignal,
   reportLeaseSignal,
   retryKeySignal,
-} from './definitions.ts';
-import { failureSummary } from './failure-summary.ts';
-import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
-import { followHandover, runHandover } from './handover.ts';
-import { noticesResets, resetNoticed, wasReset } from './notice-resets.ts';
-import { nextInput, readInput, readsInput } from './read-input.ts';
-import { keepDeed } from './record-deed.ts';
-import { attributesOf } from './search-attributes.ts';
+} from '../contract.ts';
+import { patientKeyCheckWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import type { AuditAction } from '../runs/rules/audit.ts';
+import { failoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { checkKey } from './check-key.ts';
+import {
+  failureSummary,
+  followFailover,
+  nextInput,
+  noInput,
+  onDecision,
+  onQuery,
+  onSignal,
+  onUpdate,
+  readInput,
+  readsInput,
+  refusal,
+  runFailover,
+  type Sent,
+} from './kit.ts';
+import { writeAuditEntry } from './write-records.ts';
+
+declare global {
+  /** The random numbers with which this run began; Temporal gives every run its own globals. */
+  var docferryRandom: (() => number) | undefined;
+}
+
+/*
+ * `temporal workflow reset` gives a run another seed of random numbers, at the same place of its history in every replay,
+ * and tells it nothing else. The SDK takes a new seed before all messages of an activation.
+ */
+
+/** Options of a workflow that must notice resets, the one to its first task too: they are read before any reset counts. */
+export function noticesResets(): WorkflowDefinitionOptions {
+  globalThis.docferryRandom = getActivator().random;
+  return {};
+}
+
+/** Whether the run was reset since its begin or since this last said so. */
+export const wasReset = (): boolean => getActivator().random !== globalThis.docferryRandom;
+
+/** Call when the reset has been taken into account. */
+export function resetNoticed(): void {
+  globalThis.docferryRandom = getActivator().random;
+}
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
@@ -75,7 +109,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     ...windowAfter(settings, earlierGrantAt, Date.now()),
     ...(carried && unpacked(carried)),
   };
-  followHandover(window.settings);
+  followFailover(window.settings);
   /** When waiters may get permits without any message. */
   let due: number | null = null;
   let changes = 0;
@@ -132,8 +166,8 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   const requireOwn = (installation: string | undefined) => {
     if (isForeign(window, installation, Date.now())) throw refusal(foreignText);
   };
-  const keep = (sent: Sent, action: DeedAction, asked: object | null) => {
-    sending.push(keepDeed({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
+  const keep = (sent: Sent, action: AuditAction, asked: object | null) => {
+    sending.push(writeAuditEntry({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
   };
   const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
@@ -152,7 +186,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     ignored: () => settle(ignore(known(), Date.now())),
     description: 'Reports which permits of a lease were used; the others become free.',
   });
-  onDeed(configureBudgetUpdate, readSettings, {
+  onDecision(configureBudgetUpdate, readSettings, {
     answer: (settings, sent) => {
       const before = known().settings;
       const next = configure(known(), settings, Date.now());
@@ -163,7 +197,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     check: ({ installation }) => requireOwn(installation),
     description: 'Takes over limit, reserve and window from the configuration; the audit keeps a change.',
   });
-  onDeed(overrideBudgetUpdate, readOverride, {
+  onDecision(overrideBudgetUpdate, readOverride, {
     answer: (asked, sent) => {
       keep(sent, asked === null ? 'budget-reset' : 'budget-set', asked);
       if (asked === null) return confirm(setOverride(known(), null, Date.now()));
@@ -176,7 +210,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     },
     description: 'Overrides limit or reserve by hand; null ends that.',
   });
-  onDeed(pauseBudgetUpdate, readPause, {
+  onDecision(pauseBudgetUpdate, readPause, {
     answer: (pause, sent) => {
       keep(sent, pause === null ? 'budget-resume' : 'budget-pause', pause);
       return confirm(setPause(known(), pause && { until: endOf(pause) }, Date.now()));
@@ -217,7 +251,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     // A signal sent in the same task as continue-as-new would be lost.
     while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
-    const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
+    const taskTimeout = nextTaskTimeout(failoverIn(window.settings), workflowInfo().taskTimeoutMs);
     const next = { org, settings: window.settings, carried: packed(window) };
     await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(nextInput(next));
   });
@@ -230,7 +264,7 @@ async function startKeyCheck(org: string): Promise<void> {
       startChild<typeof checkKey>(workflowTypes.checkKey, {
         workflowId: patientKeyCheckWorkflowId(org),
         workflowExecutionTimeout: '1h',
-        ...taskTimeoutFor(runHandover()),
+        ...taskTimeoutFor(runFailover()),
         staticSummary: `key of ${org}, after a program's 401`,
         typedSearchAttributes: attributesOf({ org }),
         parentClosePolicy: ParentClosePolicy.ABANDON,

@@ -14,17 +14,15 @@ import {
   setCurrentDetails,
   startChild,
 } from '@temporalio/workflow';
-import { factsTable } from '../model/details-text.ts';
-import { failedTargets } from '../model/export/export-outcome.ts';
-import { type ExportResult, searchedPhase } from '../model/export/site-export.ts';
-import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
-import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../model/schedule/scheduled-run.ts';
-import type { SyncResult } from '../model/sync/sync.ts';
-import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
-import type { exportSite } from './export/export-site.ts';
-import { innermost } from './failure-summary.ts';
-import { readInput, readsInput } from './read-input.ts';
-import { attributesOf } from './search-attributes.ts';
+import { attributesOf } from '../contract.ts';
+import { type ExportResult, failedTargets, searchedPhase } from '../exports/rules/site-export.ts';
+import type { SyncResult } from '../feedback/rules/sync.ts';
+import { factsTable } from '../rules/text.ts';
+import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/workflow-ids.ts';
+import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/starts.ts';
+import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import type { exportSite } from './export-site.ts';
+import { innermost, readInput, readsInput } from './kit.ts';
 import type { syncFeedback } from './sync-feedback.ts';
 
 type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
@@ -62,13 +60,13 @@ defineWorkflowOptions(runScheduled, readsInput);
 
 /** The started child workflow. */
 async function startWork(target: ScheduledInput): Promise<{ runId: string; ending(): Promise<Ending> }> {
-  const handover = handoverIn(target);
+  const failover = failoverIn(target);
   if (target.kind === 'export') {
     const { org, domain } = target;
     const child = await startChild<typeof exportSite>('exportSite', {
       ...optionsOf(target),
       typedSearchAttributes: attributesOf({ org, domain, phase: searchedPhase.starting }),
-      args: [{ org, domain, parameters: {}, handover }],
+      args: [{ org, domain, parameters: {}, failover }],
     });
     return workOf(child, exportEnding);
   }
@@ -76,7 +74,7 @@ async function startWork(target: ScheduledInput): Promise<{ runId: string; endin
   const child = await startChild<typeof syncFeedback>('syncFeedback', {
     ...optionsOf(target),
     typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-    args: [{ org, project, pass, class: pass, handover }],
+    args: [{ org, project, pass, class: pass, failover }],
   });
   return workOf(child, syncEnding);
 }
@@ -91,7 +89,7 @@ function workOf<Result>(
 function optionsOf(target: ScheduledInput) {
   return {
     workflowId: workflowIdOf(target),
-    ...taskTimeoutFor(handoverIn(target)),
+    ...taskTimeoutFor(failoverIn(target)),
     staticSummary: targetSummary(target),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -10,19 +10,26 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { waitText } from '../model/budget/budget-text.ts';
-import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../model/details-text.ts';
-import { noEntries } from '../model/sync/entry-counts.ts';
-import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../model/sync/sync.ts';
-import { readSyncInput } from '../model/sync/sync-input.ts';
-import { pageOptions, recordOptions } from './activity-options.ts';
-import { announce } from './announce.ts';
-import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
-import { endFacts, failureSummary } from './failure-summary.ts';
-import { noInput, onQuery, onSignal } from './handle-messages.ts';
-import { followHandover } from './handover.ts';
-import { nextInput, readInput, readsInput } from './read-input.ts';
-import { showEnd, showPhase } from './search-attributes.ts';
+import { waitText } from '../budget/rules/window-view.ts';
+import { permitsFreedSignal, showEnd, showPhase, syncStateQuery } from '../contract.ts';
+import { noEntries } from '../feedback/rules/feedback-entry.ts';
+import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../feedback/rules/sync.ts';
+import { readSyncInput } from '../feedback/rules/sync.ts';
+import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../rules/text.ts';
+import { announce } from './deliver-webhook.ts';
+import {
+  endFacts,
+  failureSummary,
+  followFailover,
+  nextInput,
+  noInput,
+  onQuery,
+  onSignal,
+  pageOptions,
+  readInput,
+  readsInput,
+  recordOptions,
+} from './kit.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 
@@ -34,7 +41,7 @@ const eventsPerRun = 3_000;
 /** Reads a project's feedback into the store in one pass, lease by lease (S1 to S3). */
 export async function syncFeedback(given: SyncInput): Promise<SyncResult> {
   const input = readInput(readSyncInput, given);
-  followHandover(input);
+  followFailover(input);
   const sync = new Sync(input);
   onQuery(syncStateQuery, () => sync.state(), 'Progress of the pass, and what it waits for.');
   onSignal(permitsFreedSignal, noInput, {
@@ -94,7 +101,8 @@ class Sync {
   /** The result, or null when the run has grown long and should continue as new. */
   async run(): Promise<SyncResult | null> {
     try {
-      const progress = this.#progress ?? (await this.#begin());
+      // Cancelled meanwhile, the pass still gets its row, which its end closes (X4).
+      const progress = this.#progress ?? (await CancellationScope.nonCancellable(() => this.#begin()));
       if (!(await this.#read(progress))) return null;
       return await this.#finish(progress, 'completed', null);
     } catch (error) {

@@ -9,15 +9,21 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { clockTime, factsTable } from '../model/details-text.ts';
-import type { NoticeType } from '../model/notice/notice.ts';
-import { readWatchInput, type WatchInput } from '../model/notice/watch.ts';
-import { watchOptions } from './activity-options.ts';
-import { lookSignal } from './definitions.ts';
-import { failureSummary, failureType } from './failure-summary.ts';
-import { noInput, onSignal } from './handle-messages.ts';
-import { followHandover } from './handover.ts';
-import { nextInput, readInput, readsInput } from './read-input.ts';
+import { lookSignal } from '../contract.ts';
+import { clockTime, factsTable } from '../rules/text.ts';
+import type { NoticeType } from '../runs/rules/notices.ts';
+import { readWatchInput, type WatchInput } from '../runs/rules/notices.ts';
+import {
+  failureSummary,
+  failureType,
+  followFailover,
+  nextInput,
+  noInput,
+  onSignal,
+  readInput,
+  readsInput,
+  watchOptions,
+} from './kit.ts';
 
 type Look = Awaited<ReturnType<Activities['lookAround']>>;
 
@@ -34,7 +40,7 @@ const nextTryMs = 300_000;
  */
 export async function watchOrganization(given: WatchInput): Promise<void> {
   const input = readInput(readWatchInput, given);
-  followHandover(input);
+  followFailover(input);
   const { org, carried } = input;
   const since = carried?.since ?? workflowInfo().startTime.getTime();
   let absent: readonly NoticeType[] = carried?.absent ?? [];

@@ -4,11 +4,10 @@ import type { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { organizationOf } from '../../src/activities/dependencies.ts';
-import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
-import { PageReader } from '../../src/activities/page-reader.ts';
-import { Database } from '../../src/files/sqlite.ts';
-import type { WindowSettings } from '../../src/model/budget/permits.ts';
-import { everything, type PlannedSlice } from '../../src/model/sync/slice.ts';
+import { createPageActivities, type FetchPagesResult, PageReader } from '../../src/activities/feedback-pages.ts';
+import type { WindowSettings } from '../../src/budget/rules/permits.ts';
+import { everything, type PlannedSlice } from '../../src/feedback/rules/slice.ts';
+import { Database } from '../../src/sqlite.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 
 let scene: ActivityScene;

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import type { WindowSettings } from '../../src/model/budget/permits.ts';
+import type { WindowSettings } from '../../src/budget/rules/permits.ts';
 import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
 import { runPass } from '../tools/feedback/sync-pass.ts';

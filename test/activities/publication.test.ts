@@ -1,14 +1,13 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createApprovalActivities } from '../../src/activities/export/approval-steps.ts';
-import { createBundleActivities } from '../../src/activities/export/bundle-versions.ts';
-import { createJobActivities } from '../../src/activities/export/export-jobs.ts';
-import { createFetchActivities } from '../../src/activities/export/fetch-bundle.ts';
-import { createRolloutActivities } from '../../src/activities/export/site-rollouts.ts';
-import { RecordDamaged, StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
-import { versionName } from '../../src/model/export/version-name.ts';
-import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
+import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
+import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
+import { createApprovalActivities, createBundleActivities } from '../../src/activities/version-steps.ts';
+import { DirectoryTarget } from '../../src/exports/rollout/directory-target.ts';
+import { versionName } from '../../src/exports/rules/site-export.ts';
+import { RecordDamaged, StoreRefused, StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';
 

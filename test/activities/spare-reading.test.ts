@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import { Database } from '../../src/files/sqlite.ts';
+import { Database } from '../../src/sqlite.ts';
 import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
 import { runPass } from '../tools/feedback/sync-pass.ts';

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createKeyActivities } from '../../src/activities/try-key.ts';
-import type { KeyCheck } from '../../src/model/budget/key-check.ts';
-import type { WindowSettings } from '../../src/model/budget/permits.ts';
+import type { KeyCheck, WindowSettings } from '../../src/budget/rules/permits.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
 import { type ActivityScene, activityScene, mockActivity } from '../tools/activity-dependencies.ts';
 

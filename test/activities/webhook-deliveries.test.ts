@@ -1,7 +1,7 @@
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
-import type { WebhookDelivery } from '../../src/model/webhook-event.ts';
+import type { WebhookDelivery } from '../../src/runs/rules/webhook-event.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 
@@ -68,6 +68,12 @@ describe('a message', () => {
     expect(message?.headers['content-type']).toBe('application/json');
     const headers = plainHeaders(message?.headers ?? {});
     expect(new Verifier(webhookSecret).verify(message?.body ?? '', headers)).toEqual(delivery.event);
+  });
+
+  it('is not sent by an attempt that Temporal has given up (E11)', async () => {
+    scene.deps.recordHeartbeat = async () => 'over';
+    expect(await failureOf(send())).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
+    expect(receiver.received).toEqual([]);
   });
 
   it('is not verified with another key, or when a letter of it was changed', async () => {

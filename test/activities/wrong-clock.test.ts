@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createApprovalActivities } from '../../src/activities/export/approval-steps.ts';
+import { requestPassLease } from '../../src/activities/feedback-pages.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
-import { requestPassLease } from '../../src/activities/request-pass-lease.ts';
+import { createApprovalActivities } from '../../src/activities/version-steps.ts';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
-import { noEntries } from '../../src/model/sync/entry-counts.ts';
+import { noEntries } from '../../src/feedback/rules/feedback-entry.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { runPass } from '../tools/feedback/sync-pass.ts';
 import { startReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exportState } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
+import { exportState } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { type ConsoleStage, hasBrowser, setConsoleStage } from './console-stage.ts';
 import { type Hands, keyboard, pointer } from './hands.ts';
 
@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
 
   it('a page that changes leaves alone what a person has chosen, opened or has in the focus', async () => {
     const { client, taskQueue, org, project } = stage.scene;
-    const sweep = { org, project, pass: 'sweep', class: 'on-demand', handover: 'quick' } as const;
+    const sweep = { org, project, pass: 'sweep', class: 'on-demand', failover: 'fast' } as const;
     const page = await stage.signedIn();
     await startSync(client, taskQueue, sweep);
     await page.goto(`${stage.running.url}/projects/${org}/${project}`);

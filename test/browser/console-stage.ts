@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { startConsolePart } from '../../src/cli/processes/console-part.ts';
-import { applySchedules } from '../../src/client/schedules/schedules.ts';
+import { startConsolePart } from '../../src/cli/parts/console-part.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
+import { applySchedules } from '../../src/schedules/schedules.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 
 export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
@@ -24,7 +24,7 @@ export async function setConsoleStage(options: SceneOptions): Promise<ConsoleSta
   const browser: Browser = await chromium.launch({ executablePath });
   const scene = await setScene(options);
   await scene.startWorker();
-  await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+  await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
   const links: string[] = [];
   const config = { ...scene.config, console: { ...scene.config.console, write: true } };
   const onNewLink = (link: string) => void links.push(link);
@@ -46,7 +46,7 @@ export async function setConsoleStage(options: SceneOptions): Promise<ConsoleSta
     async end() {
       await browser.close();
       await part.stop();
-      await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+      await applySchedules(scene.client, scene.taskQueue, [], 'fast');
       await scene.end();
     },
   };

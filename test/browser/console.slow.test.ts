@@ -2,10 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { approveExport } from '../../src/client/decide-approval.ts';
-import { exportState, startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
+import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import type { Scene } from '../tools/scene.ts';
 import { type ConsoleStage, hasBrowser, setConsoleStage, violations } from './console-stage.ts';
 
@@ -46,7 +45,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
   /** Stored feedback, and the version that waits. */
   async function everythingToShow(): Promise<string> {
     const { client, taskQueue, org, project } = scene;
-    const sweep = { org, project, pass: 'sweep', class: 'on-demand', handover: 'quick' } as const;
+    const sweep = { org, project, pass: 'sweep', class: 'on-demand', failover: 'fast' } as const;
     await (await startSync(client, taskQueue, sweep)).result();
     return versionWaits();
   }

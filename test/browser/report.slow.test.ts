@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dark, light } from '../../src/report/palette.ts';
-import { pageOf, projectWith, someFigures } from '../report/figures.ts';
+import { dark, light } from '../../src/feedback/report/figure.ts';
+import { pageOf, projectWith, someFigures } from '../feedback/report/figures.ts';
 
 const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 

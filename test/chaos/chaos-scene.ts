@@ -2,15 +2,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import type { Handover } from '../../src/model/temporal-settings.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import type { Failover } from '../../src/temporal/rules/failover.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 export interface ChaosOptions {
   sandbox: NonNullable<Parameters<typeof startSandbox>[0]>;
   /** `budget` of the organization. */
   budget: string;
-  handover?: Handover;
+  failover?: Failover;
   /** More lines of docferry.yaml, and of its organization. */
   config?: string;
   organization?: string;
@@ -33,7 +33,7 @@ export class ChaosScene {
   static async begin({
     sandbox: options,
     budget,
-    handover = 'quick',
+    failover = 'fast',
     config = '',
     organization = '',
   }: ChaosOptions): Promise<ChaosScene> {
@@ -42,7 +42,7 @@ export class ChaosScene {
     const ports = [await findFreePort(), await findFreePort(), await findFreePort()];
     await writeFile(
       join(folder, 'docferry.yaml'),
-      `temporal: { address: "127.0.0.1:${ports[0]}", handover: ${handover} }
+      `temporal: { address: "127.0.0.1:${ports[0]}", failover: ${failover} }
 service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 ${config}
 organizations:

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { StoreNotWritable } from '../../src/bundle/store/store-errors.ts';
-import { TargetRefused } from '../../src/rollout/target-refused.ts';
+import { TargetRefused } from '../../src/exports/rollout/rollout-target.ts';
+import { StoreNotWritable } from '../../src/exports/store/bundle-store.ts';
 import { type Publication, publishOnce, siteDomain } from '../tools/chaos/publishing.ts';
 import { PublishingScene } from './publishing-scene.ts';
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Database } from '../../src/files/sqlite.ts';
-import { type Handover, handovers } from '../../src/model/temporal-settings.ts';
+import { Database } from '../../src/sqlite.ts';
+import { type Failover, failovers } from '../../src/temporal/rules/failover.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /**
@@ -17,13 +17,13 @@ let scene: ChaosScene;
 
 afterEach(() => scene.end());
 
-async function begin(handover: Handover = 'quick'): Promise<void> {
+async function begin(failover: Failover = 'fast'): Promise<void> {
   // Long enough to be killed in the middle, once the sync moves again.
-  const storageRate = handover === 'quick' ? 6_000_000 : 1_000_000;
+  const storageRate = failover === 'fast' ? 6_000_000 : 1_000_000;
   const service = { entries: 3_000, jobSeconds: 1, padBytes: 60_000_000, storageRate };
   scene = await ChaosScene.begin({
     sandbox: { ...budget, ...service },
-    handover,
+    failover,
     budget: `{ requests: ${budget.requests}, window: 10s, arrival: 2s }`,
     organization: `    sites: [{ domain: ${domain}, rollout: [{ directory: { path: ./site } }] }]`,
   });
@@ -62,10 +62,10 @@ async function expectPublishedWhole(result: unknown): Promise<void> {
 }
 
 describe('kill -9', () => {
-  it.each(handovers)(
+  it.each(failovers)(
     'of the worker, in the middle of a sync and of a download: %s',
-    async (handover) => {
-      await begin(handover);
+    async (failover) => {
+      await begin(failover);
       await scene.orphanedServer();
       let worker = await scene.worker();
       const sync = scene.start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
@@ -73,11 +73,11 @@ describe('kill -9', () => {
       await expect.poll(() => analytics().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(12);
       await worker.kill('SIGKILL');
       worker = scene.start(['worker']);
-      await movesAgain(`${handover}: sync, worker killed`, analytics);
+      await movesAgain(`${failover}: sync, worker killed`, analytics);
       await expect.poll(() => storage().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(1);
       await worker.kill('SIGKILL');
       worker = scene.start(['worker']);
-      await movesAgain(`${handover}: download, worker killed`, storage);
+      await movesAgain(`${failover}: download, worker killed`, storage);
       expect(await sync.ended()).toBe(0);
       expect(await exported.ended()).toBe(0);
       const result = JSON.parse(sync.stdout);

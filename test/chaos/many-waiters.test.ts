@@ -1,9 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { busyWindow, holderOf, questionOf, settingsOf } from '../../bench/budget/budget-waiters-model.ts';
-import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
-import { packed } from '../../src/model/budget/window/carried-window.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
+import { packed } from '../../src/budget/rules/carry-window.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /** A budget for which a thousand passes wait loses its worker and comes back (B1, B5). Times are printed, never asserted. */

@@ -2,10 +2,10 @@ import { lutimes, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
-import { auditStore } from '../../src/bundle/store/audit-store.ts';
-import type { BundleStore } from '../../src/bundle/store/bundle-store.ts';
 import type { BundlePlaceConfig } from '../../src/config/config.ts';
-import { openBundleStore } from '../../src/wiring/open-bundle-store.ts';
+import type { BundleStore } from '../../src/exports/store/bundle-store.ts';
+import { openBundleStore } from '../../src/exports/store/open-bundle-store.ts';
+import { auditStore } from '../../src/exports/store/verify-store.ts';
 import { tarGz } from '../tools/bundle/build-archive.ts';
 import { type Publication, publishOnce, siteDomain } from '../tools/chaos/publishing.ts';
 import { type Seen, watchSite } from '../tools/chaos/watching.ts';

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
-import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
-import { connectClient } from '../../src/client/temporal-connection.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { exportHandle, exportState, startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
+import { connectClient } from '../../src/temporal/connection.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /**

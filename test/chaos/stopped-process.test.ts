@@ -4,11 +4,11 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
-import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
-import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { Database } from '../../src/files/sqlite.ts';
-import { searchAttributes } from '../../src/model/workflow-ids.ts';
+import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
+import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import { searchAttributes } from '../../src/rules/workflow-ids.ts';
+import { Database } from '../../src/sqlite.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 /**
@@ -46,7 +46,6 @@ async function begin(pages: number): Promise<void> {
   server = await startDevServer({
     binary,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     logFile: join(folder, 'temporal.log'),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
   });

@@ -12,8 +12,8 @@ const allowed = [
   /^dist\/src\/cli\/(run|program|call-handler)\.js$/,
   /^dist\/src\/cli\/commands\/(completion\/shells|([a-z]+\/)?index)\.js$/,
   /^dist\/src\/cli\/(failures\/(cli-failure|exit-codes)|terminal\/(live-lines|output|safe-for-terminal))\.js$/,
-  /^dist\/src\/cli\/input\/(bulk-flags|flag-values|package-file|selection-flags|sender|wait-options)\.js$/,
-  /^dist\/src\/(config\/durations|model\/(deed|explained-error|iso-instant|message-readers|visible-text|export\/(site-export|export-outcome)|sync\/(feedback-values|pass-kind)))\.js$/,
+  /^dist\/src\/cli\/input\/(bulk-flags|flag-values|package-file|selection-flags|actor|wait-options)\.js$/,
+  /^dist\/src\/(config\/durations|model\/(entry|explained-error|iso-instant|message-readers|visible-text|export\/(site-export|export-outcome)|sync\/(feedback-values|pass-kind)))\.js$/,
   /^dist\/sandbox\/(faults|field|options|organizations|random|settings)\.js$/,
 ];
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
-import { connectClient } from '../../src/client/temporal-connection.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { Handover } from '../../src/model/temporal-settings.ts';
+import { connectClient } from '../../src/temporal/connection.ts';
+import type { Failover } from '../../src/temporal/rules/failover.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 import { createDatabase, type PostgresDatabase } from '../tools/servers/postgres-database.ts';
 import { type PostgresServer, startPostgres } from '../tools/servers/postgres-server.ts';
@@ -28,7 +28,7 @@ export interface SceneOrganization {
 /** The budget of each organization, in force at the service too. */
 export const budget = { requests: 40, windowMs: 20_000 };
 /** For servers that other machines reach, whose answers may take their time. */
-export const handover: Handover = 'steady';
+export const failover: Failover = 'tolerant';
 export const storePrefix = 'cluster';
 const apiKeyOf = (org: string) => `dk_admin_sandbox_${org}_planted_key`;
 
@@ -188,7 +188,7 @@ ${projects.map((project) => `      - { id: ${project} }`).join('\n')}
     sites:
 ${domains.map((domain) => `      - ${siteLine(domain, place === 0 ? join(folder, 'released', domain) : null)}`).join('\n')}`,
   );
-  return `temporal: { address: "${temporal.address}", namespace: docferry, handover: ${handover} }
+  return `temporal: { address: "${temporal.address}", namespace: docferry, failover: ${failover} }
 service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 organizations:
 ${listed.join('\n')}

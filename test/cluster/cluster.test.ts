@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
-import { resolveBinary } from '../../src/embedded/binaries.ts';
-import { TemporalBinaryMissing } from '../../src/embedded/embedded-errors.ts';
-import type { ReadingKind } from '../../src/model/sync/pass-kind.ts';
+import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
+import { resolveBinary } from '../../src/local/binaries.ts';
+import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { markdownTable } from '../tools/markdown-table.ts';
 import { postgresBinaries } from '../tools/servers/postgres-binaries.ts';
 import { s3ServerProgram } from '../tools/servers/s3-server.ts';
 import { temporalClusterTool } from '../tools/servers/temporal-cluster-tool.ts';
-import { type ClusterPrograms, ClusterScene, handover, organizations } from './cluster-scene.ts';
+import { type ClusterPrograms, ClusterScene, failover, organizations } from './cluster-scene.ts';
 import { disturb } from './disturbances.ts';
 import { checkPromises } from './promises-kept.ts';
 
@@ -52,7 +52,7 @@ async function exportEverySite(): Promise<number> {
   const { client, taskQueue } = scene;
   const starts = organizations.flatMap(({ id: org, domains }) =>
     domains.map(async (domain) => {
-      const input = { org, domain, parameters: {}, handover };
+      const input = { org, domain, parameters: {}, failover };
       const first = await startExport(client, taskQueue, input, 'join');
       expect(first.joined).toBe(false);
       const second = await startExport(client, taskQueue, input, 'join');
@@ -65,7 +65,7 @@ async function exportEverySite(): Promise<number> {
 async function readEveryProject(passes: readonly ReadingKind[]): Promise<void> {
   const inputs = organizations.flatMap(({ id: org, projects }) =>
     projects.flatMap((project) =>
-      passes.map((pass) => ({ org, project, pass, class: 'incremental' as const, handover })),
+      passes.map((pass) => ({ org, project, pass, class: 'incremental' as const, failover })),
     ),
   );
   await Promise.all(inputs.map((input) => startSync(scene.client, scene.taskQueue, input)));

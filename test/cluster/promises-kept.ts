@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { budgetView } from '../../src/client/budgets/budget.ts';
+import { budgetView } from '../../src/budget/client.ts';
 import { leftInBucket } from '../tools/bundle/left-in-bucket.ts';
 import { entriesKept } from '../tools/promises/entries-kept.ts';
 import { exportsApart } from '../tools/promises/exports-apart.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expand } from '../../src/config/environment.ts';
+import { expand } from '../../src/config/secrets.ts';
 import { load, minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 describe(`\${NAME}`, () => {

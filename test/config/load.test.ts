@@ -3,8 +3,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Config } from '../../src/config/config.ts';
-import { configSchema } from '../../src/config/file-schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { configSchema } from '../../src/config/schema.ts';
 import { failureOf, folderWith, key, load, minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 const designYaml = readFileSync(new URL('whole.yaml', import.meta.url), 'utf8');

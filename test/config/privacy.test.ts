@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { feedbackPrivacy } from '../../src/wiring/feedback-privacy.ts';
+import { feedbackPrivacy } from '../../src/feedback/privacy/privacy.ts';
 import { failureOf, key, load, minimal, problemsOf } from './config-folder.ts';
 
 const hashKey = 'hunter2-hunter2-hunter2-hunter2-';

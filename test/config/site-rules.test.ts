@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { renderRuleTexts } from '../../src/bundle/rules/render-rules.ts';
-import { siteRuleTexts } from '../../src/bundle/rules/site-rules.ts';
 import { fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
+import { renderRuleTexts, siteRuleTexts } from '../../src/exports/rules/verification-rules.ts';
 
 function at(schema: JsonSchema | undefined, ...path: string[]): JsonSchema | undefined {
   const [name, ...rest] = path;

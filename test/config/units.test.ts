@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDuration } from '../../src/config/durations.ts';
-import { parseSize } from '../../src/config/sizes.ts';
+import { parseDuration, parseSize } from '../../src/config/field-schemas.ts';
 
 describe('parseDuration', () => {
   it.each([

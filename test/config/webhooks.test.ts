@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { noticeTypes } from '../../src/model/notice/notice.ts';
-import { webhookEventTypes } from '../../src/model/webhook-event.ts';
+import { noticeTypes } from '../../src/runs/rules/notices.ts';
+import { webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';
 import { failureOf, load, organizationWith, problemsOf } from './config-folder.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { startBundleServer } from '../../src/bundle/server/bundle-server.ts';
-import { editHelmValues } from '../../src/rollout/edit-helm-values.ts';
-import { HelmValuesTarget } from '../../src/rollout/helm-values-target.ts';
+import { editHelmValues } from '../../src/exports/rollout/edit-helm-values.ts';
+import { HelmValuesTarget } from '../../src/exports/rollout/helm-values-target.ts';
+import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
 import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { helm, helmPath } from './helm.ts';
@@ -79,6 +79,20 @@ describe.skipIf(helmPath === null)('the sample chart', () => {
     });
   });
 
+  it('hands the keys of its values to the script, none by default', async () => {
+    const { file } = await rolledOut('');
+    const keys = ['RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3', `RW${'A'.repeat(54)}`];
+    const given = await deploymentOf(
+      chart,
+      '--values',
+      file,
+      '--set',
+      `bundleSignature.publicKeys={${keys.join(',')}}`,
+    );
+    expect(envOf(given.spec).BUNDLE_KEYS).toBe(keys.join(' '));
+    expect(envOf((await deploymentOf(chart, '--values', file)).spec).BUNDLE_KEYS).toBe('');
+  });
+
   it('runs its script in the pod as it is in the file', async () => {
     const { file } = await rolledOut('');
     const [fetch] = (await deploymentOf(chart, '--values', file)).spec.initContainers;
@@ -96,6 +110,7 @@ describe.skipIf(helmPath === null)('the sample chart', () => {
     ['bundleUrl', 'staticExport: { enabled: true, bundleUrl: "" }'],
     ['enabled', 'staticExport: { enabled: "true", bundleUrl: "http://a.example/b" }'],
     ['staticExport', 'staticExport: { enable: true }'],
+    ['publicKeys', 'bundleSignature: { publicKeys: ["docs.pub"] }'],
   ])('refuses a wrong %s: %s', async (field, values) => {
     const file = join(await tempFolder(), 'values.yaml');
     await writeFile(file, values);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counters, gauges, histograms } from '../../src/metrics/instruments.ts';
+import { counters, gauges, histograms } from '../../src/temporal/metrics.ts';
 import { dashboards, expressionsOfAlerts, expressionsOfDashboards, groupedBy, selectorsIn } from './dashboards.ts';
 
 const expressions = [...expressionsOfDashboards(), ...expressionsOfAlerts()];

@@ -28,6 +28,11 @@ const secretsOf = (pod: PodSpec) =>
   containersOf(pod).flatMap(({ envFrom = [] }) => envFrom.map(({ secretRef }) => secretRef.name));
 
 const gateway = { gateway: { replicas: 2, secrets: ['keys', 'tokens'] } };
+const oidc = { issuer: 'https://login.acme.example', clientId: 'docferry', clientSecret: `\${OIDC_SECRET}` };
+const withConsole = {
+  config: { ...usableValues.config, console: { url: 'https://docferry.acme.example', oidc } },
+  console: { replicas: 1, secrets: ['postgres', 'oidc'] },
+};
 const split = { workers: { all: { replicas: 0 }, short: { replicas: 2 }, bulk: { replicas: 3 } } };
 
 describe.skipIf(helmPath === null)('the chart of docferry', () => {
@@ -53,6 +58,7 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
     const given = [
       ...podsOf(await render(gateway)),
       ...podsOf(await render({ workers: { ...split.workers, deployment } })),
+      ...podsOf(await render({ ...withConsole, bundles: { replicas: 0 } })),
     ];
     const commands = given.flatMap(([, pod]) => containersOf(pod).map(({ args }) => args));
     expect(commands.map((args) => args.slice(0, 1).join())).toEqual([
@@ -65,12 +71,26 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
       'setup',
       'worker',
       'serve',
+      'setup',
+      'worker',
+      'console',
     ]);
     for (const args of commands) expect(await complaintAbout(args), args.join(' ')).toBeNull();
     for (const container of given.flatMap(([, pod]) => pod.containers)) {
       const opened = container.args.flatMap((arg) => /^(?:0\.0\.0\.0:)?(\d{4,5})$/.exec(arg)?.[1] ?? []).map(Number);
       expect(container.ports.map(({ containerPort }) => containerPort)).toEqual(opened);
     }
+  });
+
+  it('runs one console for people who sign in by a proxy or provider, without API keys', async () => {
+    const resources = await render({ ...withConsole, workers: { secrets: ['keys'] } });
+    expect(namesOf(resources, 'Service')).toContain('docferry-console');
+    expect(namesOf(resources, 'NetworkPolicy')).toContain('docferry-console');
+    const pod = new Map(podsOf(resources)).get('docferry-console');
+    expect(pod?.containers[0]?.args).toEqual(['console', '--host', '0.0.0.0', '--port', '8088', '--no-link']);
+    expect(pod && secretsOf(pod)).toEqual(['postgres', 'oidc']);
+    await expect(render({ console: { replicas: 1 } })).rejects.toThrow('nobody could sign in to the console');
+    await expect(render({ ...withConsole, console: { replicas: 2 } })).rejects.toThrow('replicas');
   });
 
   it('splits the work over two Deployments, as builds of a Worker Deployment if wanted', async () => {
@@ -98,7 +118,7 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
   });
 
   it('probes each process on a port that it has, and gives it the time that a worker needs to end', async () => {
-    for (const [name, pod] of podsOf(await render(gateway))) {
+    for (const [name, pod] of podsOf(await render({ ...gateway, ...withConsole }))) {
       expect(pod.terminationGracePeriodSeconds, name).toBeGreaterThan(20);
       for (const { ports, startupProbe, livenessProbe, readinessProbe } of pod.containers) {
         for (const probe of [startupProbe, livenessProbe, readinessProbe]) {
@@ -107,7 +127,7 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
             ports.map((one) => one.name),
             name,
           ).toContain(port);
-          expect(path, name).toBe(name.endsWith('gateway') ? null : '/healthz');
+          expect(path, name).toBe(/gateway|console/.test(name) ? null : '/healthz');
         }
       }
     }

@@ -1,7 +1,7 @@
 /** Values with which the chart of docferry can be installed. */
 export const usableValues = {
   config: {
-    temporal: { address: 'temporal-frontend.temporal:7233', namespace: 'docferry', handover: 'steady' },
+    temporal: { address: 'temporal-frontend.temporal:7233', namespace: 'docferry', failover: 'tolerant' },
     service: { baseUrl: 'https://docs-service.example' },
     organizations: [
       {

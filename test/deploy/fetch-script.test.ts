@@ -5,10 +5,15 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startBundleServer } from '../../src/bundle/server/bundle-server.ts';
+import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
+import { rawTar } from '../tools/archives/raw-tar.ts';
+import { index } from '../tools/archives/refusal.ts';
 import { publishSite, smallSiteVersion as version } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
+import { sha256Of } from '../tools/fuzz/oracles/tree.ts';
+import { Minisign } from '../tools/servers/minisign.ts';
 
 const script = fileURLToPath(new URL('../../deploy/chart/files/fetch.sh', import.meta.url));
 const domain = 'docs.acme.example';
@@ -19,9 +24,10 @@ const programOf = (name: string) =>
     () => null,
   );
 const [busybox, curl] = [await programOf('busybox'), await programOf('curl')];
+const verifiers = { minisign: await programOf('minisign'), openssl: await programOf('openssl') };
 
-/** A published version behind the real bundle server, and a pod's start that fetches it: BusyBox and curl, nothing else. */
-async function scene({ token }: { token?: string } = {}) {
+/** A published version behind the real bundle server, and a pod's start that fetches it: BusyBox, curl and one verifier. */
+async function scene({ token, verifier }: { token?: string; verifier?: keyof typeof verifiers } = {}) {
   const folder = await tempFolder();
   const root = join(folder, 'bundles');
   const server = await startBundleServer({ root, port: 0, ...(token !== undefined && { token }) });
@@ -31,13 +37,15 @@ async function scene({ token }: { token?: string } = {}) {
   await mkdir(join(site, 'html', 'left-by-an-earlier-attempt'), { recursive: true });
   await mkdir(bin);
   await symlink(curl ?? '', join(bin, 'curl'));
-  for (const applet of ['sh', 'sed', 'sha256sum', 'cut', 'rm', 'mkdir', 'tar', 'unzip', 'test']) {
+  if (verifier !== undefined) await symlink(verifiers[verifier] ?? '', join(bin, verifier));
+  const applets = 'sh sed sha256sum cut find rm mkdir tar unzip test base64 head tail'.split(' ');
+  for (const applet of applets) {
     await symlink(busybox ?? '', join(bin, applet));
   }
   const usual = { PATH: bin, SITE: site, BUNDLE_URL: store.urlOf(domain, manifest), BUNDLE_VERSION: version };
   const fetch = async (env: Record<string, string> = {}) => {
     const starting = run(join(bin, 'sh'), ['-eu', '-c', await readFile(script, 'utf8')], {
-      env: { ...usual, BUNDLE_TOKEN: '', ...env },
+      env: { ...usual, BUNDLE_TOKEN: '', BUNDLE_KEYS: '', ...env },
     });
     return starting.then(
       () => 'fetched',
@@ -68,6 +76,22 @@ describe.skipIf(busybox === null || curl === null)("the sample chart's script", 
     expect(await page()).toBeNull();
   });
 
+  it('refuses an archive of which the server could not read all', async () => {
+    const { fetch, versionFolder } = await scene();
+    const [manifest, archive] = [join(versionFolder, 'manifest.json'), join(versionFolder, 'bundle.tar.gz')];
+    const [stated, published] = [await readFile(manifest, 'utf8'), await readFile(archive)];
+    const closed = gzipSync(
+      rawTar([
+        { ...index, change: (header) => void header.write('0000000', 100) },
+        { name: 'a.html', content: 'a' },
+      ]),
+    );
+    await writeFile(archive, closed);
+    const told = stated.replace(sha256Of(published), sha256Of(closed));
+    await writeFile(manifest, told.replace(`"bytes": ${published.length}`, `"bytes": ${closed.length}`));
+    expect(await fetch()).toMatch(/the server cannot read .*index\.html/);
+  });
+
   it('follows no redirect, so that the token goes to no other host', async () => {
     const { fetch, page, url } = await scene();
     const seen: (string | undefined)[] = [];
@@ -91,3 +115,69 @@ describe.skipIf(busybox === null || curl === null)("the sample chart's script", 
     expect(await page()).toBe('<h1>Start</h1>');
   });
 });
+
+/** The public keys of a signer and of another; `sign` signs the published manifest. */
+async function signer(versionFolder: string) {
+  const minisign = new Minisign(verifiers.minisign ?? '', versionFolder);
+  const [mine, other] = await Promise.all(
+    ['mine', 'other'].map(async (name) => {
+      await minisign.makeKey(name);
+      return (await readFile(minisign.at(`${name}.pub`), 'utf8')).split('\n')[1] ?? '';
+    }),
+  );
+  return {
+    mine: mine ?? '',
+    other: other ?? '',
+    sign: (more?: string[]) => minisign.sign('manifest.json', 'mine', more),
+  };
+}
+
+describe.skipIf(Object.values(verifiers).includes(null) || busybox === null || curl === null)(
+  'where keys are named',
+  () => {
+    const wrong = 'no key of bundleSignature.publicKeys has signed';
+
+    describe.each(['minisign', 'openssl'] as const)('%s', (verifier) => {
+      it('lets through what one of them has signed', async () => {
+        const { fetch, page, versionFolder } = await scene({ verifier });
+        const { mine, other, sign } = await signer(versionFolder);
+        await sign();
+        expect(await fetch({ BUNDLE_KEYS: other })).toContain(wrong);
+        expect(await page()).toBeNull();
+        expect(await fetch({ BUNDLE_KEYS: `${other} ${mine}` })).toBe('fetched');
+        expect(await page()).toBe('<h1>Start</h1>');
+      });
+
+      it.each<[what: string, spoil: (sign: (more?: string[]) => Promise<void>, manifest: string) => Promise<void>]>([
+        ['the legacy kind', (sign) => sign(['-l'])],
+        [
+          'a manifest that was changed',
+          async (sign, manifest) => {
+            await sign();
+            await writeFile(manifest, `${await readFile(manifest, 'utf8')}\n`);
+          },
+        ],
+      ])('refuses %s', async (_what, spoil) => {
+        const { fetch, page, versionFolder } = await scene({ verifier });
+        const { mine, sign } = await signer(versionFolder);
+        await spoil(sign, join(versionFolder, 'manifest.json'));
+        expect(await fetch({ BUNDLE_KEYS: mine })).toContain(wrong);
+        expect(await page()).toBeNull();
+      });
+    });
+
+    it('refuses what is not signed', async () => {
+      const { fetch, versionFolder } = await scene({ verifier: 'openssl' });
+      expect(await fetch({ BUNDLE_KEYS: (await signer(versionFolder)).mine })).toContain('404');
+    });
+
+    it('says what to do without a verifier, and without a version', async () => {
+      const { fetch, versionFolder } = await scene();
+      const { mine, sign } = await signer(versionFolder);
+      await sign();
+      expect(await fetch({ BUNDLE_KEYS: mine })).toContain('name an image with minisign or OpenSSL in images.fetch');
+      const { fetch: verified } = await scene({ verifier: 'openssl' });
+      expect(await verified({ BUNDLE_KEYS: mine, BUNDLE_VERSION: '' })).toContain('set staticExport.version');
+    });
+  },
+);

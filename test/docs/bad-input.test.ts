@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ruleTexts } from '../../src/bundle/rules/rules.ts';
+import { ruleTexts } from '../../src/exports/rules/verification-rules.ts';
 import { refusedArchives } from '../tools/archives/refusals.ts';
 
 interface Row {

@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { signBeside } from '../bundle/signing/sign-beside.ts';
+import { signBeside } from '../exports/signing/sign-beside.ts';
 import { smallSite, tarGz, zip } from '../tools/bundle/build-archive.ts';
 import { docferry, emptyFolder } from '../tools/cli/run-docferry.ts';
 import { complaintAbout, complaintAboutMention } from './check-command.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportState, startExport } from '../../src/client/exports.ts';
+import { exportState, startExport } from '../../src/operations/exports.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 
@@ -23,7 +23,7 @@ interface Kept {
 async function kept(...flags: string[]): Promise<Kept[]> {
   const { exitCode, document } = await json('audit', ...flags);
   expect(exitCode).toBe(0);
-  return (document as { deeds: Kept[] }).deeds;
+  return (document as { auditEntries: Kept[] }).auditEntries;
 }
 
 async function startAndAwait(): Promise<string> {
@@ -70,7 +70,7 @@ describe('the audit, by the command line (X6)', () => {
         action: 'reject',
         who: 'Temporal UI or other client',
         reason: 'prices',
-        deedId: `${runId}/by-hand`,
+        entryId: `${runId}/by-hand`,
         detail: { version: second },
       },
       { action: 'rollback', who: 'bert', subject: domain, reason: 'broken search', detail: version },
@@ -85,7 +85,7 @@ describe('the audit, by the command line (X6)', () => {
     expect((await kept('--match', project)).map(({ action }) => action)).toEqual(['erase']);
     expect(await kept('--since', '1ms')).toEqual([]);
     expect(await json('audit', '--limit', '1')).toMatchObject({
-      document: { deeds: [{ action: 'erase' }], more: true },
+      document: { auditEntries: [{ action: 'erase' }], more: true },
     });
 
     expect(await json('export', 'history', domain, '--outcome', 'rejected')).toMatchObject({

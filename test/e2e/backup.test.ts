@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { ourTables } from '../../src/feedback/database/tables/our-tables.ts';
-import { filesBelow } from '../../src/files/files-below.ts';
-import { Database } from '../../src/files/sqlite.ts';
-import { leaseMs } from '../../src/model/budget/permits.ts';
+import { leaseMs } from '../../src/budget/rules/permits.ts';
+import { ourTables } from '../../src/feedback/store/tables.ts';
+import { filesBelow } from '../../src/files.ts';
+import { Database } from '../../src/sqlite.ts';
 import { ChaosScene } from '../chaos/chaos-scene.ts';
 
 const domain = 'docs.acme.example';

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withFeedbackStore } from '../../src/cli/input/feedback-store-of.ts';
-import { startConsolePart } from '../../src/cli/processes/console-part.ts';
-import { approveExport } from '../../src/client/decide-approval.ts';
-import { exportState, startExport } from '../../src/client/exports.ts';
+import { startConsolePart } from '../../src/cli/parts/console-part.ts';
+import { withFeedbackStore } from '../../src/cli/stores.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
+import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';
 import { formToken, send, signIn } from '../tools/console/running-console.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 
@@ -45,7 +44,7 @@ async function versionWaits(): Promise<string> {
 const decisions = (): Promise<string[]> =>
   withFeedbackStore(scene.config, async (store) => {
     const found: string[] = [];
-    for await (const { who, action, reason } of store.listDeeds({})) found.unshift(`${who} ${action} ${reason}`);
+    for await (const { who, action, reason } of store.listAuditEntries({})) found.unshift(`${who} ${action} ${reason}`);
     return found;
   });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startSync } from '../../src/client/syncs.ts';
-import type { PassKind } from '../../src/model/sync/pass-kind.ts';
+import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { bytesIn } from '../tools/file-bytes.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

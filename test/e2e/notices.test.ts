@@ -2,13 +2,12 @@ import { mkdir, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
-import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
-import { startRollback } from '../../src/client/start-rollback.ts';
-import { startSync } from '../../src/client/syncs.ts';
-import type { Notice } from '../../src/model/notice/notice.ts';
-import { watchWorkflowId } from '../../src/model/workflow-ids.ts';
-import { approveUpdate } from '../../src/workflows/definitions.ts';
+import { approveUpdate } from '../../src/contract.ts';
+import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
+import { exportHandle, exportState, startExport, startRollback } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
+import { watchWorkflowId } from '../../src/rules/workflow-ids.ts';
+import type { Notice } from '../../src/runs/rules/notices.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import { shapeProblem } from '../tools/servers/chat-shapes.ts';
 import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
@@ -123,9 +122,9 @@ describe('people are told (X7)', () => {
     await mkdir(join(site, 'releases', earlier));
     await symlink(`releases/${earlier}`, join(site, 'back'));
     await rename(join(site, 'back'), join(site, 'current'));
-    await expect.poll(() => states(ops, 'rollout.taken-back')).toEqual(['begun']);
+    await expect.poll(() => states(ops, 'rollout.drifted')).toEqual(['begun']);
     const version = (await bundles.current(domain))?.version;
-    expect(told(ops, 'rollout.taken-back')).toMatchObject([
+    expect(told(ops, 'rollout.drifted')).toMatchObject([
       {
         subject: domain,
         reason: `directory:./site runs ${earlier} instead of ${version}`,
@@ -134,7 +133,7 @@ describe('people are told (X7)', () => {
       },
     ]);
     expect(await runExport()).toBe('unchanged');
-    await expect.poll(() => states(ops, 'rollout.taken-back')).toEqual(['begun', 'ended']);
+    await expect.poll(() => states(ops, 'rollout.drifted')).toEqual(['begun', 'ended']);
 
     // The key is refused and accepted again.
     scene.sandbox.setFaults({ unauthorized: true });

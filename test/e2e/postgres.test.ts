@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { plantedMarkers } from '../../sandbox/index.ts';
-import { startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import { createDatabase, hasPostgres, type PostgresDatabase, usePostgres } from '../tools/servers/postgres-database.ts';
 import { startPostgres } from '../tools/servers/postgres-server.ts';

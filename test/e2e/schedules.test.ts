@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ScheduledRun, scheduleViews } from '../../src/client/schedules/schedule-views.ts';
-import { applySchedules } from '../../src/client/schedules/schedules.ts';
-import { startSync } from '../../src/client/syncs.ts';
+import { startSync } from '../../src/operations/syncs.ts';
+import { type ScheduledRun, scheduleViews } from '../../src/schedules/schedule-views.ts';
+import { applySchedules } from '../../src/schedules/schedules.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain } from '../tools/temporal/workflow-run.ts';
@@ -9,7 +9,7 @@ import { replayChain } from '../tools/temporal/workflow-run.ts';
 let scene: Scene;
 afterEach(async () => {
   if (!scene) return;
-  await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+  await applySchedules(scene.client, scene.taskQueue, [], 'fast');
   await scene.end();
 });
 
@@ -19,11 +19,11 @@ async function begin(options: SceneOptions): Promise<Scene> {
   return scene;
 }
 
-const apply = () => applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+const apply = () => applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
 
 /** Runs of the scene's only schedule that have ended, the first one first. */
 async function ended(): Promise<ScheduledRun[]> {
-  const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+  const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
   expect(schedules).toHaveLength(1);
   return (schedules[0]?.last ?? [])
     .filter(({ outcome, scheduledAt }) => outcome !== null && scheduledAt !== null)
@@ -43,9 +43,9 @@ describe('schedules start the work by themselves', () => {
     const handle = scene.client.workflow.getHandle(`${first?.workflowId}`);
     await replayChain(env, { workflowId: handle.workflowId, runId: (await handle.describe()).runId });
 
-    const removed = await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+    const removed = await applySchedules(scene.client, scene.taskQueue, [], 'fast');
     expect(removed.delete).toHaveLength(1);
-    const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+    const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
     expect(schedules).toEqual([]);
   });
 

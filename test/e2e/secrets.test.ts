@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { plantedMarkers } from '../../sandbox/index.ts';
-import { retryKey } from '../../src/client/budgets/retry-key.ts';
-import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
-import { startSync, syncState } from '../../src/client/syncs.ts';
+import { retryKey } from '../../src/budget/client.ts';
+import { exportHandle, exportState, startExport } from '../../src/operations/exports.ts';
+import { startSync, syncState } from '../../src/operations/syncs.ts';
 import { bytesIn } from '../tools/file-bytes.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import { startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';

@@ -1,12 +1,12 @@
 import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
-import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
-import type { ExportResult } from '../../src/model/export/site-export.ts';
-import type { PassKind } from '../../src/model/sync/pass-kind.ts';
-import type { SyncResult } from '../../src/model/sync/sync.ts';
+import type { ExportResult } from '../../src/exports/rules/site-export.ts';
+import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { SyncResult } from '../../src/feedback/rules/sync.ts';
+import { openSqliteFeedbackStore } from '../../src/feedback/store/sqlite-store.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { storedFeedback } from '../tools/feedback/stored-feedback.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';

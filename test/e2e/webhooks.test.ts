@@ -1,7 +1,7 @@
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startExport } from '../../src/client/exports.ts';
-import { startOrJoinSync, startSync, syncHandle } from '../../src/client/syncs.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startOrJoinSync, startSync, syncHandle } from '../../src/operations/syncs.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import {
   plainHeaders,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arrayElementTexts } from '../../src/service/json-elements.ts';
+import { arrayElementTexts } from '../../src/service/feedback-page.ts';
 
 describe('arrayElementTexts', () => {
   it('returns every element as it was sent', () => {

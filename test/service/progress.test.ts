@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readPageCount, readProgress } from '../../src/service/progress.ts';
+import { readPageCount, readProgress } from '../../src/service/job-answer.ts';
 
 describe('readProgress', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { safeText } from '../../src/service/safe-text.ts';
+import { safeText } from '../../src/service/service-area.ts';
 
 describe('safeText', () => {
   it('leaves ordinary words as they are', () => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { WithoutSecret } from '../../src/service/without-secret.ts';
+import { WithoutSecret } from '../../src/service/outgoing-call.ts';
 
 const through = async (chunks: Buffer[], secret: string) =>
   Buffer.concat(await Readable.from(chunks).pipe(new WithoutSecret(secret)).toArray()).toString('latin1');

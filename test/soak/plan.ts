@@ -21,7 +21,7 @@ export const disturbanceKinds = {
   'receiver fails': 1,
   'limit changed': 2,
   'site taken out': 1,
-  'handover changed': 1,
+  'failover changed': 1,
   'build replaced': 2,
 } as const;
 export type DisturbanceKind = keyof typeof disturbanceKinds;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
-import type { ReadingKind } from '../../src/model/sync/pass-kind.ts';
+import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { organizations } from './soak-config.ts';
 import { type SoakScene, taskQueue } from './soak-scene.ts';
 import { calm } from './strike.ts';
@@ -33,10 +33,10 @@ export async function settle(scene: SoakScene, onProgress: (line: string) => voi
 }
 
 async function readEverything({ client, settings }: SoakScene, pass: ReadingKind): Promise<void> {
-  const { handover } = settings;
+  const { failover } = settings;
   const syncs = organizations.flatMap(({ id: org, projects }) =>
     projects.map(async ({ id: project }) => {
-      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', handover });
+      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', failover });
       await sync.result();
     }),
   );
@@ -44,10 +44,10 @@ async function readEverything({ client, settings }: SoakScene, pass: ReadingKind
 }
 
 async function exportEverything({ client, settings }: SoakScene): Promise<void> {
-  const { handover } = settings;
+  const { failover } = settings;
   const exports = organizations.flatMap(({ id: org, domains }) =>
     domains.map(async (domain) => {
-      const { handle } = await startExport(client, taskQueue, { org, domain, parameters: {}, handover }, 'refuse');
+      const { handle } = await startExport(client, taskQueue, { org, domain, parameters: {}, failover }, 'refuse');
       await handle.result();
     }),
   );

@@ -1,4 +1,4 @@
-import type { Handover } from '../../src/model/temporal-settings.ts';
+import type { Failover } from '../../src/temporal/rules/failover.ts';
 
 /** The service's limit for each organization, which the configuration never exceeds. */
 export const serviceBudget = { requests: 40, windowMs: 20_000 };
@@ -24,7 +24,7 @@ export const organizations: SoakOrganization[] = ['acme', 'globex'].map((id) => 
 export interface ChangingSettings {
   /** By organization. */
   requests: Record<string, number>;
-  handover: Handover;
+  failover: Failover;
   /** A site that is not in the configuration for now. */
   without: string | null;
 }
@@ -45,7 +45,7 @@ export const unreadable = ['not an entry', null, { id: 12_345 }, { id: 'without-
 export const releaseFolder = (disk: string, domain: string): string => `${disk}/released/${domain}`;
 
 /** The text of docferry.yaml. */
-export function soakConfig(fixed: FixedSettings, { requests, handover, without }: ChangingSettings): string {
+export function soakConfig(fixed: FixedSettings, { requests, failover, without }: ChangingSettings): string {
   const { temporalAddress, serviceUrl, feedback, disk, webhook } = fixed;
   const listed = organizations.map(
     ({ id, apiKey, projects, domains }) => `  - id: ${id}
@@ -64,7 +64,7 @@ ${domains
   )
   .join('\n')}`,
   );
-  return `temporal: { address: "${temporalAddress}", namespace: default, handover: ${handover} }
+  return `temporal: { address: "${temporalAddress}", namespace: default, failover: ${failover} }
 service: { baseUrl: "${serviceUrl}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 organizations:
 ${listed.join('\n')}

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
-import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
-import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { searchAttributes } from '../../src/model/workflow-ids.ts';
+import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
+import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import { searchAttributes } from '../../src/rules/workflow-ids.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 import { postgresBinaries } from '../tools/servers/postgres-binaries.ts';
 import { createDatabase, type PostgresDatabase } from '../tools/servers/postgres-database.ts';
@@ -41,7 +41,7 @@ export class SoakScene {
   readonly fleet: WorkerFleet;
   readonly settings: ChangingSettings = {
     requests: Object.fromEntries(organizations.map(({ id }) => [id, serviceBudget.requests])),
-    handover: 'quick',
+    failover: 'fast',
     without: null,
   };
   /** Which limits the budgets were seen to have, and when. */
@@ -184,7 +184,6 @@ async function temporalIn(folder: string): Promise<Temporal> {
   const options = {
     binary: (await resolveBinary(devServerTool, { onProgress })).path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
     dbFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'temporal.log'),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openBundleStore } from '../../src/wiring/open-bundle-store.ts';
+import { openBundleStore } from '../../src/exports/store/open-bundle-store.ts';
 import { type Seen, watchSite } from '../tools/chaos/watching.ts';
 import { markdownTable } from '../tools/markdown-table.ts';
 import type { Kept } from '../tools/promises/kept.ts';

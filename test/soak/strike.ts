@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Faults } from '../../sandbox/index.ts';
-import { budgetView } from '../../src/client/budgets/budget.ts';
+import { budgetView } from '../../src/budget/client.ts';
 import { chosen, type Disturbance, type DisturbanceKind } from './plan.ts';
 import { limits, organizations } from './soak-config.ts';
 import type { SoakScene } from './soak-scene.ts';
@@ -93,8 +93,8 @@ const strikes: Record<DisturbanceKind, Strike> = {
     scene.settings.without = null;
     await configureAnew(scene);
   },
-  async 'handover changed'(scene) {
-    scene.settings.handover = scene.settings.handover === 'quick' ? 'steady' : 'quick';
+  async 'failover changed'(scene) {
+    scene.settings.failover = scene.settings.failover === 'fast' ? 'tolerant' : 'fast';
     await configureAnew(scene);
   },
   async 'build replaced'({ fleet }) {

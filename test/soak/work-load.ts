@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom, type Random, seedOf } from '../../sandbox/random.ts';
-import { startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
-import type { ReadingKind } from '../../src/model/sync/pass-kind.ts';
+import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
+import { startExport } from '../../src/operations/exports.ts';
+import { startSync } from '../../src/operations/syncs.ts';
 import { chosen } from './plan.ts';
 import { organizations } from './soak-config.ts';
 import { type SoakScene, taskQueue } from './soak-scene.ts';
@@ -54,7 +54,7 @@ export class WorkLoad {
     if (this.#random() < 0.5) {
       const domain = chosen(domains, this.#random());
       if (this.#random() < 0.4) this.#scene.sandbox.publishRevision(domain);
-      const input = { org, domain, parameters: {}, handover: settings.handover };
+      const input = { org, domain, parameters: {}, failover: settings.failover };
       const { joined } = await startExport(client, taskQueue, input, 'join');
       this.counts.exports += 1;
       if (joined) this.counts.joined += 1;
@@ -62,7 +62,7 @@ export class WorkLoad {
     }
     const { id: project } = chosen(projects, this.#random());
     const pass = chosen(passes, this.#random());
-    await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', handover: settings.handover });
+    await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', failover: settings.failover });
     this.counts.passes += 1;
   }
 

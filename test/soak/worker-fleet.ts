@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/local/ports.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 const preload = resolve('test/soak/shifted-clock.mjs');

@@ -6,16 +6,16 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
 import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
-import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
-import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
-import { Metrics } from '../../src/metrics/metrics.ts';
-import { ask } from '../../src/model/budget/grant-lease.ts';
-import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budget/permits.ts';
-import { report } from '../../src/model/budget/window/sliding-window.ts';
-import { emptyWindow } from '../../src/model/budget/window/window-state.ts';
-import { viewOf } from '../../src/model/budget/window/window-view.ts';
-import type { WebhookDelivery } from '../../src/model/webhook-event.ts';
+import { ask } from '../../src/budget/rules/grant-lease.ts';
+import type { PermitAsk, WindowSettings, WindowView } from '../../src/budget/rules/permits.ts';
+import { report } from '../../src/budget/rules/window.ts';
+import { emptyWindow } from '../../src/budget/rules/window-state.ts';
+import { viewOf } from '../../src/budget/rules/window-view.ts';
+import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
+import { openSqliteFeedbackStore } from '../../src/feedback/store/sqlite-store.ts';
+import type { WebhookDelivery } from '../../src/runs/rules/webhook-event.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
+import { Metrics } from '../../src/temporal/metrics.ts';
 
 /** Real stores in a temporary folder, the sandbox over HTTP, and the budget's window without Temporal. */
 export interface ActivityScene {
@@ -81,7 +81,7 @@ export async function activityScene(
     ],
     feedback,
     runs: feedback,
-    deeds: feedback,
+    auditEntries: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },

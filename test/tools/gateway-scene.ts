@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/local/ports.ts';
 import { DocferryProcess } from './docferry-process.ts';
 import type { Scene } from './scene.ts';
 
@@ -20,12 +20,12 @@ export async function startGatewayProcess(
   scene: Scene,
   {
     port,
-    patience = '1s',
+    maxWait = '1s',
     configFile = scene.configFile,
-  }: { port?: number; patience?: string; configFile?: string } = {},
+  }: { port?: number; maxWait?: string; configFile?: string } = {},
 ): Promise<{ url: string; port: number; process: DocferryProcess }> {
   const chosen = port ?? (await findFreePort());
-  const args = ['gateway', '--port', `${chosen}`, '--patience', patience, '--config', configFile];
+  const args = ['gateway', '--port', `${chosen}`, '--maxWait', maxWait, '--config', configFile];
   const gateway = new DocferryProcess(args, { cwd: scene.folder });
   await gateway.says('gateway: ready');
   return { url: `http://127.0.0.1:${chosen}`, port: chosen, process: gateway };

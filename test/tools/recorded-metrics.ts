@@ -1,5 +1,5 @@
 import { type MetricMeter, type MetricTags, noopMetricMeter } from '@temporalio/common';
-import { Metrics } from '../../src/metrics/metrics.ts';
+import { Metrics } from '../../src/temporal/metrics.ts';
 
 /** Metrics whose values a test reads, by name and labels as Prometheus writes them; counters without `_total`. */
 export function recordedMetrics(): { metrics: Metrics; values: Map<string, number> } {

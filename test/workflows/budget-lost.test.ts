@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
-import { leaseMs, type WindowSettings } from '../../src/model/budget/permits.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
+import { leaseMs, type WindowSettings } from '../../src/budget/rules/permits.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';

@@ -1,9 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { askForKeyCheck } from '../../src/client/budgets/ask-key-checks.ts';
-import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
-import type { KeyCheck } from '../../src/model/budget/key-check.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { askForKeyCheck, BudgetClient, budgetView } from '../../src/budget/client.ts';
+import type { KeyCheck } from '../../src/budget/rules/permits.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -19,7 +18,7 @@ describe('checkKey', () => {
       return accepted;
     };
     await withWorker(env, { checkKey }, async ({ taskQueue }) => {
-      expect(await askForKeyCheck(env.client, taskQueue, 'acme', 'quick')).toEqual(accepted);
+      expect(await askForKeyCheck(env.client, taskQueue, 'acme', 'fast')).toEqual(accepted);
       expect(asked).toEqual(['acme']);
     });
     const { workflowId, runId } = await env.client.workflow.getHandle('check:acme').describe();
@@ -61,7 +60,7 @@ describe('checkKey', () => {
       throw ApplicationFailure.retryable('the budget does not answer');
     };
     await withWorker(env, { checkKey }, async ({ taskQueue }) => {
-      await expect(askForKeyCheck(env.client, taskQueue, 'failing', 'quick')).rejects.toThrow();
+      await expect(askForKeyCheck(env.client, taskQueue, 'failing', 'fast')).rejects.toThrow();
       expect(attempts).toBe(1);
     });
   });

@@ -1,11 +1,11 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
-import type { PermitAnswer, WindowSettings } from '../../src/model/budget/permits.ts';
-import type { Deed } from '../../src/model/deed.ts';
-import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
-import { permitsFreedSignal, retryKeySignal } from '../../src/workflows/definitions.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
+import type { PermitAnswer, WindowSettings } from '../../src/budget/rules/permits.ts';
+import { permitsFreedSignal, retryKeySignal } from '../../src/contract.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
+import type { AuditEntry } from '../../src/runs/rules/audit.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -194,8 +194,8 @@ describe('rateBudget on the real server', () => {
   });
 
   it('keeps who changed it by hand, and what came from elsewhere', async () => {
-    const kept: Deed[] = [];
-    const recordDeed = async (deed: Deed) => void kept.push(deed);
+    const kept: AuditEntry[] = [];
+    const recordAuditEntry = async (entry: AuditEntry) => void kept.push(entry);
     await withBudget(
       async ({ org, client }) => {
         const anna = { who: 'anna', reason: 'sale' };
@@ -206,23 +206,29 @@ describe('rateBudget on the real server', () => {
         await env.client.workflow.getHandle(budgetWorkflowId(org)).executeUpdate('pauseBudget', { args: [null] });
         await expect(client.override(org, { requests: 0, forMs: null }, anna)).rejects.toThrow();
         await expect.poll(() => kept.length).toBe(4);
-        const deeds = kept.map(({ action, who, reason, subject, detail }) => [action, who, reason, subject, detail]);
-        expect(deeds.sort()).toEqual([
+        const auditEntries = kept.map(({ action, who, reason, subject, detail }) => [
+          action,
+          who,
+          reason,
+          subject,
+          detail,
+        ]);
+        expect(auditEntries.sort()).toEqual([
           ['budget-pause', 'anna', 'sale', null, '{"forMs":null}'],
           ['budget-reset', 'anna', 'sale', null, '{}'],
           ['budget-resume', 'Temporal UI or other client', null, null, '{}'],
           ['budget-set', 'anna', 'sale', null, '{"forMs":60000,"requests":9}'],
         ]);
-        expect(new Set(kept.map(({ deedId }) => deedId)).size).toBe(4);
-        expect(kept.map((deed) => deed.org)).toEqual([org, org, org, org]);
+        expect(new Set(kept.map(({ entryId }) => entryId)).size).toBe(4);
+        expect(kept.map((entry) => entry.org)).toEqual([org, org, org, org]);
       },
-      { recordDeed },
+      { recordAuditEntry },
     );
   });
 
   it('keeps who changed its settings, dated ahead or not, and returns to docferry.yaml when it is reset', async () => {
-    const kept: Deed[] = [];
-    const recordDeed = async (deed: Deed) => void kept.push(deed);
+    const kept: AuditEntry[] = [];
+    const recordAuditEntry = async (entry: AuditEntry) => void kept.push(entry);
     await withBudget(
       async ({ org, client }) => {
         await client.configure(org);
@@ -243,7 +249,7 @@ describe('rateBudget on the real server', () => {
           ['budget-reset', 'anna', '{}'],
         ]);
       },
-      { recordDeed },
+      { recordAuditEntry },
     );
   });
 

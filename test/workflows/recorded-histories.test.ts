@@ -4,8 +4,8 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { workflowTypes } from '../../src/model/workflow-ids.ts';
-import * as definitions from '../../src/workflows/definitions.ts';
+import * as definitions from '../../src/contract.ts';
+import { workflowTypes } from '../../src/rules/workflow-ids.ts';
 import { workflowBundle } from '../tools/temporal/temporal.ts';
 
 const folder = 'test/histories';
@@ -46,7 +46,7 @@ describe('recorded histories of released workflows (X2)', () => {
       (event) => event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest.input.name,
     );
     const seen = new Set([...signals, ...updates]);
-    const sent = Object.values(definitions).filter(({ type }) => type !== 'query');
+    const sent = Object.values(definitions).filter((value) => 'type' in value && value.type !== 'query');
     expect(sent.length).toBeGreaterThan(5);
     expect(sent.map(({ name }) => name).filter((name) => !seen.has(name))).toEqual([]);
   });

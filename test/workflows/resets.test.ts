@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exportHandle, startExport } from '../../src/client/exports.ts';
-import { scheduledRunId } from '../../src/model/schedule/schedule-target.ts';
+import { exportHandle, startExport } from '../../src/operations/exports.ts';
+import { scheduledRunId } from '../../src/rules/workflow-ids.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
 import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';

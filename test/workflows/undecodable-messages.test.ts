@@ -1,11 +1,11 @@
 import type { temporal } from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
-import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
-import { exportState, startExport } from '../../src/client/exports.ts';
-import { startSync, syncState } from '../../src/client/syncs.ts';
-import type { WindowSettings } from '../../src/model/budget/permits.ts';
-import { budgetWorkflowId, exportWorkflowId } from '../../src/model/workflow-ids.ts';
-import * as definitions from '../../src/workflows/definitions.ts';
+import { BudgetClient, budgetView } from '../../src/budget/client.ts';
+import type { WindowSettings } from '../../src/budget/rules/permits.ts';
+import * as definitions from '../../src/contract.ts';
+import { exportState, startExport } from '../../src/operations/exports.ts';
+import { startSync, syncState } from '../../src/operations/syncs.ts';
+import { budgetWorkflowId, exportWorkflowId } from '../../src/rules/workflow-ids.ts';
 import * as workflows from '../../src/workflows/index.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
 import { sitePlan } from '../tools/temporal/export-activities.ts';
@@ -131,7 +131,7 @@ describe('messages that cannot be decoded (X5)', () => {
 });
 
 /** What a person may type into the Temporal UI: nothing that any workflow takes. */
-const senseless = ['7', '"x"', 'null', 'true', '[]', '[{}]', '{}', '{"org": 5, "kind": 5, "deedId": 5}'];
+const senseless = ['7', '"x"', 'null', 'true', '[]', '[{}]', '{}', '{"org": 5, "kind": 5, "entryId": 5}'];
 
 /** The messages that each workflow takes, by name. */
 const taken = {
@@ -168,7 +168,7 @@ const inputs: Record<keyof typeof taken, object> = {
 
 describe('every message of every workflow (X5)', () => {
   it('has a place in this table', () => {
-    const all = Object.values(definitions).map(({ type, name }) => `${type} ${name}`);
+    const all = Object.values(definitions).flatMap((value) => ('type' in value ? [`${value.type} ${value.name}`] : []));
     const here = Object.values(taken).flatMap((each) => each.map(({ type, name }) => `${type} ${name}`));
     expect(new Set(here)).toEqual(new Set(all));
   });
@@ -214,7 +214,7 @@ describe('an input that cannot be decoded, or makes no sense (X5)', () => {
         await expect(handle.result()).rejects.toMatchObject({
           cause: {
             type: 'InvalidInput',
-            message: expect.stringMatching(/^(the input|org|kind|deedId|workflowId): expected /),
+            message: expect.stringMatching(/^(the input|org|kind|entryId|workflowId): expected /),
           },
         });
         const { runId } = await handle.describe();

@@ -36,6 +36,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- $list = append $list (dict "component" "bundles" "replicas" $values.bundles.replicas "resources" $values.bundles.resources "secrets" $values.bundles.secrets "command" (list "serve" "--bundle-host" "0.0.0.0" "--bundle-port" (toString $values.bundles.port)) "port" $values.bundles.port) -}}
 {{- $list = append $list (dict "component" "gateway" "keys" true "replicas" $values.gateway.replicas "resources" $values.gateway.resources "secrets" $values.gateway.secrets "command" (concat (list "gateway" "--host" "0.0.0.0" "--port" (toString $values.gateway.port)) $metrics) "port" $values.gateway.port "metrics" $values.metrics.enabled) -}}
+{{- $list = append $list (dict "component" "console" "replicas" $values.console.replicas "resources" $values.console.resources "secrets" $values.console.secrets "command" (list "console" "--host" "0.0.0.0" "--port" (toString $values.console.port) "--no-link") "port" $values.console.port) -}}
 {{- $running := list -}}
 {{- range $list }}{{ if gt (int .replicas) 0 }}{{ $running = append $running . }}{{ end }}{{ end -}}
 {{- dict "list" $running | toJson -}}
@@ -51,6 +52,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if not $s3 }}{{ fail "config.store.bundles is a folder, which ends with its pod: name a bucket in config.store.bundles.s3, or a claim in data.existingClaim" }}{{ end -}}
 {{- end -}}
 {{- if and $s3 (not (hasPrefix "/data/" ($s3.workFolder | default ""))) }}{{ fail "config.store.bundles.s3.workFolder has to be below /data/, for nothing else can be written to" }}{{ end -}}
+{{- $console := .Values.config.console | default dict -}}
+{{- if and (gt (int .Values.console.replicas) 0) (not $console.proxy) (not $console.oidc) }}{{ fail "nobody could sign in to the console: set config.console.proxy or config.console.oidc, or console.replicas to 0" }}{{ end -}}
 {{- with .Values.workers -}}
 {{- if and (eq (int .all.replicas) 0) (ne (gt (int .short.replicas) 0) (gt (int .bulk.replicas) 0)) }}{{ fail "workers.short and workers.bulk need each other: give both replicas, or workers.all" }}{{ end -}}
 {{- end -}}

@@ -1,21 +1,111 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { succeedDirectoryStore } from '../../bundle/store/directory/store-snapshot.ts';
-import { endBudgets } from '../../client/budgets/end-budgets.ts';
-import { connectClient } from '../../client/temporal-connection.ts';
+import { endBudgets } from '../../budget/client.ts';
 import type { Config } from '../../config/config.ts';
-import { devServerTool, resolveBinary } from '../../embedded/binaries.ts';
-import { startDevServer } from '../../embedded/dev-server.ts';
-import { findFreePort } from '../../embedded/ports.ts';
-import { succeedSqliteStore } from '../../feedback/sqlite-store.ts';
-import { openAlone } from '../../files/copy-database.ts';
-import { copyDurably } from '../../files/copy-file.ts';
-import { searchAttributes } from '../../model/workflow-ids.ts';
+import { succeedDirectoryStore } from '../../exports/store/directory-records.ts';
+import { openAlone } from '../../feedback/store/copy-database.ts';
+import { succeedSqliteStore } from '../../feedback/store/sqlite-store.ts';
+import { copyDurably, flushPath } from '../../files.ts';
+import { devServerTool, resolveBinary } from '../../local/binaries.ts';
+import { startDevServer } from '../../local/dev-server.ts';
+import { findFreePort } from '../../local/ports.ts';
+import { searchAttributes } from '../../rules/workflow-ids.ts';
+import { connectClient } from '../../temporal/connection.ts';
 import type { CommandContext } from '../context.ts';
-import { operationFailure } from '../failures/cli-failure.ts';
-import type { BackedUpFile, BackupManifest } from './backup-manifest.ts';
-import { type Finished, putInPlace } from './put-in-place.ts';
-import type { RestoredPlaces } from './restored-places.ts';
+import { isThere } from '../doctor/check.ts';
+import { operationFailure, usageFailure } from '../failure.ts';
+import type { BackedUpFile, BackupManifest } from './take-backup.ts';
+
+/** Something finished, and where it goes. */
+export interface Finished {
+  from: string;
+  to: string;
+}
+
+/** What SQLite keeps beside a database. */
+const companions = ['-wal', '-shm'];
+
+/**
+ * Renames everything into its place, and what was there to `<name>.before-<moment>`. Does all of it or, on a failure,
+ * nothing. Returns the new names of what was there.
+ */
+export async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]> {
+  const suffix = `.before-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+  const done: Finished[] = [];
+  const aside: string[] = [];
+  const move = async (from: string, to: string) => {
+    await rename(from, to);
+    done.push({ from, to });
+  };
+  try {
+    for (const { from, to } of all) {
+      await mkdir(dirname(to), { recursive: true });
+      for (const name of ['', ...companions].map((end) => to + end)) {
+        if (!(await isThere(name))) continue;
+        await move(name, name + suffix);
+        aside.push(name + suffix);
+      }
+      await move(from, to);
+      await flushPath(dirname(to));
+    }
+    return aside;
+  } catch (error) {
+    for (const { from, to } of done.reverse()) await rename(to, from);
+    throw error;
+  }
+}
+
+/** Where the parts of a backup go; null for a part that it does not hold. Absolute paths. */
+export interface RestoredPlaces {
+  temporal: string | null;
+  feedback: string | null;
+  bundles: string | null;
+}
+
+/** The places that the configuration names. Throws a usage failure when they are not of the kind that was backed up. */
+export function restoredPlaces({ store }: Config, temporalFile: string, backup: BackupManifest): RestoredPlaces {
+  const { feedback, bundles } = store;
+  if ('file' in backup.feedback && feedback.kind === 'postgres') {
+    throw usageFailure(
+      'the backup holds a SQLite feedback store, and store.feedback names PostgreSQL',
+      'restore into sqlite:FILE, then move it with `docferry feedback move`',
+    );
+  }
+  if ('files' in backup.bundles && bundles.kind === 's3') {
+    throw usageFailure(
+      'the backup holds a bundle store in a folder, and store.bundles names a bucket',
+      'restore into store.bundles.directory; a bucket has its own replication',
+    );
+  }
+  return {
+    temporal: 'file' in backup.temporal ? temporalFile : null,
+    feedback: 'file' in backup.feedback && feedback.kind === 'sqlite' ? feedback.file : null,
+    bundles: 'files' in backup.bundles && bundles.kind === 'directory' ? bundles.directory : null,
+  };
+}
+
+/** Throws unless nothing is at the places or, with `force`, nothing uses it. */
+export async function requireFreePlaces(places: RestoredPlaces, force: boolean): Promise<void> {
+  const taken: string[] = [];
+  for (const file of [places.temporal, places.feedback]) if (file !== null && (await isThere(file))) taken.push(file);
+  if (places.bundles !== null && (await holdsSomething(places.bundles))) taken.push(places.bundles);
+  if (taken.length > 0 && !force) {
+    const what = `${taken.join(', ')} ${taken.length === 1 ? 'is' : 'are'} there already`;
+    throw operationFailure('PlaceTaken', what, 'restore into an empty folder, or set what is there aside with --force');
+  }
+  if (places.feedback === null || !taken.includes(places.feedback)) return;
+  const alone = openAlone(places.feedback);
+  if (alone === undefined) {
+    const hint = 'stop `docferry up` and every `docferry worker` first';
+    throw operationFailure('DatabaseInUse', `${places.feedback} is in use by another process`, hint);
+  }
+  alone.close();
+}
+
+async function holdsSomething(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch(() => []);
+  return names.length > 0;
+}
 
 export interface Restored {
   /** Organizations whose budgets start full (B7). */
@@ -102,7 +192,6 @@ async function endRestoredBudgets({ context, config }: Restoration, dbFile: stri
   const server = await startDevServer({
     binary: path,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     dbFile,
     namespace,
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),

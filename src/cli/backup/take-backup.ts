@@ -1,17 +1,79 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { copyStaged, snapshotStore } from '../../bundle/store/directory/store-snapshot.ts';
+import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
-import { copyDatabase } from '../../files/copy-database.ts';
-import { linkOrCopy } from '../../files/copy-file.ts';
-import { filesBelow } from '../../files/files-below.ts';
-import { hashFile } from '../../files/hash-file.ts';
-import { replaceFile } from '../../files/replace-file.ts';
-import { isThere } from '../doctor/writable.ts';
-import { bundlePlace } from '../input/bundle-place.ts';
-import { withFeedbackStore } from '../input/feedback-store-of.ts';
-import { packageVersion } from '../input/package-file.ts';
-import { type BackedUpFile, type BackupManifest, manifestFile, manifestFormat } from './backup-manifest.ts';
+import { copyStaged, snapshotStore } from '../../exports/store/directory-records.ts';
+import { copyDatabase } from '../../feedback/store/copy-database.ts';
+import { filesBelow, hashFile, linkOrCopy, readIfExists, replaceFile } from '../../files.ts';
+import { isThere } from '../doctor/check.ts';
+import { noSuchThing, operationFailure } from '../failure.ts';
+import { packageVersion } from '../package-file.ts';
+import { bundlePlace, withFeedbackStore } from '../stores.ts';
+
+export const manifestFile = 'backup.json';
+
+/** Grows with every change that an older docferry would misread. */
+const format = 1;
+
+const file = z.object({
+  path: z.string().regex(/^(?!.*(^|\/)\.\.(\/|$))[^/]/),
+  bytes: z.int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+const missing = z.object({ missing: z.string() });
+const database = z.object({ takenAt: z.iso.datetime(), file });
+const manifestSchema = z.object({
+  format: z.literal(format),
+  /** Version of docferry that made it. */
+  docferry: z.string(),
+  takenAt: z.iso.datetime(),
+  temporal: z.union([database, missing]),
+  feedback: z.union([database.extend({ identity: z.string() }), missing]),
+  bundles: z.union([z.object({ takenAt: z.iso.datetime(), identity: z.string(), files: z.array(file) }), missing]),
+});
+
+/** A file of a backup, relative to its folder, with slashes. */
+export type BackedUpFile = z.infer<typeof file>;
+
+/** `backup.json`: what a backup holds, and for each part that it does not hold how that is backed up (backup.md). */
+export type BackupManifest = z.infer<typeof manifestSchema>;
+
+export const manifestFormat: BackupManifest['format'] = format;
+
+/** The manifest of a backup. Throws failures of the command line. */
+export async function readBackupManifest(folder: string): Promise<BackupManifest> {
+  const text = await readIfExists(join(folder, manifestFile)).catch(() => null);
+  if (text === null) {
+    throw noSuchThing(
+      'NoBackup',
+      `${folder} is no backup: it has no ${manifestFile}`,
+      'name a folder of `docferry backup`',
+    );
+  }
+  const content = parsed(text);
+  const newer = z.object({ format: z.int().min(format + 1), docferry: z.string() }).safeParse(content);
+  if (newer.success) {
+    const made = `${folder} was made by a newer docferry (${newer.data.docferry})`;
+    throw operationFailure('BackupNewer', made, 'restore it with that version or a later one');
+  }
+  const manifest = manifestSchema.safeParse(content);
+  if (manifest.success) return manifest.data;
+  throw operationFailure('BackupDamaged', `${join(folder, manifestFile)} cannot be read`, 'restore another backup');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Every file of a backup but its manifest. */
+export function filesOfBackup({ temporal, feedback, bundles }: BackupManifest): BackedUpFile[] {
+  const databases = [temporal, feedback].flatMap((part) => ('file' in part ? [part.file] : []));
+  return [...databases, ...('files' in bundles ? bundles.files : [])];
+}
 
 const bundlesFolder = 'bundles';
 
@@ -108,3 +170,10 @@ async function describeFile(folder: string, path: string): Promise<BackedUpFile>
 }
 
 const now = () => new Date().toISOString();
+
+/** Parts that a backup does not hold, and why. */
+export function missingParts({ temporal, feedback, bundles }: BackupManifest): { what: string; missing: string }[] {
+  return Object.entries({ Temporal: temporal, feedback, bundles }).flatMap(([what, part]) =>
+    'missing' in part ? [{ what, missing: part.missing }] : [],
+  );
+}

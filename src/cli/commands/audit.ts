@@ -1,49 +1,54 @@
-import type { DeedRecords } from '../../feedback/audit/deed-records.ts';
-import type { Deed, DeedAction } from '../../model/deed.ts';
-import { detailText } from '../../model/own-deed.ts';
+import type { AuditRecords } from '../../feedback/store/audit-records.ts';
+import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
+import { detailText } from '../../runs/rules/own-audit-entries.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { withFeedbackStore } from '../input/feedback-store-of.ts';
-import { type HistoryFlags, historyFilter } from '../input/history-flags.ts';
-import { matcherOf } from '../input/selection.ts';
-import { historyList } from '../terminal/history-list.ts';
-import { printable, timeText } from '../terminal/text.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import { type HistoryFlags, historyFilter } from '../flags.ts';
+import { matcherOf } from '../selection.ts';
+import { withFeedbackStore } from '../stores.ts';
+import { historyList, printable, timeText } from '../terminal/text.ts';
 
 interface AuditFlags extends HistoryFlags {
   match?: string;
   org?: string;
-  action?: DeedAction;
+  action?: AuditAction;
   who?: string;
 }
 
 /** Lists what people did by hand, from the store, newest first. */
 export default async function showAudit(context: CommandContext, flags: AuditFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const found = await withFeedbackStore(config, (store) => matchingDeeds(store, flags));
+  const found = await withFeedbackStore(config, (store) => matchingAuditEntries(store, flags));
   const { rows, more, text } = historyList(found, {
     limit: flags.limit,
     columns: context.output.surface.columns,
-    none: 'the audit has no such deed',
+    none: 'the audit has no such audit entry',
     headings: ['when (UTC)', 'who', 'did', 'to', 'why', 'with'],
-    cells: deedCells,
+    cells: auditCells,
   });
-  context.output.result({ deeds: rows.map((deed) => ({ ...deed, detail: JSON.parse(deed.detail) })), more }, text);
+  context.output.result(
+    { auditEntries: rows.map((entry) => ({ ...entry, detail: JSON.parse(entry.detail) })), more },
+    text,
+  );
   return exitCodes.done;
 }
 
 /** One more than the limit, if there are so many. */
-async function matchingDeeds(store: DeedRecords, { match, org, action, who, ...flags }: AuditFlags): Promise<Deed[]> {
+async function matchingAuditEntries(
+  store: AuditRecords,
+  { match, org, action, who, ...flags }: AuditFlags,
+): Promise<AuditEntry[]> {
   const { limit, ...filter } = historyFilter(flags);
   const matches = matcherOf(match);
-  const deeds: Deed[] = [];
-  for await (const deed of store.listDeeds({ ...filter, org, action, who })) {
-    if (matches(deed.org ?? '', deed.subject ?? deed.org ?? '')) deeds.push(deed);
-    if (deeds.length === limit) break;
+  const auditEntries: AuditEntry[] = [];
+  for await (const entry of store.listAuditEntries({ ...filter, org, action, who })) {
+    if (matches(entry.org ?? '', entry.subject ?? entry.org ?? '')) auditEntries.push(entry);
+    if (auditEntries.length === limit) break;
   }
-  return deeds;
+  return auditEntries;
 }
 
-function deedCells({ at, who, action, org, subject, reason, detail }: Deed): string[] {
+function auditCells({ at, who, action, org, subject, reason, detail }: AuditEntry): string[] {
   const to = subject ?? org ?? 'everything';
   return [timeText(at), printable(who), action, to, printable(reason ?? '', 200), printable(detailText(detail))];
 }

@@ -1,8 +1,8 @@
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { startConsolePart } from '../processes/console-part.ts';
-import { withParts } from '../processes/running-parts.ts';
-import { warnOfNoSignIn, warnOfOpenConsole } from '../processes/up-warnings.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import { startConsolePart } from '../parts/console-part.ts';
+import { withParts } from '../parts/running-parts.ts';
+import { warnOfNoSignIn, warnOfOpenConsole } from '../parts/up-warnings.ts';
 
 interface ConsoleFlags {
   port: number;

@@ -1,16 +1,82 @@
+import type { Client } from '@temporalio/client';
+import { BudgetClient } from '../../budget/client.ts';
+import { startGateway } from '../../budget/gateway/gateway.ts';
+import { lastGrantOf, tracesRead } from '../../budget/rules/carry-window.ts';
+import type { Config } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { analyticsAccesses } from '../../organizations.ts';
+import { connectClient } from '../../temporal/connection.ts';
+import { createLog, logDestination } from '../../temporal/log.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import type { HostAndPort } from '../input/flag-values.ts';
-import { freeAddress } from '../processes/free-address.ts';
-import { startGatewayPart } from '../processes/gateway-part.ts';
-import { withParts } from '../processes/running-parts.ts';
-import { warnOfOpenGateway } from '../processes/up-warnings.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import type { HostAndPort } from '../flags.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { never, type Part, withParts } from '../parts/running-parts.ts';
+import { warnOfOpenGateway } from '../parts/up-warnings.ts';
+import { withFeedbackStore } from '../stores.ts';
+
+/**
+ * Starts the gateway for the clients of the configuration; it logs to stderr. Throws `ConfigError` without clients,
+ * `TemporalUnreachable`, or `PortTaken`.
+ */
+export async function startGatewayPart(
+  config: Config,
+  place: { host: string; port: number; patienceMs: number },
+  { level, metricsAddress }: { level: 'info' | 'warn'; metricsAddress: string | undefined },
+): Promise<{ url: string; part: Part }> {
+  const clients = clientsOf(config);
+  const log = createLog(logDestination({ stderr: true }), level);
+  let analytics = analyticsAccesses(
+    config,
+    clients.map(({ client }) => client.org),
+  );
+  if (metricsAddress !== undefined) {
+    // The SDK for workers is loaded for that alone.
+    const { countedAccesses } = await import('../../worker-metrics.ts');
+    analytics = countedAccesses(analytics, log, metricsAddress);
+  }
+  const temporal = await connectClient(config.temporal);
+  try {
+    const gateway = await startGateway({ ...place, clients, analytics, permits: permitsOf(temporal, config), log });
+    const stop = async () => {
+      await gateway.stop();
+      await temporal.connection.close();
+    };
+    return { url: gateway.url, part: { name: 'the gateway', ended: never, stop } };
+  } catch (error) {
+    await temporal.connection.close();
+    throw error;
+  }
+}
+
+/** The feedback store is opened only when a budget must be started. */
+function permitsOf(client: Client, config: Config): BudgetClient {
+  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
+  return new BudgetClient(client, config.temporal.taskQueue, budgets, (org) =>
+    withFeedbackStore(config, async (store) =>
+      lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
+    ),
+  );
+}
+
+function clientsOf({ file, gateway }: Config) {
+  if (gateway.clients.length === 0) {
+    throw new ConfigError(`${file} names no clients of the gateway`, [], 'add them under gateway.clients');
+  }
+  const clients = gateway.clients.map(({ token, ...client }) => ({ client, token: token.read() }));
+  const tokens = clients.map(({ token }) => token);
+  for (const [i, { token, client }] of clients.entries()) {
+    const same = clients[tokens.indexOf(token)]?.client.name;
+    if (tokens.indexOf(token) < i) throw new ConfigError(`the clients ${same} and ${client.name} have the same token`);
+  }
+  return clients;
+}
 
 interface GatewayFlags {
   port: number;
   host: string;
   /** Milliseconds. */
-  patience?: number;
+  maxWait?: number;
   metrics?: HostAndPort;
 }
 
@@ -18,7 +84,7 @@ const usualPatienceMs = 30_000;
 
 export default async function runGateway(
   context: CommandContext,
-  { port, host, patience = usualPatienceMs, metrics }: GatewayFlags,
+  { port, host, maxWait = usualPatienceMs, metrics }: GatewayFlags,
 ): Promise<ExitCode> {
   const { output } = context;
   return withParts(output, async (parts, interrupted) => {
@@ -26,7 +92,7 @@ export default async function runGateway(
     warnOfOpenGateway(output, host);
     const level = output.quiet ? 'warn' : 'info';
     const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
-    const place = { host, port, patienceMs: patience };
+    const place = { host, port, patienceMs: maxWait };
     const { url, part } = await startGatewayPart(config, place, { level, metricsAddress });
     parts.add(part);
     const clients = config.gateway.clients.map(({ name }) => name);

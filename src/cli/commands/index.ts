@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
-import { deedActions } from '../../model/deed.ts';
-import type { CallHandler } from '../call-handler.ts';
-import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../input/flag-values.ts';
-import { addSelectionFlags } from '../input/selection-flags.ts';
+import { auditActions } from '../../runs/rules/audit.ts';
+import { addSelectionFlags } from '../actor.ts';
+import type { CallHandler } from '../context.ts';
+import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../flags.ts';
 
 const metricsHelp = 'serve GET /metrics at this address for Prometheus; without authentication';
 
@@ -16,6 +16,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--sandbox', 'also run the sandbox, a stand-in for the documentation service; needs no configuration')
     .option('--port <port>', 'port of Temporal', port('--port'), 7233)
     .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
+    .option('--no-ui', "run without Temporal's UI")
     .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
     .option(
       '--console-port <port>',
@@ -73,7 +74,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description("Serve the service's analytics area to other programs, under the budget, until SIGINT or SIGTERM")
     .option('--port <port>', 'port to listen on', port('--port'), 8789)
     .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
-    .option('--patience <duration>', 'how long a request waits for a permit, by default 30s', duration('--patience'))
+    .option('--maxWait <duration>', 'how long a request waits for a permit, by default 30s', duration('--maxWait'))
     .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .action(call(() => import('./gateway-command.ts')));
   const sandbox = program
@@ -85,7 +86,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .command('demo')
     .description('Play an export and a sync against the sandbox on free ports, with results under ./demo-data')
     .option('--keep', 'keep everything running at the end, until Ctrl-C')
-    .action(call(() => import('./demo.ts')));
+    .action(call(() => import('../demo/demo.ts')));
   addSelectionFlags(
     program
       .command('status')
@@ -111,12 +112,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--since <duration>', 'only what was done within this time, e.g. 7d', duration('--since'))
     .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
     .option('--org <org>', 'only what was done to this organization')
-    .addOption(new Option('--action <action>', 'only deeds of this kind').choices(deedActions))
+    .addOption(new Option('--action <action>', 'only audit entries of this kind').choices(auditActions))
     .option('--who <name>', 'only what was done by a name that contains this')
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .addHelpText(
       'after',
-      '\nThe name is what the sender gave; docferry does not check it. A sender that gives none is' +
+      '\nThe name is what the actor gave; docferry does not check it. A actor that gives none is' +
         '\n“Temporal UI or other client”.',
     )
     .action(call(() => import('./audit.ts')));
@@ -124,7 +125,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .command('doctor')
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')
     .option('--key', 'have a worker test each API key; costs at most one request per organization')
-    .action(call(() => import('./doctor.ts')));
+    .action(call(() => import('../doctor/doctor.ts')));
   program
     .command('replay')
     .description("Replay the namespace's histories with this build, before it is deployed; changes nothing")
@@ -144,14 +145,14 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     )
     .requiredOption('--out <folder>', 'folder to create; it appears once the backup is complete')
     .option('--db <file>', "Temporal's database", './data/temporal.db')
-    .action(call(() => import('./backup.ts')));
+    .action(call(() => import('../backup/backup.ts')));
   program
     .command('restore')
     .description('Restore a backup to the places that the configuration names; budgets then wait for one window')
     .argument('<folder>', 'folder that `docferry backup` made')
     .option('--db <file>', "Temporal's database", './data/temporal.db')
     .option('--force', 'rename what is already at these places')
-    .action(call(() => import('./restore.ts')));
+    .action(call(() => import('../backup/restore.ts')));
 }
 
 const noLinkHelp =

@@ -1,11 +1,10 @@
 import { Minimatch } from 'minimatch';
-import { type ReplayedRun, replayNamespace } from '../../replay.ts';
+import { type ReplayedRun, replayNamespace } from '../../temporal/replay.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { operationFailure } from '../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { withTemporal } from '../temporal/session.ts';
+import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
+import { withTemporal } from '../session.ts';
 import type { Paint } from '../terminal/output.ts';
-import { onInterrupt } from '../terminal/signals.ts';
+import { onInterrupt } from '../terminal/prompts.ts';
 import { indent, tableLines } from '../terminal/text.ts';
 
 interface ReplayFlags {

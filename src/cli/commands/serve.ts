@@ -1,9 +1,9 @@
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { bundlePlace } from '../input/bundle-place.ts';
-import { startBundlePart } from '../processes/bundle-server-part.ts';
-import { withParts } from '../processes/running-parts.ts';
-import { warnOfOpenServer, warnOfOtherBundlePort } from '../processes/up-warnings.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import { startBundlePart } from '../parts/bundle-server-part.ts';
+import { withParts } from '../parts/running-parts.ts';
+import { warnOfOpenServer, warnOfOtherBundlePort } from '../parts/up-warnings.ts';
+import { bundlePlace } from '../stores.ts';
 
 interface ServeFlags {
   bundlePort: number;

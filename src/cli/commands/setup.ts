@@ -1,21 +1,31 @@
 import type { Client } from '@temporalio/client';
+import { registerSearchAttributes } from '../../local/prepare-namespace.ts';
+import { searchAttributes } from '../../rules/workflow-ids.ts';
+import { connectOptions } from '../../temporal/connection.ts';
 import {
   createNamespace,
   describeNamespace,
   type SearchAttributeState,
   searchAttributeState,
-} from '../../client/namespace.ts';
-import { connectOptions } from '../../client/temporal-connection.ts';
-import { registerSearchAttributes } from '../../embedded/prepare-namespace.ts';
-import { retentionDays } from '../../model/temporal-settings.ts';
-import { searchAttributes } from '../../model/workflow-ids.ts';
+} from '../../temporal/namespace.ts';
+import { retentionDays } from '../../temporal/rules/failover.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { noSuchThing, operationFailure } from '../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { grpc, grpcStatus } from '../failures/grpc-failure.ts';
-import { cloudCommands, isCloud } from '../temporal/cloud-commands.ts';
-import { withTemporal } from '../temporal/session.ts';
+import { grpc, grpcStatus } from '../explain-failure.ts';
+import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../failure.ts';
+import { withTemporal } from '../session.ts';
 import { indent } from '../terminal/text.ts';
+
+/** Whether the address belongs to Temporal Cloud, for access by certificate or by API key. */
+export function isCloud(address: string): boolean {
+  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/i.test(address);
+}
+
+/** Temporal Cloud's commands that register the missing search attributes as Keyword. */
+export function cloudCommands(namespace: string, missing: readonly string[]): string[] {
+  if (missing.length === 0) return [];
+  const attributes = missing.map((name) => `--search-attribute "${name}=Keyword"`).join(' ');
+  return [`tcld namespace search-attributes add --namespace ${namespace} ${attributes}`];
+}
 
 /** A cluster's frontends learn of something new within this time. */
 const knownWithinMs = 30_000;

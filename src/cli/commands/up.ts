@@ -1,22 +1,21 @@
 import { dirname, join, resolve } from 'node:path';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
-import type { DevServer } from '../../embedded/dev-server.ts';
-import { assertPortFree } from '../../embedded/ports.ts';
+import type { DevServer } from '../../local/dev-server.ts';
+import { assertPortFree } from '../../local/ports.ts';
 import type { CommandContext } from '../context.ts';
-import { isThere } from '../doctor/writable.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { explainFailure } from '../failures/explain-failure.ts';
-import type { HostAndPort } from '../input/flag-values.ts';
-import { startBundlePart } from '../processes/bundle-server-part.ts';
-import { startEmbedded } from '../processes/embedded-part.ts';
-import { freeAddress } from '../processes/free-address.ts';
-import { type RunningParts, withParts } from '../processes/running-parts.ts';
-import { startSandboxPart } from '../processes/sandbox-part.ts';
-import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../processes/up-config.ts';
-import { applySchedulesAtStart } from '../processes/up-schedules.ts';
-import { warnOfNoSignIn, warnOfSurprises } from '../processes/up-warnings.ts';
-import { startWorkerPart } from '../processes/worker-part.ts';
+import { isThere } from '../doctor/check.ts';
+import { explainFailure } from '../explain-failure.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import type { HostAndPort } from '../flags.ts';
+import { startBundlePart } from '../parts/bundle-server-part.ts';
+import { applySchedulesAtStart, startEmbedded } from '../parts/embedded-part.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { type RunningParts, withParts } from '../parts/running-parts.ts';
+import { startSandboxPart } from '../parts/sandbox-part.ts';
+import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../parts/up-config.ts';
+import { warnOfNoSignIn, warnOfSurprises } from '../parts/up-warnings.ts';
+import { startWorkerPart } from '../parts/worker-part.ts';
 import { factLines } from '../terminal/text.ts';
 
 interface UpFlags {
@@ -28,6 +27,8 @@ interface UpFlags {
   sandboxPort: number;
   storagePort: number;
   db: string;
+  /** False for `--no-ui`. */
+  ui: boolean;
   /** False for `--no-server`. */
   server: boolean;
   /** False for `--no-link`. */
@@ -48,7 +49,7 @@ interface Addresses {
 
 export default async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { output } = context;
-  const { port, uiPort, bundlePort, sandboxPort, storagePort } = flags;
+  const { port, bundlePort, sandboxPort, storagePort } = flags;
   return withParts(output, async (parts, interrupted) => {
     const dbFile = resolve(context.cwd, flags.db);
     await requireFreePorts(flags, dbFile);
@@ -56,28 +57,30 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const ports = { port, bundlePort, sandboxPort, storagePort };
     const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
     const temporalPort = flags.server ? port : null;
-    const server = flags.server
+    const uiPort = flags.ui ? flags.uiPort : null;
+    const embedded = flags.server
       ? await startServer(context, parts, configured, { port, uiPort, dbFile }, interrupted)
       : null;
     interrupted.throwIfAborted();
     const sandbox = flags.sandbox ? await startSandbox(configured, parts, flags) : null;
     warnOfSurprises(output, configured, { temporalPort, bundlePort, sandbox });
-    const config = server ? withEmbedded(configured, server.address) : configured;
+    const config = embedded ? withEmbedded(configured, embedded.server.address) : configured;
     const bundles = await startBundlePart(output, config.store.bundles, bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }, { metricsAddress }));
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
-    const signInUrl = await startConsole(context, parts, config, flags, server?.uiUrl ?? null);
-    announce(context, {
+    const signInUrl = await startConsole(context, parts, config, flags, embedded?.uiUrl ?? null);
+    const addresses = {
       temporal: config.temporal.address,
-      ui: server?.uiUrl ?? null,
+      ui: embedded?.uiUrl ?? null,
       bundles: bundles.url,
       console: signInUrl,
       sandbox: sandbox?.url ?? null,
       workerLog,
       metrics: metricsAddress ? `http://${metricsAddress}/metrics` : null,
-    });
+    };
+    announce(context, addresses, embedded !== null);
     await parts.untilAborted(interrupted);
     output.note('stopping …');
     return exitCodes.done;
@@ -94,7 +97,7 @@ async function requireFreePorts(flags: UpFlags, dbFile: string): Promise<void> {
   // With a database there may be a server of an earlier `up` to take over.
   if (!flags.server || (await isThere(dbFile))) return;
   await assertPortFree(flags.port, '--port');
-  await assertPortFree(flags.uiPort, '--ui-port');
+  if (flags.ui) await assertPortFree(flags.uiPort, '--ui-port');
 }
 
 const sandboxFlags = { port: '--sandbox-port', storagePort: '--storage-port' };
@@ -109,13 +112,13 @@ async function startServer(
   context: CommandContext,
   parts: RunningParts,
   config: Config,
-  places: { port: number; uiPort: number; dbFile: string },
+  places: { port: number; uiPort: number | null; dbFile: string },
   interrupted: AbortSignal,
-): Promise<DevServer> {
+): Promise<{ server: DevServer; uiUrl: string | null }> {
   const { namespace } = config.temporal;
-  const { server, part } = await startEmbedded(context, { ...places, namespace }, interrupted);
+  const { server, uiUrl, part } = await startEmbedded(context, { ...places, namespace }, interrupted);
   parts.add(part);
-  return server;
+  return { server, uiUrl };
 }
 
 const usualPort = 8088;
@@ -130,7 +133,7 @@ async function startConsole(
 ): Promise<string | null> {
   if (wanted === 'off') return null;
   try {
-    const { startConsolePart, startConsoleSomewhere } = await import('../processes/console-part.ts');
+    const { startConsolePart, startConsoleSomewhere } = await import('../parts/console-part.ts');
     const onNewLink = (next: string) => output.note(`to sign in to the console once more: ${next}`);
     const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, link, onNewLink };
     // Another port than a person asked for would surprise them.
@@ -146,7 +149,7 @@ async function startConsole(
   }
 }
 
-function announce({ output }: CommandContext, addresses: Addresses): void {
+function announce({ output }: CommandContext, addresses: Addresses, isEmbedded: boolean): void {
   const { temporal, ui, bundles, console, sandbox, workerLog, metrics } = addresses;
   const facts: [string, string][] = [['Temporal', temporal]];
   if (ui !== null) facts.push(['Temporal UI', ui]);
@@ -156,6 +159,6 @@ function announce({ output }: CommandContext, addresses: Addresses): void {
   facts.push(['worker log', workerLog]);
   if (metrics !== null) facts.push(['metrics', metrics]);
   output.say(factLines(facts));
-  if (ui !== null) output.note('for evaluation and small single-host use; Ctrl-C stops it');
+  if (isEmbedded) output.note('for evaluation and small single-host use; Ctrl-C stops it');
   output.result({ ready: true, addresses }, 'docferry: ready');
 }

@@ -1,13 +1,28 @@
-import type { WorkKind } from '../../model/temporal-settings.ts';
+import { createServer } from 'node:http';
+import { listen, stopListening } from '../../http-server.ts';
+import type { WorkKind } from '../../temporal/rules/failover.ts';
 import type { WorkerSettings } from '../../worker.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { usageFailure } from '../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import type { HostAndPort } from '../input/flag-values.ts';
-import { freeAddress } from '../processes/free-address.ts';
-import { startHealthPart } from '../processes/health-part.ts';
-import { withParts } from '../processes/running-parts.ts';
-import { startWorkerPart } from '../processes/worker-part.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
+import type { HostAndPort } from '../flags.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { never, type Part, withParts } from '../parts/running-parts.ts';
+import { startWorkerPart } from '../parts/worker-part.ts';
+
+/**
+ * Answers `GET /healthz` with `{"state": …}`: 200 while the worker is `RUNNING`, else 503. A process that hangs does not
+ * answer at all. Whether Temporal can be reached does not count: a restart would not help, and the worker waits for it.
+ */
+export async function startHealthPart({ host, port }: HostAndPort, state: () => string): Promise<Part> {
+  const server = createServer((request, response) => {
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+    const now = state();
+    const status = request.url !== '/healthz' ? 404 : now === 'RUNNING' ? 200 : 503;
+    response.writeHead(status, headers).end(status === 404 ? '{}\n' : `${JSON.stringify({ state: now })}\n`);
+  });
+  await listen(server, { host, port, flag: '--health' });
+  return { name: 'the health check', ended: never, stop: () => stopListening(server, 0) };
+}
 
 interface WorkerFlags {
   health?: HostAndPort;

@@ -1,17 +1,15 @@
 import { join } from 'node:path';
-import { spanText } from '../../model/details-text.ts';
-import { counted, countText, sizeText } from '../../model/quantities.ts';
-import { bundlePlace } from '../input/bundle-place.ts';
-import { sandboxOrganization } from '../processes/sandbox-config.ts';
+import { counted, countText, sizeText, spanText } from '../../rules/text.ts';
+import { sandboxOrganization } from '../parts/sandbox-part.ts';
+import { bundlePlace } from '../stores.ts';
 import type { Paint } from '../terminal/output.ts';
 import { factLines, indent } from '../terminal/text.ts';
-import type { Stage } from './demo-stage.ts';
-import type { Told } from './demo-story.ts';
+import type { SentNotice, Stage } from './demo-story.ts';
 
 const { id: org, domain } = sandboxOrganization;
 
 /** Whether the demo showed what it promises: a published version, all feedback stored, the budget kept. */
-export function isWhole(stage: Stage, told: Told): boolean {
+export function isWhole(stage: Stage, told: SentNotice): boolean {
   const published = told.export.outcome === 'published' && told.again.outcome === 'unchanged';
   const rolledOut = told.export.rollouts.every(({ outcome }) => outcome !== 'failed');
   const { requests } = budgetOf(stage);
@@ -19,7 +17,7 @@ export function isWhole(stage: Stage, told: Told): boolean {
   return published && rolledOut && told.stored === told.served && most <= requests && refused === 0;
 }
 
-export function demoDocument(stage: Stage, told: Told): object {
+export function demoDocument(stage: Stage, told: SentNotice): object {
   const { most, refused } = trafficOf(stage);
   return {
     export: told.export,
@@ -32,7 +30,7 @@ export function demoDocument(stage: Stage, told: Told): object {
 }
 
 /** The summary for people. */
-export function demoText(stage: Stage, told: Told, { keep, paint }: { keep: boolean; paint: Paint }): string {
+export function demoText(stage: Stage, told: SentNotice, { keep, paint }: { keep: boolean; paint: Paint }): string {
   const { export: first, feedback, again } = told;
   const { most, refused } = trafficOf(stage);
   const { requests, windowMs } = budgetOf(stage);
@@ -87,7 +85,7 @@ function trafficOf({ sandbox }: Stage): { most: number; refused: number } {
 /** Addresses that end with the demo. */
 const servers: ReadonlySet<string> = new Set(['temporal', 'ui', 'bundle', 'sandbox']);
 
-function addressesOf({ config, folder, sandbox, uiUrl, configFile, workerLog }: Stage, told: Told) {
+function addressesOf({ config, folder, sandbox, uiUrl, configFile, workerLog }: Stage, told: SentNotice) {
   return {
     temporal: config.temporal.address,
     ui: uiUrl,

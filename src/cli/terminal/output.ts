@@ -1,9 +1,19 @@
 import { createColors } from 'picocolors';
-import { visibleJson, visibleText } from '../../model/visible-text.ts';
-import type { Failure } from '../failures/cli-failure.ts';
-import { exitCodes } from '../failures/exit-codes.ts';
+import stringWidth from 'string-width';
+import { visibleJson, visibleText } from '../../rules/text.ts';
+import { exitCodes, type Failure } from '../failure.ts';
 import { LiveLines, type LiveView, PlainLines } from './live-lines.ts';
-import { safeForTerminal } from './safe-for-terminal.ts';
+
+/** The colours of our own texts (picocolors); no foreign text can do harm with them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with the escape character
+const colour = /(\u001b\[(?:[0-2]|22|3[0-79]|9[0-7])m)/;
+
+/** A text that may quote an archive, the service or a person, without control characters but colours where there are any. */
+export function safeForTerminal(text: string, coloured: boolean): string {
+  if (!coloured) return visibleText(text);
+  const parts = text.split(colour);
+  return parts.map((part, index) => (index % 2 === 1 ? part : visibleText(part))).join('');
+}
 
 export interface OutputStream {
   write(text: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
@@ -175,4 +185,25 @@ export class Output {
 function sizeOf({ isTTY, columns, rows }: OutputStream): { columns: number; rows: number } {
   const known = (count: number | undefined) => (isTTY === true && count ? count : Number.POSITIVE_INFINITY);
   return { columns: known(columns), rows: known(rows) };
+}
+
+/** As many lines as a terminal shows at once, with long ones broken; the last one says what is left out. */
+export function fittingLines(
+  text: string,
+  { paint, columns, rows }: Screen,
+  leftOut: (lines: number) => string,
+): string {
+  const lines = text.split('\n');
+  const heights = lines.map((line) => Math.max(1, Math.ceil(stringWidth(line) / columns)));
+  if (sum(heights) <= rows) return text;
+  let [count, used] = [0, 1];
+  while (used + (heights[count] ?? 0) <= rows) {
+    used += heights[count] ?? 0;
+    count += 1;
+  }
+  return [...lines.slice(0, count), paint.dim(`  … ${leftOut(lines.length - count)}`)].join('\n');
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0);
 }

@@ -1,9 +1,9 @@
-import type { BudgetClient } from '../../client/budgets/budget.ts';
-import type { WindowView } from '../../model/budget/permits.ts';
-import { spanText } from '../../model/details-text.ts';
+import type { BudgetClient } from '../../budget/client.ts';
+import type { WindowView } from '../../budget/rules/permits.ts';
+import { spanText } from '../../rules/text.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
-import { ConsoleFailure } from './console-failure.ts';
 
 /** What can be done with the budget of an organization. */
 export const budgetActions: Readonly<Record<string, Action<string>>> = {

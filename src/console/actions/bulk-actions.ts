@@ -1,15 +1,14 @@
-import { approveExport } from '../../client/decide-approval.ts';
-import { startExport } from '../../client/exports.ts';
-import { inBatches } from '../../client/in-batches.ts';
-import { pauseSchedule } from '../../client/schedules/schedule-commands.ts';
-import { doneBy, type OwnDeed, startedExport } from '../../model/own-deed.ts';
-import { desiredSchedules } from '../../model/schedule/desired-schedules.ts';
-import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../model/schedule/schedule-target.ts';
-import { readingKinds } from '../../model/sync/pass-kind.ts';
+import { readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import { approveExport, startExport } from '../../operations/exports.ts';
+import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../rules/workflow-ids.ts';
+import { doneBy, type OwnAuditEntry, startedExport } from '../../runs/rules/own-audit-entries.ts';
+import { desiredSchedules } from '../../schedules/rules/desired-schedules.ts';
+import { pauseSchedule } from '../../schedules/schedules.ts';
+import { inBatches } from '../../temporal/runs.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from '../readings/console-reader.ts';
 import type { Order } from './action.ts';
-import { audited } from './audited.ts';
-import { ConsoleFailure } from './console-failure.ts';
+import { audited } from './action.ts';
 import { syncNow } from './project-actions.ts';
 import { waitingVersion } from './site-actions.ts';
 
@@ -95,10 +94,10 @@ export async function runBulk(
   order: Order,
 ): Promise<string> {
   const client = await reader.connections.temporal();
-  const { taskQueue, handover, askWorker, explain } = reader.setting;
-  const deeds: OwnDeed[] = [];
-  const keep = (...done: OwnDeed[]) =>
-    deeds.push(...done.map((deed) => ({ ...deed, detail: { bulk: true, ...deed.detail } })));
+  const { taskQueue, failover, askWorker, explain } = reader.setting;
+  const auditEntries: OwnAuditEntry[] = [];
+  const keep = (...done: OwnAuditEntry[]) =>
+    auditEntries.push(...done.map((entry) => ({ ...entry, detail: { bulk: true, ...entry.detail } })));
   const work = async (one: Selected & { version: string | null }): Promise<unknown> => {
     if (verb === 'pause') {
       const note = `paused in the console by ${order.login}`;
@@ -109,10 +108,10 @@ export async function runBulk(
         ),
       );
     }
-    if (one.kind === 'project') return keep(...(await syncNow(reader, one.project, '')).deeds);
+    if (one.kind === 'project') return keep(...(await syncNow(reader, one.project, '')).auditEntries);
     const { org, domain } = one.site;
     if (verb === 'start') {
-      const input = { org, domain, parameters: {}, handover };
+      const input = { org, domain, parameters: {}, failover };
       const { runId } = await askWorker(client, () => startExport(client, taskQueue, input, 'join'));
       return keep(...startedExport(org, domain, runId, {}));
     }
@@ -132,7 +131,7 @@ export async function runBulk(
   const failed = failures.flat();
   const done = `${doneWords[verb]} ${selected.length - failed.length} of ${selected.length}.`;
   const said = failed.length === 0 ? done : `${done} Failed: ${failed.slice(0, 20).join('; ')}`;
-  return audited(reader, order, deeds, said);
+  return audited(reader, order, auditEntries, said);
 }
 
 const doneWords: Readonly<Record<BulkVerb, string>> = { start: 'Started', approve: 'Approved', pause: 'Paused' };

@@ -1,10 +1,10 @@
-import { startOrJoinSync } from '../../client/syncs.ts';
-import { type OwnDeed, startedPass } from '../../model/own-deed.ts';
-import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
+import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import { startOrJoinSync } from '../../operations/syncs.ts';
+import { type OwnAuditEntry, startedPass } from '../../runs/rules/own-audit-entries.ts';
+import { ConsoleFailure, required } from '../console-failure.ts';
 import type { ConsoleReader, KnownProject } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
-import { audited } from './audited.ts';
-import { ConsoleFailure, required } from './console-failure.ts';
+import { audited } from './action.ts';
 import { cancelRun } from './site-actions.ts';
 
 /** What can be done with a project. */
@@ -13,8 +13,8 @@ export const projectActions: Readonly<Record<string, Action<KnownProject>>> = {
     label: 'Sync now',
     question: null,
     async run(reader, project, order) {
-      const { pass, deeds } = await syncNow(reader, project, order.form.get('pass') ?? '');
-      return audited(reader, order, deeds, `The ${pass} of ${project.project} is running.`);
+      const { pass, auditEntries } = await syncNow(reader, project, order.form.get('pass') ?? '');
+      return audited(reader, order, auditEntries, `The ${pass} of ${project.project} is running.`);
     },
   },
   cancel: {
@@ -24,8 +24,8 @@ export const projectActions: Readonly<Record<string, Action<KnownProject>>> = {
     async run(reader, { org, project }, order) {
       const pass = passOf(required(order.form, 'pass'));
       const target = { kind: 'sync' as const, org, project, pass };
-      const deed = await cancelRun(reader, target, required(order.form, 'run'), `${pass} of ${project}`);
-      return audited(reader, order, [deed], `Cancelling the ${pass} of ${project}.`);
+      const entry = await cancelRun(reader, target, required(order.form, 'run'), `${pass} of ${project}`);
+      return audited(reader, order, [entry], `Cancelling the ${pass} of ${project}.`);
     },
   },
 };
@@ -35,14 +35,14 @@ export async function syncNow(
   reader: ConsoleReader,
   { org, project }: KnownProject,
   kind: string,
-): Promise<{ pass: ReadingKind; deeds: OwnDeed[] }> {
-  const { taskQueue, handover } = reader.setting;
+): Promise<{ pass: ReadingKind; auditEntries: OwnAuditEntry[] }> {
+  const { taskQueue, failover } = reader.setting;
   const pass = kind === '' ? await usualPass(reader, org, project) : passOf(kind);
   if (pass === 'verify') throw new ConsoleFailure('InvalidInput', 'passes of kind verify start by themselves');
   const client = await reader.connections.temporal();
-  const input = { org, project, pass, class: 'on-demand' as const, handover };
+  const input = { org, project, pass, class: 'on-demand' as const, failover };
   const { runId } = await startOrJoinSync(client, taskQueue, input);
-  return { pass, deeds: startedPass(input, runId) };
+  return { pass, auditEntries: startedPass(input, runId) };
 }
 
 async function usualPass(reader: ConsoleReader, org: string, project: string): Promise<'incremental' | 'sweep'> {

@@ -1,15 +1,65 @@
 import type { Client } from '@temporalio/client';
-import { approveExport, rejectExport } from '../../client/decide-approval.ts';
-import { exportHandle, exportState, pollNow, startExport } from '../../client/exports.ts';
-import { startRollback } from '../../client/start-rollback.ts';
-import { longestReason } from '../../model/export/site-export.ts';
-import { cancelledRun, doneBy, type OwnDeed, startedExport } from '../../model/own-deed.ts';
-import { type ScheduleTarget, workflowIdOf } from '../../model/schedule/schedule-target.ts';
+import { longestReason } from '../../exports/rules/site-export.ts';
+import type { AuditRecords } from '../../feedback/store/audit-records.ts';
+import {
+  approveExport,
+  exportHandle,
+  exportState,
+  pollNow,
+  rejectExport,
+  startExport,
+  startRollback,
+} from '../../operations/exports.ts';
+import { type ScheduleTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
+import { cancelledRun, doneBy, type OwnAuditEntry, startedExport } from '../../runs/rules/own-audit-entries.ts';
+import { ConsoleFailure, reasonIn, required } from '../console-failure.ts';
 import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
-import type { Action } from './action.ts';
-import { audited } from './audited.ts';
-import { ConsoleFailure, reasonIn, required } from './console-failure.ts';
-import { decide } from './not-waiting.ts';
+import { type Action, audited } from './action.ts';
+
+/**
+ * Decides about a version. If it no longer waits, because another person has decided or its time is over, throws a
+ * failure that says so and, if the audit knows, who decided.
+ */
+export async function decide<Answer>(
+  reader: ConsoleReader,
+  site: KnownSite,
+  version: string,
+  { ask, waits }: { ask(): Promise<Answer>; waits(): Promise<boolean> },
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { code } = reader.setting.explain(error);
+    if ((code !== 'NotRunning' && code !== 'InvalidInput') || (await waits())) throw error;
+    const earlier = await decisionOn(await reader.connections.feedback(), site, version).catch(() => null);
+    const what = `${version} of ${site.domain}`;
+    const message =
+      earlier === null
+        ? `${what} does not wait for approval any more`
+        : `${what} was ${earlier.action === 'approve' ? 'approved' : 'rejected'} by ${earlier.who} at ${utcText(earlier.at)}`;
+    throw new ConsoleFailure(
+      'Decided',
+      `${message}. You changed nothing.`,
+      'The page of the site shows what is in service.',
+    );
+  }
+}
+
+/** `2026-11-22 18:07 UTC`, of UTC ISO 8601. */
+const utcText = (at: string): string => `${at.slice(0, 16).replace('T', ' ')} UTC`;
+
+async function decisionOn(
+  store: AuditRecords,
+  { org, domain }: KnownSite,
+  version: string,
+): Promise<AuditEntry | null> {
+  for await (const entry of store.listAuditEntries({ org, subject: domain })) {
+    const isDecision = entry.action === 'approve' || entry.action === 'reject';
+    if (isDecision && JSON.parse(entry.detail).version === version) return entry;
+  }
+  return null;
+}
 
 /** What can be done with a site, by the last part of the address. Each does what the command of its name does. */
 export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
@@ -17,15 +67,15 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
     label: 'Start an export',
     question: null,
     async run(reader, { org, domain }, order) {
-      const { taskQueue, handover, askWorker } = reader.setting;
+      const { taskQueue, failover, askWorker } = reader.setting;
       const client = await reader.connections.temporal();
       const { form } = order;
       const parameters = form.get('force') === 'yes' ? { force: true } : {};
-      const input = { org, domain, parameters, handover };
+      const input = { org, domain, parameters, failover };
       const { runId } = await askWorker(client, () => startExport(client, taskQueue, input, 'join'));
       if (runId === null) return `An export of ${domain} is already running.`;
-      const deeds = startedExport(org, domain, runId, parameters);
-      return audited(reader, order, deeds, `The export of ${domain} has started.`);
+      const auditEntries = startedExport(org, domain, runId, parameters);
+      return audited(reader, order, auditEntries, `The export of ${domain} has started.`);
     },
   },
   'poll-now': {
@@ -35,8 +85,8 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
       const { org, domain } = site;
       const client = await reader.connections.temporal();
       await reader.setting.askWorker(client, () => pollNow(client, org, domain));
-      const deed = doneBy(order.request, 'poll-now', exportOf(site));
-      return audited(reader, order, [deed], `docferry asks the service about ${domain} now.`);
+      const entry = doneBy(order.request, 'poll-now', exportOf(site));
+      return audited(reader, order, [entry], `docferry asks the service about ${domain} now.`);
     },
   },
   approve: {
@@ -73,9 +123,9 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
         await store.manifest(domain, version);
       };
       await requireVersion();
-      const { taskQueue, handover, askWorker } = reader.setting;
+      const { taskQueue, failover, askWorker } = reader.setting;
       const client = await reader.connections.temporal();
-      const input = { org, domain, version, reason: reasonIn(form, longestReason), who: login, handover };
+      const input = { org, domain, version, reason: reasonIn(form, longestReason), who: login, failover };
       const { joined } = await startRollback(client, taskQueue, input, {
         onRunning: 'refuse',
         beforeCancel: requireVersion,
@@ -94,8 +144,8 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
       const reason = reasonIn(order.form, longestReason);
       const store = await reader.connections.bundles();
       const { version } = await store.holds.place(domain, { version: null, reason, at: new Date() });
-      const deed = doneBy(order.request, 'hold', exportOf(site), { version });
-      return audited(reader, order, [deed], `${domain} is held at ${version}.`);
+      const entry = doneBy(order.request, 'hold', exportOf(site), { version });
+      return audited(reader, order, [entry], `${domain} is held at ${version}.`);
     },
   },
   release: {
@@ -110,8 +160,8 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
         released.waiting === null
           ? 'The next export decides what is in service.'
           : `${released.waiting} waited: start an export to put what is new into service.`;
-      const deed = doneBy(order.request, 'release', exportOf(site), { version: released.version });
-      return audited(reader, order, [deed], `${domain} is no longer held at ${released.version}. ${next}`);
+      const entry = doneBy(order.request, 'release', exportOf(site), { version: released.version });
+      return audited(reader, order, [entry], `${domain} is no longer held at ${released.version}. ${next}`);
     },
   },
   cancel: {
@@ -122,8 +172,8 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
     },
     async run(reader, site, order) {
       const what = `${runIn(order.form)} of ${site.domain}`;
-      const deed = await cancelRun(reader, exportOf(site), required(order.form, 'run'), what);
-      return audited(reader, order, [deed], `Cancelling the ${what}.`);
+      const entry = await cancelRun(reader, exportOf(site), required(order.form, 'run'), what);
+      return audited(reader, order, [entry], `Cancelling the ${what}.`);
     },
   },
 };
@@ -137,7 +187,7 @@ export async function cancelRun(
   target: ScheduleTarget,
   runId: string,
   what: string,
-): Promise<OwnDeed> {
+): Promise<OwnAuditEntry> {
   const client = await reader.connections.temporal();
   const handle = client.workflow.getHandle(workflowIdOf(target), runId);
   const { status } = await handle.describe();

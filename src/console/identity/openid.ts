@@ -1,8 +1,8 @@
 import * as openid from 'openid-client';
-import { isLoopback } from '../../model/loopback.ts';
+import { isLoopback } from '../../rules/loopback.ts';
 import { type Identity, identityOf, type Roles } from '../security/identity.ts';
 import { newToken } from '../security/sessions.ts';
-import { UnbelievedClaim } from './why-not-believed.ts';
+import { UnbelievedClaim } from './sign-in-errors.ts';
 
 /** An OpenID provider (configuration `console.oidc`). */
 export interface OpenIdSetting {

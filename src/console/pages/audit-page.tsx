@@ -1,11 +1,9 @@
-import type { Deed } from '../../model/deed.ts';
-import type { AuditFacts } from '../readings/audit-facts.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
+import type { AuditFacts } from '../readings/audit-query.ts';
 import { type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
-import { deedChoices, deedDetail, deedWords } from './deed-words.ts';
-import { Choice, NamePart } from './fields.tsx';
+import { auditChoices, auditDetail, auditWords } from './audit-words.ts';
 import { Page } from './layout.tsx';
-import { Aged, Foreign, When } from './parts.tsx';
-import { TableHead } from './table-head.tsx';
+import { Aged, Choice, Foreign, NamePart, TableHead, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Audit {
@@ -13,14 +11,14 @@ interface Audit {
   query: AuditQuery;
   organizations: readonly string[];
   facts: AuditFacts;
-  /** The page of what a deed was done to; null for what is not in the configuration. */
-  addressOf(deed: Deed): string | null;
+  /** The page of what an audit entry was done to; null for what is not in the configuration. */
+  addressOf(entry: AuditEntry): string | null;
   at: number;
   late: boolean;
 }
 
 /** What people did by hand, newest first. */
-export function AuditPage({ viewer, query, organizations, facts: { deeds, next }, addressOf, at, late }: Audit) {
+export function AuditPage({ viewer, query, organizations, facts: { auditEntries, next }, addressOf, at, late }: Audit) {
   return (
     <Page title="Audit" viewer={viewer} at="/audit">
       <p class="under">
@@ -28,16 +26,16 @@ export function AuditPage({ viewer, query, organizations, facts: { deeds, next }
       </p>
       <Filters query={query} organizations={organizations} />
       <Aged at={at} late={late} />
-      {deeds.length === 0 ? (
+      {auditEntries.length === 0 ? (
         <p class="quiet">Nobody did anything like this by hand.</p>
       ) : (
         <div class="scroll">
           <table class="cards audit">
-            <caption class="unseen">Deeds, the newest first</caption>
+            <caption class="unseen">AuditEntries, the newest first</caption>
             <TableHead columns={['did', 'to', 'who', 'when', 'why', 'with']} />
             <tbody>
-              {deeds.map((deed) => (
-                <Line deed={deed} address={addressOf(deed)} />
+              {auditEntries.map((entry) => (
+                <Line entry={entry} address={addressOf(entry)} />
               ))}
             </tbody>
           </table>
@@ -59,13 +57,13 @@ export function AuditPage({ viewer, query, organizations, facts: { deeds, next }
   );
 }
 
-function Line({ deed, address }: { deed: Deed; address: string | null }) {
-  const { at, who, action, org, subject, reason, detail } = deed;
+function Line({ entry, address }: { entry: AuditEntry; address: string | null }) {
+  const { at, who, action, org, subject, reason, detail } = entry;
   const name = <Foreign text={subject ?? org ?? 'everything'} />;
   return (
     <tr>
       <th scope="row" data-name="did">
-        {deedWords[action] ?? action}
+        {auditWords[action] ?? action}
       </th>
       <td data-name="to">{address === null ? name : <a href={address}>{name}</a>}</td>
       <td data-name="who">
@@ -76,7 +74,7 @@ function Line({ deed, address }: { deed: Deed; address: string | null }) {
       </td>
       <td data-name="why">{reason !== null && <Foreign text={reason} />}</td>
       <td data-name="with">
-        <Foreign text={deedDetail(detail)} />
+        <Foreign text={auditDetail(detail)} />
       </td>
     </tr>
   );
@@ -90,7 +88,7 @@ function Filters({ query, organizations }: { query: AuditQuery; organizations: r
         <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
       )}
       <NamePart name="name" label="Site or project" value={query.name} longest={longestText} />
-      <Choice name="action" label="What" all="everything" value={query.action} options={deedChoices} />
+      <Choice name="action" label="What" all="everything" value={query.action} options={auditChoices} />
       <NamePart name="who" label="Who" value={query.who} longest={longestText} />
       <button type="submit">Show</button>
     </form>

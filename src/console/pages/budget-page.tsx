@@ -1,11 +1,10 @@
-import type { WindowView } from '../../model/budget/permits.ts';
-import { spanText } from '../../model/details-text.ts';
-import { targetName, targetOfWorkflowId } from '../../model/schedule/schedule-target.ts';
-import { visible } from '../../report/html.ts';
+import type { WindowView } from '../../budget/rules/permits.ts';
+import { visible } from '../../feedback/report/figure.ts';
+import { spanText } from '../../rules/text.ts';
+import { targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
-import { TableHead } from './table-head.tsx';
+import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, TableHead, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Budgets {
@@ -43,7 +42,7 @@ const pauses = {
 } as const;
 
 function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: WindowView; at: number }) {
-  const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, strangers, override } = view;
+  const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, otherClients, override } = view;
   const last = view.releases.at(-1);
   return (
     <div class="acts">
@@ -77,7 +76,7 @@ function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: 
               )}
             </>,
           ],
-          ['kept for others', `${reserve}${strangers === null ? '' : `; other clients use about ${strangers}`}`],
+          ['kept for others', `${reserve}${otherClients === null ? '' : `; other clients use about ${otherClients}`}`],
           override !== null && [
             'override',
             <>

@@ -1,4 +1,4 @@
-import { visible } from '../../report/html.ts';
+import { visible } from '../../feedback/report/figure.ts';
 import { Page } from './layout.tsx';
 import { Facts, Foreign } from './parts.tsx';
 import type { Viewer } from './viewer.ts';

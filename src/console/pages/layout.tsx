@@ -1,6 +1,6 @@
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { visible } from '../../report/html.ts';
+import { visible } from '../../feedback/report/figure.ts';
 import { consoleStyle } from './console-style.ts';
 import { liveScript } from './live-script.ts';
 import type { Viewer } from './viewer.ts';

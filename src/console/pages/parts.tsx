@@ -1,8 +1,10 @@
 import type { Child } from 'hono/jsx';
-import type { Forecast } from '../../model/budget/permits.ts';
-import { counted } from '../../model/quantities.ts';
-import type { Trouble } from '../../overview/gather-facts.ts';
-import { visible } from '../../report/html.ts';
+import type { Forecast } from '../../budget/rules/permits.ts';
+import { endsWell, isDeclined, longestReason } from '../../exports/rules/site-export.ts';
+import { visible } from '../../feedback/report/figure.ts';
+import type { Trouble } from '../../operations/status.ts';
+import { counted } from '../../rules/text.ts';
+import { type Retry, triedAgain } from '../../temporal/connection.ts';
 import { newFormId, type Viewer } from './viewer.ts';
 
 /** Foreign text on a page: nothing invisible in it, and it cannot turn the text around it. */
@@ -152,3 +154,131 @@ export const projectAddress = (org: string, project: string): string =>
 /** Address of what a version would change. */
 export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
   `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;
+
+interface Field {
+  /** Of the address and, on its page, its id. */
+  name: string;
+  label: string;
+  value: string;
+}
+
+/** One of a few values; the empty one is for `all` of them. A value that an address has besides is one more. */
+export function Choice({
+  name,
+  label,
+  value,
+  all = 'all',
+  options,
+}: Field & { all?: string; options: readonly (readonly [value: string, text: string])[] }) {
+  const isOther = value !== '' && !options.some(([one]) => one === value);
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <select id={name} name={name}>
+        <option value="">{all}</option>
+        {[...options, ...(isOther ? [[value, value] as const] : [])].map(([one, text]) => (
+          <option value={one} selected={one === value}>
+            {visible(text)}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** Part of a name. */
+export function NamePart({ name, label, value, longest }: Field & { longest: number }) {
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input id={name} name={name} type="search" value={visible(value)} maxlength={longest} />
+    </div>
+  );
+}
+
+/** Names of a table's columns; after them one for what can be done with a line, where the viewer may act. */
+export function TableHead({ columns, acts = false }: { columns: readonly string[]; acts?: boolean }) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => (
+          <th scope="col">{column}</th>
+        ))}
+        {acts && (
+          <th scope="col">
+            <span class="unseen">actions</span>
+          </th>
+        )}
+      </tr>
+    </thead>
+  );
+}
+
+interface Ended {
+  outcome: string;
+  /** Whether a person should look at it. */
+  isBad: boolean;
+  /** Which pass of a project. */
+  pass?: string;
+}
+
+/** How a run or a pass ended. */
+export function Outcome({ outcome, isBad, pass = '' }: Ended) {
+  const look = isBad ? 'state bad' : endsWell(outcome) ? 'state good' : 'state';
+  return <span class={look}>{`${pass === '' ? '' : `${pass} `}${outcome.replaceAll('-', ' ')}`}</span>;
+}
+
+/** Codes stand at the beginning, or behind the name of a target that a rollout did not reach: `; ` is between targets. */
+const codeBefore = /^([^\s:]+:\S+: )?([A-Za-z][A-Za-z0-9-]*): /;
+const decision = 'not-approved: ';
+
+/** Why something ended or failed: first what people read, then the codes for scripts. A person's own words stay as they are. */
+export function Why({ reason }: { reason: string }) {
+  if (reason.startsWith(decision)) return <Foreign text={reason.slice(decision.length)} />;
+  const codes = new Set<string>();
+  const parts = reason.split('; ').map((part, index) =>
+    part.replace(codeBefore, (all, target: string | undefined, code: string) => {
+      if (index > 0 && target === undefined) return all;
+      if (!isDeclined(code)) codes.add(code);
+      return target ?? '';
+    }),
+  );
+  const text = parts.join('; ');
+  return (
+    <>
+      <bdi>{sentence(text)}</bdi>
+      {codes.size > 0 && (
+        <>
+          {' '}
+          <span class="fine">{[...codes].join(', ')}</span>
+        </>
+      )}
+    </>
+  );
+}
+
+/** What a run tries again and again, which otherwise looks as if it went well. */
+export function Retries({ retries }: { retries: readonly Retry[] }) {
+  return (
+    <>
+      {retries.map((retry) => (
+        <div class="notice bad" role="status">
+          <p>
+            {`${retry.activity} has failed and is ${triedAgain(retry)}: `}
+            <Why reason={retry.reason} />
+          </p>
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** A field for a person's own words. */
+export function Reason({ id, label }: { id: string; label: string }) {
+  return (
+    <div class="field">
+      <label for={id}>{`${label} (optional)`}</label>
+      <input id={id} type="text" name="reason" maxlength={longestReason} autocomplete="off" />
+    </div>
+  );
+}

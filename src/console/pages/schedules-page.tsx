@@ -1,8 +1,7 @@
-import { type ScheduleTarget, targetName } from '../../model/schedule/schedule-target.ts';
-import type { Unavailable } from '../../overview/gather-facts.ts';
+import type { Unavailable } from '../../operations/status.ts';
+import { type ScheduleTarget, targetName } from '../../rules/workflow-ids.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, Foreign, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
-import { TableHead } from './table-head.tsx';
+import { Act, Aged, Foreign, projectAddress, siteAddress, TableHead, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 /** A schedule of the configuration, as Temporal has it. */

@@ -1,7 +1,6 @@
 import type { SignedInLogin } from '../security/sessions.ts';
 import { Page } from './layout.tsx';
-import { Act, Foreign, When } from './parts.tsx';
-import { TableHead } from './table-head.tsx';
+import { Act, Foreign, TableHead, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Sessions {

@@ -1,6 +1,7 @@
-import type { DeedFilter, DeedPlace } from '../../feedback/audit/deed-records.ts';
-import { type DeedAction, deedActions } from '../../model/deed.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
+import type { AuditFilter, AuditPlace } from '../../feedback/store/audit-records.ts';
+import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
+import { ConsoleFailure } from '../console-failure.ts';
+import type { Connections } from './connections.ts';
 
 /** What the address of the audit asks for; an empty text asks for nothing. */
 export interface AuditQuery {
@@ -8,11 +9,11 @@ export interface AuditQuery {
   org: string;
   /** A part of the name of a site or project. */
   name: string;
-  action: DeedAction | '';
+  action: AuditAction | '';
   /** A part of the name of the person. */
   who: string;
   /** Where the page before ended. */
-  after: DeedPlace | null;
+  after: AuditPlace | null;
 }
 
 const dayMs = 86_400_000;
@@ -37,7 +38,7 @@ export function auditQuery(parameters: URLSearchParams): AuditQuery {
     since: oneOf('since', Object.keys(spans) as (keyof typeof spans)[]),
     org: text('org'),
     name: text('name'),
-    action: oneOf('action', deedActions),
+    action: oneOf('action', auditActions),
     who: text('who'),
     after: placeIn(text('after')),
   };
@@ -45,13 +46,13 @@ export function auditQuery(parameters: URLSearchParams): AuditQuery {
 
 /** The address of what is asked for. */
 export function auditAddress({ after, ...asked }: AuditQuery): string {
-  const place = after === null ? '' : `${after.at} ${after.deedId}`;
+  const place = after === null ? '' : `${after.at} ${after.entryId}`;
   const fields = Object.entries({ ...asked, after: place }).filter(([, value]) => value !== '');
   return fields.length === 0 ? '/audit' : `/audit?${new URLSearchParams(fields)}`;
 }
 
 /** What the store is asked, at a moment in milliseconds. */
-export function auditFilter({ since, org, name, action, who, after }: AuditQuery, now: number): DeedFilter {
+export function auditFilter({ since, org, name, action, who, after }: AuditQuery, now: number): AuditFilter {
   return {
     since: since === '' ? undefined : new Date(now - spans[since]).toISOString(),
     org: org || undefined,
@@ -62,12 +63,34 @@ export function auditFilter({ since, org, name, action, who, after }: AuditQuery
   };
 }
 
-function placeIn(text: string): DeedPlace | null {
+function placeIn(text: string): AuditPlace | null {
   if (text === '') return null;
-  const [, at, deedId] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+)$/u.exec(text) ?? [];
-  return at === undefined || deedId === undefined ? refuse('after', 'is no place of the list') : { at, deedId };
+  const [, at, entryId] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+)$/u.exec(text) ?? [];
+  return at === undefined || entryId === undefined ? refuse('after', 'is no place of the list') : { at, entryId };
 }
 
 function refuse(field: string, problem: string): never {
   throw new ConsoleFailure('BadQuery', `"${field}" ${problem}`, 'Start again from the whole list.');
+}
+
+/** A page of the audit. */
+export interface AuditFacts {
+  /** Newest first. */
+  auditEntries: AuditEntry[];
+  /** Where the next page begins; null when this is the last. */
+  next: AuditPlace | null;
+}
+
+const shownAuditEntries = 50;
+
+/** The same as `docferry audit` lists. */
+export async function readAudit({ feedback }: Connections, query: AuditQuery): Promise<AuditFacts> {
+  const auditEntries: AuditEntry[] = [];
+  for await (const entry of (await feedback()).listAuditEntries(auditFilter(query, Date.now()))) {
+    const last = auditEntries.at(-1);
+    if (auditEntries.length === shownAuditEntries && last)
+      return { auditEntries, next: { at: last.at, entryId: last.entryId } };
+    auditEntries.push(entry);
+  }
+  return { auditEntries, next: null };
 }

@@ -1,8 +1,8 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { budgetView } from '../../client/budgets/budget.ts';
-import type { WindowSettings, WindowView } from '../../model/budget/permits.ts';
-import { untouchedView } from '../../model/budget/window/untouched-view.ts';
-import type { Trouble } from '../../overview/gather-facts.ts';
+import { budgetView } from '../../budget/client.ts';
+import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
+import { untouchedView } from '../../budget/rules/window-view.ts';
+import type { Trouble } from '../../operations/status.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Connections } from './connections.ts';
 

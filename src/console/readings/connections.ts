@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { BundleStore } from '../../bundle/store/bundle-store.ts';
-import type { FeedbackStore } from '../../feedback/feedback-store.ts';
+import type { BundleStore } from '../../exports/store/bundle-store.ts';
+import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 
 /** One connection to Temporal and to each store for all viewers, opened when first needed. */

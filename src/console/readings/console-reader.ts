@@ -1,21 +1,91 @@
-import { inBatches } from '../../client/in-batches.ts';
-import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
-import type { WindowSettings } from '../../model/budget/permits.ts';
-import type { ScheduleTarget } from '../../model/schedule/schedule-target.ts';
-import { gatherFacts, readLive, type Unavailable } from '../../overview/gather-facts.ts';
-import type { Facts, Selection } from '../../overview/status-lines.ts';
+import type { WindowSettings } from '../../budget/rules/permits.ts';
+import { Semaphore } from '../../exports/semaphore.ts';
+import type { BundleStore } from '../../exports/store/bundle-store.ts';
+import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
+import type { ReportFigures } from '../../feedback/rules/report-figures.ts';
+import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
+import { type Facts, gatherFacts, readLive, type Selection, type Unavailable } from '../../operations/status.ts';
+import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
+import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
-import { type AuditFacts, readAudit } from './audit-facts.ts';
-import type { AuditQuery } from './audit-query.ts';
+import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';
 import { type OrganizationBudget, readBudget } from './budget-facts.ts';
 import { Connections } from './connections.ts';
 import { FeedbackReadings } from './feedback-readings.ts';
-import { LatestReadings } from './latest-readings.ts';
-import { ProjectCharts } from './project-charts.ts';
 import { type ProjectFacts, readProject } from './project-facts.ts';
-import { type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
+import { LatestReadings, type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
 import { readSite, type SiteFacts } from './site-facts.ts';
-import { VersionComparisons } from './version-changes.ts';
+
+/** All entries are counted, so this is read more rarely than the rest. */
+const chartsFreshMs = 60_000;
+/** A page comes without its charts, which follow. */
+const firstMs = 1_500;
+const mostCharts = 50;
+
+interface Drawn {
+  /** JSON text of what was drawn. */
+  figures: string;
+  charts: string;
+}
+
+/** The report's charts of projects as HTML, without what people wrote; drawn again only when the figures have changed. */
+export class ProjectCharts {
+  readonly #feedback: () => Promise<FeedbackStore>;
+  readonly #readings: LatestReadings<string>;
+
+  constructor(feedback: () => Promise<FeedbackStore>, times: ReadingTimes) {
+    this.#feedback = feedback;
+    this.#readings = new LatestReadings(mostCharts, { ...times, freshMs: chartsFreshMs, firstMs });
+  }
+
+  of({ org, project }: { org: string; project: string }): SharedReading<string> {
+    let last: Drawn | null = null;
+    return this.#readings.of(JSON.stringify([org, project]), async () => {
+      const query = { org, project, comments: 0, now: new Date() };
+      const figures = await (await this.#feedback()).reportFigures(query);
+      const text = JSON.stringify(figures);
+      if (last?.figures !== text) last = { figures: text, charts: await draw(figures) };
+      return last.charts;
+    });
+  }
+}
+
+async function draw(figures: ReportFigures): Promise<string> {
+  // Loads the chart library, which no other page needs.
+  const { chartsOf } = await import('../../feedback/report/report-page.ts');
+  return chartsOf(figures, 'feedback').toString();
+}
+
+/** Versions never change, but retention removes them. */
+const changesFreshMs = 600_000;
+const longestMs = 60_000;
+const mostChanges = 20;
+
+/** What versions change against each other, read once for everybody, and one at a time. */
+export class VersionComparisons {
+  readonly #bundles: () => Promise<BundleStore>;
+  readonly #readings: LatestReadings<VersionChanges>;
+  readonly #slots = new Semaphore(1);
+
+  constructor(bundles: () => Promise<BundleStore>, times: ReadingTimes) {
+    this.#bundles = bundles;
+    this.#readings = new LatestReadings(mostChanges, { ...times, freshMs: changesFreshMs });
+  }
+
+  /** `from` is null when nothing is in service. */
+  of(domain: string, from: string | null, to: string): SharedReading<VersionChanges> {
+    return this.#readings.of(JSON.stringify([domain, from, to]), () => this.#compare(domain, from, to));
+  }
+
+  async #compare(domain: string, from: string | null, to: string): Promise<VersionChanges> {
+    const signal = AbortSignal.timeout(longestMs);
+    return this.#slots.use(signal, async () => {
+      // Loads a reader of HTML, which no other page needs.
+      const { compareVersions } = await import('../../exports/verify/compare-pages.ts');
+      return compareVersions(await this.#bundles(), domain, { from, to }, { signal });
+    });
+  }
+}
 
 export interface OverviewFacts {
   facts: Facts;

@@ -5,9 +5,9 @@ import type {
   SearchAnswer,
   SearchQuery,
 } from '../../feedback/search/feedback-search.ts';
-import { beginningOf, shortTexts } from '../../model/short-texts.ts';
-import { LatestReadings } from './latest-readings.ts';
+import { beginningOf, shortTexts } from '../../rules/text.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
+import { LatestReadings } from './shared-reading.ts';
 
 /**
  * Readings kept at a time, of each kind. One of 50 entries, of 200 documents or of an entry with 200 changes has up to 1.4

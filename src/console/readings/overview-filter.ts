@@ -1,4 +1,4 @@
-import type { ProjectLine, SiteLine } from '../../overview/status-lines.ts';
+import type { ProjectLine, SiteLine } from '../../operations/status.ts';
 
 /** What the address of the overview says. */
 export interface OverviewQuery {
@@ -47,7 +47,7 @@ export function overviewAddress({ chip, search, org, page }: OverviewQuery): str
 }
 
 /** What search and organization leave. */
-export function foundLines(lines: readonly OverviewLine[], { search, org }: OverviewQuery): OverviewLine[] {
+export function searchText(lines: readonly OverviewLine[], { search, org }: OverviewQuery): OverviewLine[] {
   return lines.filter(
     (line) =>
       (org === '' || line.org === org) &&

@@ -1,14 +1,14 @@
-import { type Retry, retriesIn } from '../../client/retries.ts';
-import { syncHandle, syncState } from '../../client/syncs.ts';
+import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
-import type { WindowSettings, WindowView } from '../../model/budget/permits.ts';
-import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
-import type { SyncState } from '../../model/sync/sync.ts';
-import type { Trouble } from '../../overview/gather-facts.ts';
+import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import type { SyncState } from '../../feedback/rules/sync.ts';
+import type { Trouble } from '../../operations/status.ts';
+import { syncHandle, syncState } from '../../operations/syncs.ts';
+import { type Retry, retriesIn } from '../../temporal/connection.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import { readBudget } from './budget-facts.ts';
 import type { Connections } from './connections.ts';
-import { readerNoting } from './read-or-trouble.ts';
+import { readerNoting } from './shared-reading.ts';
 
 /** A pass that runs. */
 export interface RunningPass {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ExplainedError } from '../../model/explained-error.ts';
+import type { Trouble } from '../../operations/status.ts';
+import { ExplainedError } from '../../rules/errors.ts';
+import type { ConsoleSetting } from '../console-setting.ts';
 
 /** What was read, and when. */
 export interface Read<Value> {
@@ -136,4 +138,43 @@ function digestOf(value: unknown): string {
     part instanceof Map ? [...part] : part instanceof Set ? [...part] : part,
   );
   return createHash('sha256').update(text).digest('base64');
+}
+
+/** Shared readings of what many pages may show and few do; those longest unasked are unknownUntil. */
+export class LatestReadings<Value> {
+  readonly #most: number;
+  readonly #times: ReadingTimes;
+  readonly #kept = new Map<string, SharedReading<Value>>();
+
+  constructor(most: number, times: ReadingTimes) {
+    this.#most = most;
+    this.#times = times;
+  }
+
+  /** The reading of this name; `read` is used when there is none yet. */
+  of(key: string, read: () => Promise<Value>): SharedReading<Value> {
+    const reading = this.#kept.get(key) ?? new SharedReading(read, this.#times);
+    // The one asked for last is the last.
+    this.#kept.delete(key);
+    this.#kept.set(key, reading);
+    const [longestUnasked] = this.#kept.keys();
+    if (this.#kept.size > this.#most && longestUnasked !== undefined) this.#kept.delete(longestUnasked);
+    return reading;
+  }
+  /** Something was done: what was read is old. */
+  forget(): void {
+    for (const reading of this.#kept.values()) reading.forget();
+  }
+}
+
+/** Reads one part of a page: null, with its trouble noted, for what cannot be read, so that the others are shown. */
+export function readerNoting(troubles: Trouble[], { explain }: Pick<ConsoleSetting, 'explain'>) {
+  return async <Found>(ask: () => Promise<Found>): Promise<Found | null> => {
+    try {
+      return await ask();
+    } catch (error) {
+      troubles.push(explain(error));
+      return null;
+    }
+  };
 }

@@ -1,14 +1,13 @@
-import type { BundleStore, PublishedVersion } from '../../bundle/store/bundle-store.ts';
-import type { SiteHold } from '../../bundle/store/site-holds.ts';
-import { exportHandle, exportState } from '../../client/exports.ts';
-import { type Retry, retriesIn } from '../../client/retries.ts';
-import type { ExportRunRow } from '../../feedback/runs/run-records.ts';
-import type { Deed } from '../../model/deed.ts';
-import type { ExportState } from '../../model/export/site-export.ts';
-import type { Trouble } from '../../overview/gather-facts.ts';
+import type { ExportState } from '../../exports/rules/site-export.ts';
+import type { BundleStore, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
+import type { ExportRunRow } from '../../feedback/store/run-records.ts';
+import { exportHandle, exportState } from '../../operations/exports.ts';
+import type { Trouble } from '../../operations/status.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
+import { type Retry, retriesIn } from '../../temporal/connection.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Connections } from './connections.ts';
-import { readerNoting } from './read-or-trouble.ts';
+import { readerNoting } from './shared-reading.ts';
 
 /** What runs of a site. */
 export interface RunningExport {
@@ -35,12 +34,12 @@ export interface SiteFacts {
   stored: StoredSite | null;
   runs: ExportRunRow[] | null;
   /** What people did by hand, newest first. */
-  deeds: Deed[] | null;
+  auditEntries: AuditEntry[] | null;
   troubles: Trouble[];
 }
 
 const shownRuns = 20;
-const shownDeeds = 20;
+const shownAuditEntries = 20;
 
 export async function readSite(
   setting: ConsoleSetting,
@@ -49,16 +48,16 @@ export async function readSite(
 ): Promise<SiteFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
-  const [running, stored, runs, deeds] = await Promise.all([
+  const [running, stored, runs, auditEntries] = await Promise.all([
     read(() => readRunning(setting, connections, site, troubles)),
     read(async () => readStored(await connections.bundles(), site)),
     read(async () =>
       (await connections.feedback()).listExportRuns({ org: site.org, domain: site.domain, limit: shownRuns }),
     ),
     // The store is named once when it is away.
-    feedbackDeeds(connections, site).catch(() => null),
+    feedbackAuditEntries(connections, site).catch(() => null),
   ]);
-  return { running, stored, runs, deeds, troubles };
+  return { running, stored, runs, auditEntries, troubles };
 }
 
 async function readRunning(
@@ -98,14 +97,14 @@ async function readStored(
   return { current: current?.version ?? null, url, hold, versions, targets: rolledOut };
 }
 
-async function feedbackDeeds(
+async function feedbackAuditEntries(
   { feedback }: Connections,
   { org, domain }: { org: string; domain: string },
-): Promise<Deed[]> {
-  const deeds: Deed[] = [];
-  for await (const deed of (await feedback()).listDeeds({ org, subject: domain })) {
-    deeds.push(deed);
-    if (deeds.length === shownDeeds) break;
+): Promise<AuditEntry[]> {
+  const auditEntries: AuditEntry[] = [];
+  for await (const entry of (await feedback()).listAuditEntries({ org, subject: domain })) {
+    auditEntries.push(entry);
+    if (auditEntries.length === shownAuditEntries) break;
   }
-  return deeds;
+  return auditEntries;
 }

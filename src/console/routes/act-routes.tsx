@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
-import { targetOfWorkflowId } from '../../model/schedule/schedule-target.ts';
+import { targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import type { Action, Order } from '../actions/action.ts';
+import { doOnce } from '../actions/action.ts';
 import { budgetActions } from '../actions/budget-actions.ts';
 import { bulkLabels, bulkVerbs, planBulk, runBulk, selectedIn } from '../actions/bulk-actions.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
-import { doOnce } from '../actions/do-once.ts';
 import { projectActions } from '../actions/project-actions.ts';
-import { scheduleActions } from '../actions/schedule-actions.ts';
-import { sessionActions } from '../actions/session-actions.ts';
+import { scheduleActions, sessionActions } from '../actions/schedule-actions.ts';
 import { siteActions } from '../actions/site-actions.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
+import { ConsoleFailure } from '../console-failure.ts';
 import { KeptFormPage } from '../pages/kept-form-page.tsx';
 import { BulkQuestionPage, MessagePage, QuestionPage } from '../pages/message-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
@@ -68,7 +67,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   );
 }
 
-/** Why the sender of a form may not act, as an answer; null when they may. */
+/** Why the actor of a form may not act, as an answer; null when they may. */
 export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promise<Response> | null {
   const { session } = c.get('signedIn');
   const viewer = viewerIn(c, app);

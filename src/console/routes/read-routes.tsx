@@ -1,19 +1,21 @@
 import type { Hono } from 'hono';
-import { isStoreName } from '../../bundle/store/store-names.ts';
-import { desiredSchedules } from '../../model/schedule/desired-schedules.ts';
-import { whenText } from '../../model/schedule/schedule-settings.ts';
-import { workflowIdOf } from '../../model/schedule/schedule-target.ts';
-import { exportWorkflowId } from '../../model/workflow-ids.ts';
-import { projectLines, siteLines } from '../../overview/status-lines.ts';
-import { ConsoleFailure } from '../actions/console-failure.ts';
+import { isStoreName } from '../../exports/store/bundle-store.ts';
+import { projectLines, siteLines } from '../../operations/status.ts';
+import { exportWorkflowId, workflowIdOf } from '../../rules/workflow-ids.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
+import { desiredSchedules } from '../../schedules/rules/desired-schedules.ts';
+import { whenText } from '../../schedules/rules/schedule-settings.ts';
 import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
+import { ConsoleFailure } from '../console-failure.ts';
+import { AuditPage } from '../pages/audit-page.tsx';
 import { BudgetPage } from '../pages/budget-page.tsx';
+import { ChangesPage } from '../pages/changes-page.tsx';
 import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
-import { siteAddress } from '../pages/parts.tsx';
-import { ProjectPage } from '../pages/project/project-page.tsx';
+import { projectAddress, siteAddress } from '../pages/parts.tsx';
+import { ProjectPage } from '../pages/project-page.tsx';
 import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
-import { ChangesPage } from '../pages/site/changes-page.tsx';
-import { SitePage } from '../pages/site/site-page.tsx';
+import { SitePage } from '../pages/site-page.tsx';
+import { auditQuery } from '../readings/audit-query.ts';
 import type { KnownProject, OverviewFacts } from '../readings/console-reader.ts';
 import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
 import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
@@ -106,9 +108,9 @@ function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine
 
 /** The configured schedules, with what Temporal lists of each. */
 function scheduleLines({ reader }: ConsoleApp, { facts }: OverviewFacts): ScheduleLine[] {
-  const { taskQueue, organizations, handover } = reader.setting;
+  const { taskQueue, organizations, failover } = reader.setting;
   const running = new Set(facts.live?.running.map(({ workflowId }) => workflowId));
-  return desiredSchedules(taskQueue, organizations, handover).map(({ target, settings }) => {
+  return desiredSchedules(taskQueue, organizations, failover).map(({ target, settings }) => {
     const id = workflowIdOf(target);
     const state = facts.live?.starts.get(id) ?? null;
     const thenAt = settings.calendars.length === 0 ? [] : (state?.thenAt ?? []);
@@ -120,4 +122,25 @@ function workflowAddress({ reader }: ConsoleApp, workflowId: string): string | n
   const { temporalUi, namespace } = reader.setting;
   if (temporalUi === null) return null;
   return `${temporalUi}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
+}
+
+/** The audit, which everybody who is signed in may read. */
+export function addAuditRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
+  const { reader } = app;
+  const organizations = reader.setting.organizations.map(({ id }) => id);
+  const addressOf = ({ org, subject }: AuditEntry): string | null => {
+    if (org === null || subject === null) return null;
+    if (reader.knownSite(org, subject) !== null) return siteAddress(org, subject);
+    return reader.knownProject(org, subject) === null ? null : projectAddress(org, subject);
+  };
+  hono.get('/audit', async (c) => {
+    try {
+      const query = auditQuery(new URL(c.req.url).searchParams);
+      const { value: facts, at, late } = await reader.audit(query).get();
+      const shown = { viewer: viewerIn(c, app), query, organizations, facts, addressOf, at, late };
+      return page(c, <AuditPage {...shown} />);
+    } catch (error) {
+      return failurePage(c, app, error, '/audit');
+    }
+  });
 }

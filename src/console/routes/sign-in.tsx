@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { clientOf } from '../../http-server.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
-import { whyNotBelieved } from '../identity/why-not-believed.ts';
+import { signInError } from '../identity/sign-in-errors.ts';
 import { KeptFormPage } from '../pages/kept-form-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
 import { SignedInPage } from '../pages/signed-in-page.tsx';
@@ -59,7 +59,7 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       if (identity === 'refused') return notLetIn(c);
       return begin(c, app, identity);
     } catch (error) {
-      const { message, status } = whyNotBelieved(error);
+      const { message, status } = signInError(error);
       return refused(c, app, message, status);
     }
   });
@@ -94,7 +94,7 @@ function namedByProxy(c: ConsoleContext, { proxy }: ConsoleApp): Identity | 'ref
 }
 
 /** Who shares the limits of this request: a login or, where there is none, an address. */
-export function senderOf(c: ConsoleContext, app: ConsoleApp): string {
+export function actorOf(c: ConsoleContext, app: ConsoleApp): string {
   const named = namedByProxy(c, app) ?? app.sessions.find(getCookie(c, app.cookieName), 'script')?.identity ?? null;
   return named === null || named === 'refused' ? clientOf(c.env.incoming.socket.remoteAddress) : `login ${named.login}`;
 }

@@ -1,4 +1,4 @@
-import { isReservedName, longestName, terminalName } from '../../model/deed.ts';
+import { isReservedName, longestName, terminalName } from '../../runs/rules/audit.ts';
 
 /** A person who is signed in. */
 export interface Identity {

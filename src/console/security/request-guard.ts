@@ -1,4 +1,26 @@
-import type { KnownHosts } from './known-hosts.ts';
+import { isIPv6 } from 'node:net';
+
+/** The names under which browsers may ask for the console. Any other is refused: it may be an attacker's (rebinding). */
+export interface KnownHosts {
+  /** Of `Host`, in lower case, with the port unless it is the usual one. */
+  hosts: ReadonlySet<string>;
+  /** Of `Origin`. */
+  origins: ReadonlySet<string>;
+  /** Whether browsers use TLS, which a proxy terminates. */
+  secure: boolean;
+}
+
+/** Loopback and the address for browsers, or without one the address where the console listens. */
+export function knownHosts({ host, port, url }: { host: string; port: number; url: string | null }): KnownHosts {
+  const local = ['localhost', '127.0.0.1', '[::1]', isIPv6(host) ? `[${host}]` : host.toLowerCase()];
+  const own = local.map((name) => new URL(`http://${name}:${port}`));
+  const all = url === null ? own : [...own, new URL(url)];
+  return {
+    hosts: new Set(all.map((address) => address.host)),
+    origins: new Set(all.map((address) => address.origin)),
+    secure: url?.startsWith('https:') ?? false,
+  };
+}
 
 /** The checks that come before anything else is done with a request. */
 export interface GuardedRequest {
@@ -16,13 +38,27 @@ export interface Refusal {
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Why a request is refused, no matter who sends it; null when it may continue. A request that does more than read must
- * be a form from a page of the console: browsers say so in `Sec-Fetch-Site` and `Origin`, which no other page can
- * change. One of the two must be there.
+ * What is foreign in a request: the name it asks for, or the page that sends it; null when neither is. A request that does
+ * more than read must come from one of our own pages: browsers say so in `Sec-Fetch-Site` and `Origin`, which no other page
+ * can change. One of the two must be there.
  */
-export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }: KnownHosts): Refusal | null {
-  const host = header('host')?.toLowerCase() ?? '';
-  if (!hosts.has(host)) {
+export function foreignIn({ method, header }: GuardedRequest, { hosts, origins }: KnownHosts): 'name' | 'page' | null {
+  if (!hosts.has(header('host')?.toLowerCase() ?? '')) return 'name';
+  if (reading.has(method)) return null;
+  const site = header('sec-fetch-site');
+  const origin = header('origin');
+  const isOurs =
+    (site === undefined || site === 'same-origin') &&
+    (origin === undefined || origins.has(origin)) &&
+    (site !== undefined || origin !== undefined);
+  return isOurs ? null : 'page';
+}
+
+/** Why a request is refused, no matter who sends it; null when it may continue. What does more than read must be a form. */
+export function refusalOf(request: GuardedRequest, known: KnownHosts): Refusal | null {
+  const { method, header } = request;
+  const foreign = foreignIn(request, known);
+  if (foreign === 'name') {
     const message =
       'The console does not answer to this name. Use the address that docferry printed, or set console.url in docferry.yaml to the address in front of it.';
     return { status: 421, title: 'Another address', message };
@@ -31,13 +67,7 @@ export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }
   if (method !== 'POST') {
     return { status: 405, title: 'Not possible', message: 'The console answers GET, HEAD and POST.' };
   }
-  const site = header('sec-fetch-site');
-  const origin = header('origin');
-  const isOurs =
-    (site === undefined || site === 'same-origin') &&
-    (origin === undefined || origins.has(origin)) &&
-    (site !== undefined || origin !== undefined);
-  if (!isOurs) {
+  if (foreign === 'page') {
     const message = 'This did not come from a page of the console. Nothing was done.';
     return { status: 403, title: 'Not from the console', message };
   }

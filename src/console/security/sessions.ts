@@ -163,7 +163,7 @@ export function sameSecret(a: string, b: string): boolean {
   return timingSafeEqual(digestOf(a), digestOf(b));
 }
 
-/** Remembers a few: the oldest are forgotten. */
+/** Remembers a few: the oldest are unknownUntil. */
 export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value);
   const [oldest] = map.keys();
@@ -172,3 +172,28 @@ export function remember<Value>(map: Map<string, Value>, key: string, value: Val
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 const keyOf = (cookie: string): string => digestOf(cookie).toString('base64');
+
+/** The secret in the printed address. It works once; then another takes its place. */
+export class SignInLink {
+  readonly #address: string;
+  readonly #onNew: (url: string) => void;
+  #token = newToken();
+
+  /** `onNew` is told each address after the first. */
+  constructor(address: string, onNew: (url: string) => void) {
+    this.#address = address;
+    this.#onNew = onNew;
+  }
+
+  get url(): string {
+    return `${this.#address}/sign-in?token=${this.#token}`;
+  }
+
+  /** Whether this is the token; it is used up then. */
+  use(token: string): boolean {
+    if (!sameSecret(token, this.#token)) return false;
+    this.#token = newToken();
+    this.#onNew(this.url);
+    return true;
+  }
+}

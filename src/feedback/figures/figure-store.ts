@@ -1,9 +1,8 @@
-import type { ProjectActivity } from '../../model/planning/observed-load.ts';
-import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
-import type { ReadingKind } from '../../model/sync/pass-kind.ts';
-import type { VerifiedRange } from '../../model/sync/verified-ranges.ts';
-import type { ProjectKey } from '../database/stored-entries.ts';
-import type { PassRow } from '../pass/pass-store.ts';
+import type { ProjectActivity } from '../../budget/rules/plan-budget.ts';
+import type { PassRow } from '../reading/pass-store.ts';
+import type { ReadingKind, VerifiedRange } from '../rules/pass-bounds.ts';
+import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
+import type { ProjectKey } from '../store/queries.ts';
 
 /** How many entries have a value in common. */
 export interface Count {

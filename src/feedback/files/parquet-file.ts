@@ -1,6 +1,186 @@
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { RecordEncoder } from './file-format.ts';
-import { parquetColumns } from './parquet-columns.ts';
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import { type FeedbackRecord, type RecordEncoder, recordColumns } from './feedback-record.ts';
+
+/** What the Parquet library takes for a value. */
+export type ParquetValue = string | boolean | bigint | null;
+
+/** The values of one column, collected until the row group is encoded. */
+export interface ColumnValues<Value> {
+  add(value: Value | null): void;
+  /** The values in their order, in a new list. */
+  decoded(): ParquetValue[];
+  clear(): void;
+}
+
+const none = -1;
+const firstBytes = 16 * 1024;
+
+/**
+ * Texts as UTF-8 in one buffer. Tens of thousands of strings would outlive the collections of the young heap, and the
+ * old one grows to several times what is alive before it is collected.
+ */
+export class TextValues implements ColumnValues<string> {
+  #bytes = Buffer.allocUnsafeSlow(firstBytes);
+  #used = 0;
+  /** Where each text ends in the buffer; `none` for null. */
+  readonly #ends: number[] = [];
+
+  add(text: string | null): void {
+    if (text !== null) {
+      this.#makeRoom(text);
+      this.#used += this.#bytes.write(text, this.#used, 'utf8');
+    }
+    this.#ends.push(text === null ? none : this.#used);
+  }
+
+  decoded(): (string | null)[] {
+    let start = 0;
+    return this.#ends.map((end) => {
+      if (end === none) return null;
+      const text = this.#bytes.toString('utf8', start, end);
+      start = end;
+      return text;
+    });
+  }
+
+  clear(): void {
+    this.#used = 0;
+    this.#ends.length = 0;
+  }
+
+  #makeRoom(text: string): void {
+    // A UTF-16 unit takes three bytes at most.
+    const needed = this.#used + text.length * 3;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes.copy(larger, 0, 0, this.#used);
+    this.#bytes = larger;
+  }
+}
+
+/** Milliseconds since the epoch. */
+export class InstantValues implements ColumnValues<number> {
+  readonly #ms: number[] = [];
+
+  add(ms: number | null): void {
+    this.#ms.push(ms ?? Number.NaN);
+  }
+
+  decoded(): (bigint | null)[] {
+    return this.#ms.map((ms) => (Number.isNaN(ms) ? null : BigInt(ms)));
+  }
+
+  clear(): void {
+    this.#ms.length = 0;
+  }
+}
+
+export class FlagValues implements ColumnValues<boolean> {
+  readonly #flags: (boolean | null)[] = [];
+
+  add(flag: boolean | null): void {
+    this.#flags.push(flag);
+  }
+
+  decoded(): (boolean | null)[] {
+    return [...this.#flags];
+  }
+
+  clear(): void {
+    this.#flags.length = 0;
+  }
+}
+
+/** A column of the table in a Parquet file, and its values in the row group that is being filled. */
+export interface ParquetColumn {
+  name: keyof FeedbackRecord;
+  type: Omit<SchemaElement, 'name'>;
+  /** Whether the least and the greatest value of each group are written, by which readers skip groups. */
+  bounds: boolean;
+  values: Pick<ColumnValues<never>, 'decoded' | 'clear'>;
+  /** Takes the value of a record; returns how many characters of text it has. */
+  add(record: FeedbackRecord): number;
+}
+
+type Unnamed = Omit<ParquetColumn, 'name'>;
+type Facts = Pick<SchemaElement, 'repetition_type'> & { bounds: boolean };
+type Read<Value> = (record: FeedbackRecord) => Value | null;
+
+const required: Facts = { repetition_type: 'REQUIRED', bounds: true };
+const optional: Facts = { repetition_type: 'OPTIONAL', bounds: true };
+/** Bounds would help no reader, and put what people wrote into the footer. */
+const freeText: Facts = { repetition_type: 'OPTIONAL', bounds: false };
+
+/** The columns in the order of contracts.md, empty. */
+export function parquetColumns(): ParquetColumn[] {
+  const columns: Record<keyof FeedbackRecord, Unnamed> = {
+    org_id: text(required, ({ org_id }) => org_id),
+    project_id: text(required, ({ project_id }) => project_id),
+    id: text(required, ({ id }) => id),
+    path: text(required, ({ path }) => path),
+    comment: text(freeText, ({ comment }) => comment),
+    created_at: text(optional, ({ created_at }) => created_at),
+    created_at_utc: instant(optional, ({ created_at_utc }) => created_at_utc),
+    source: text(required, ({ source }) => source),
+    status: text(required, ({ status }) => status),
+    helpful: flag(optional, ({ helpful }) => helpful),
+    contact: text(freeText, ({ contact }) => contact),
+    code: text(freeText, ({ code }) => code),
+    filename: text(optional, ({ filename }) => filename),
+    lang: text(optional, ({ lang }) => lang),
+    extra: text(freeText, ({ extra }) => (Object.keys(extra).length === 0 ? null : JSON.stringify(extra))),
+    first_seen_at: instant(required, ({ first_seen_at }) => first_seen_at),
+    last_seen_at: instant(required, ({ last_seen_at }) => last_seen_at),
+    deleted_at: instant(optional, ({ deleted_at }) => deleted_at),
+  };
+  return recordColumns.map((name) => ({ name, ...columns[name] }));
+}
+
+function text({ bounds, ...repetition }: Facts, read: Read<string>): Unnamed {
+  const values = new TextValues();
+  return {
+    type: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' }, ...repetition },
+    bounds,
+    values,
+    add(record) {
+      const value = read(record);
+      values.add(value);
+      return value?.length ?? 0;
+    },
+  };
+}
+
+function instant({ bounds, ...repetition }: Facts, read: Read<string>): Unnamed {
+  const values = new InstantValues();
+  const timestamp = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } as const;
+  return {
+    type: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', logical_type: timestamp, ...repetition },
+    bounds,
+    values,
+    add(record) {
+      const value = read(record);
+      const ms = value === null ? null : Date.parse(value);
+      if (Number.isNaN(ms)) {
+        throw new Error(`entry ${record.id} of project ${record.project_id} has ${value} where a UTC time has to be`);
+      }
+      values.add(ms);
+      return 0;
+    },
+  };
+}
+
+function flag({ bounds, ...repetition }: Facts, read: Read<boolean>): Unnamed {
+  const values = new FlagValues();
+  return {
+    type: { type: 'BOOLEAN', ...repetition },
+    bounds,
+    values,
+    add(record) {
+      values.add(read(record));
+      return 0;
+    },
+  };
+}
 
 /**
  * A row group ends at this many rows or characters of text, whichever comes first: it stays in memory until it is

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import { type Deed, unnamedSender } from '../../model/deed.ts';
-import { recordDeeds } from '../audit/deeds.ts';
-import { rowsPerStatement } from '../database/batches.ts';
-import { isPostgres } from '../database/postgres/is-postgres.ts';
-import { lockAllProjects } from '../database/project-lock.ts';
-import { storedText } from '../database/tables/stored-text.ts';
-import type { FeedbackChangesTable, FeedbackDatabase } from '../database/tables/tables.ts';
-import { upsertRows } from '../database/upsert-rows.ts';
-import { identityOf } from './contact-identity.ts';
-import { keyedHash } from './keyed-hash.ts';
-import { PersonalData, rejectNames, textsName } from './personal-data.ts';
-import { keepEverything, type Privacy } from './privacy.ts';
-import type { Erasure, ErasureRequest } from './privacy-store.ts';
+import { type AuditEntry, unnamedActor } from '../../runs/rules/audit.ts';
+import { upsertRows } from '../search/entry-index.ts';
+import { recordAuditEntries } from '../store/audit-records.ts';
+import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../store/queries.ts';
+import { type FeedbackChangesTable, type FeedbackDatabase, storedText } from '../store/tables.ts';
+import { projectsWithData, replaceReject } from './apply-privacy.ts';
+import { identityOf, keyedHash, PersonalData, rejectNames, textsName } from './personal-data.ts';
+import { type Erasure, type ErasureRequest, keepEverything, type Privacy } from './privacy.ts';
 import { storeKey } from './store-key.ts';
-import { projectsWithData, replaceReject } from './treat-stored-rows.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
 
@@ -80,15 +74,15 @@ export async function eraseContact(
       ...found,
     })
     .execute();
-  await recordDeeds(trx, [deedOf(erasureId, request, found, names)]);
+  await recordAuditEntries(trx, [auditOf(erasureId, request, found, names)]);
   return { contact, ...found, projects };
 }
 
 /** Says nothing about the erased person, not even if the person who erases has the same name. */
-function deedOf(deedId: string, request: ErasureRequest, found: object, names: ReadonlySet<string>): Deed {
-  const { who = unnamedSender, org = null, project = null, at } = request;
+function auditOf(entryId: string, request: ErasureRequest, found: object, names: ReadonlySet<string>): AuditEntry {
+  const { who = unnamedActor, org = null, project = null, at } = request;
   return {
-    deedId,
+    entryId,
     at: at.toISOString(),
     action: 'erase',
     org,
@@ -201,4 +195,32 @@ function patternOf(name: string): string | null {
 
 function likeIn(trx: Trx): 'like' | 'ilike' {
   return isPostgres(trx) ? 'ilike' : 'like';
+}
+
+type Db = Transaction<FeedbackDatabase>;
+
+/** The names among `names` that belong to people erased from the project. `names` is called only if there are any. */
+export async function erasedAmong(
+  db: Db,
+  project: string,
+  names: () => Iterable<string>,
+): Promise<ReadonlySet<string>> {
+  if ((await erasuresOf(db, project).limit(1).executeTakeFirst()) === undefined) return new Set();
+  const key = await storeKey(db);
+  const byHash = new Map([...new Set(names())].map((name) => [keyedHash(key, name), name]));
+  const erased = new Set<string>();
+  for (const hashes of batchesOf([...byHash.keys()])) {
+    for (const { contact } of await erasuresOf(db, project).where('contact', 'in', hashes).execute()) {
+      const name = byHash.get(contact);
+      if (name !== undefined) erased.add(name);
+    }
+  }
+  return erased;
+}
+
+function erasuresOf(db: Db, project: string) {
+  return db
+    .selectFrom('erasures')
+    .select('contact')
+    .where((row) => row.or([row('project_id', 'is', null), row('project_id', '=', project)]));
 }

@@ -1,3 +1,6 @@
+import type { PrivacyConfig } from '../../config/config.ts';
+import { readHashKey } from '../../config/secrets.ts';
+
 /** What becomes of a personal value before it is written. */
 export type Handling = 'keep' | 'hash' | 'drop';
 
@@ -37,4 +40,63 @@ export function keepsAll(privacy: Privacy): boolean {
 /** Before this moment personal data is too old to be kept, UTC ISO 8601; null where it is never too old. */
 export function retentionStart({ retentionMs }: Privacy, now: Date): string | null {
   return retentionMs === null ? null : new Date(now.getTime() - retentionMs).toISOString();
+}
+
+export interface ErasureRequest {
+  /** As a person writes it. */
+  contact: string;
+  /** Only in this project; by default in all, later ones included. */
+  project?: string;
+  /** Of the project. */
+  org?: string;
+  at: Date;
+  /** Who erases, for the audit. */
+  who?: string;
+}
+
+/** What an erasure removed. */
+export interface Erasure {
+  /** Keyed hash of the contact, by which it is kept out. */
+  contact: string;
+  entries: number;
+  changes: number;
+  rejects: number;
+  /** Those in which there was anything of the person. */
+  projects: { project: string; entries: number; changes: number; rejects: number }[];
+  /** Whether what was removed is gone from the database's files too, as far as they are the database's own. */
+  scrubbed: boolean;
+}
+
+/** Rows that were not as `privacy` asks for. */
+export interface PrivacyChanges {
+  entries: number;
+  rejects: number;
+}
+
+/** What must not stay (privacy.md). Safe to repeat. */
+export interface PrivacyStore {
+  /**
+   * Removes a person from every table and keeps them out of later pages, even if they were not stored. One transaction.
+   */
+  erase(request: ErasureRequest): Promise<Erasure>;
+  /** Removes from everything stored what `privacy` does not let stay, in many transactions. */
+  applyPrivacy(at: Date): Promise<PrivacyChanges>;
+  /** Removes from one project what has become too old. */
+  expire(project: string, at: Date): Promise<PrivacyChanges>;
+  /** Counts the rows that are not yet as `privacy` asks for. */
+  countUntreated(at: Date): Promise<PrivacyChanges>;
+}
+
+/** `privacy` for the feedback store. The key is read when something is hashed, which may throw `ConfigError`. */
+export function feedbackPrivacy({ hashKey, ...privacy }: PrivacyConfig): Privacy {
+  let key: string | undefined;
+  return {
+    ...privacy,
+    hashKey: () => {
+      // With `hash`, the configuration requires a key.
+      if (hashKey === null) throw new Error('there is no hash key');
+      key ??= readHashKey(hashKey);
+      return key;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 
 /**
  * The store's own key, made when it is first needed. This store recognises what is hashed under it, whatever happens to

@@ -1,8 +1,141 @@
+import { createHash } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
-import { isPostgres } from '../database/postgres/is-postgres.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
-import { drawPlace } from './index-place.ts';
-import { postgresWords, sqliteWords } from './indexed-words.ts';
+import { documentKey } from '../rules/report-figures.ts';
+import { isPostgres } from '../store/queries.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import type { EntrySelection } from './feedback-search.ts';
+import { textWords } from './search-words.ts';
+
+/*
+ * The key of an entry in the index is its place in the order of answers: the second of its date and a number that tells
+ * entries of one second apart. The greatest place is the newest entry; those without a date have negative places, by the
+ * second in which they were first seen. A place fits into 53 bits, which JavaScript and both databases take as a number.
+ */
+
+/** Entries of one second at most: a service that sends dates without a time puts a whole day's into one. */
+const placesOfSecond = 2 ** 20;
+const latestSecond = 2 ** 32 - 1;
+const undatedFrom = -(2 ** 52);
+
+/** The first place of the second of a date, UTC ISO 8601. Dates before 1970 and after 2106 count as those. */
+export function placeOfDate(date: string): number {
+  const second = Math.floor(Date.parse(date) / 1000);
+  return Math.min(Math.max(second, 0), latestSecond) * placesOfSecond;
+}
+
+export interface Dated {
+  created_at_utc: string | null;
+  first_seen_at: string;
+}
+
+/** Draws in one second before the next one is tried. */
+const drawsPerSecond = 8;
+
+/** A place for an entry that is perhaps taken: draw again then. A crowded second hands on to the next. */
+export function drawPlace({ created_at_utc, first_seen_at }: Dated, draws: number): number {
+  const base = created_at_utc === null ? undatedFrom + placeOfDate(first_seen_at) : placeOfDate(created_at_utc);
+  return base + Math.floor(Math.random() * placesOfSecond) + Math.floor(draws / drawsPerSecond) * placesOfSecond;
+}
+
+/*
+ * What a search can be narrowed down to stands in the index beside the words, so that the database finds what meets all
+ * of it without looking at rows. A facet begins with `=`, which no word does; values are hashed, because they may be any
+ * text.
+ */
+
+const kinds = { org: 'o', project: 'p', source: 's', status: 't', document: 'd', helpful: 'h' } as const;
+
+function facet(kind: keyof typeof kinds, value: string): string {
+  return `=${kinds[kind]}${createHash('sha256').update(value).digest('hex').slice(0, 16)}`;
+}
+
+/** What no entry has. */
+const noFacet = '=';
+
+export function facetsOf({ org_id, project_id, source, status, path, helpful }: FeedbackTable): string[] {
+  return [
+    facet('org', org_id),
+    facet('project', project_id),
+    facet('source', source),
+    facet('status', status),
+    facet('document', documentKey(path)),
+    facet('helpful', helpful === null ? 'none' : helpful === 1 ? 'yes' : 'no'),
+  ];
+}
+
+/** Of each list an entry must have one. */
+export function facetsAsked(selection: EntrySelection): string[][] {
+  const { org, projects, sources, statuses, helpful, document } = selection;
+  const one = (value: string | undefined): string[] | undefined => (value === undefined ? undefined : [value]);
+  const asked = {
+    org: one(org),
+    project: projects,
+    source: sources,
+    status: statuses,
+    document: one(document === undefined ? undefined : documentKey(document)),
+    helpful: one(helpful),
+  };
+  return (Object.keys(asked) as (keyof typeof asked)[]).flatMap((kind) => {
+    const values = asked[kind];
+    if (values === undefined) return [];
+    return [values.length === 0 ? [noFacet] : [...new Set(values)].map((value) => facet(kind, value))];
+  });
+}
+
+/*
+ * What both databases index of an entry: the same words in the same places, made here and not by their own parsers, which
+ * differ. The limits are PostgreSQL's, and hold on SQLite too, so that both find the same.
+ */
+
+/** Of comment and code together. PostgreSQL knows places up to 16,383. */
+export const mostWords = 16_000;
+/** Bytes of UTF-8: PostgreSQL stores less than a MiB. */
+const mostBytes = 600_000;
+/** Places of one word: PostgreSQL stores up to 255. */
+const mostPlaces = 250;
+
+/** Stands where a word is not indexed, or between two texts: no search contains it. */
+const gap = '~';
+
+/** The words of an entry in their order, `gap` for those left out; then its facets. */
+function indexedWords(row: FeedbackTable): { words: string[]; facets: string[] } {
+  const words: string[] = [];
+  const places = new Map<string, number>();
+  let bytes = 0;
+  for (const text of [row.comment, row.code]) {
+    if (text === null) continue;
+    if (words.length > 0) words.push(gap);
+    for (const { word } of textWords(text, Math.max(0, mostWords - words.length))) {
+      const known = places.get(word) ?? 0;
+      places.set(word, known + 1);
+      if (known === 0) bytes += Buffer.byteLength(word);
+      if (bytes > mostBytes) break;
+      words.push(known < mostPlaces ? word : gap);
+    }
+  }
+  return { words, facets: facetsOf(row) };
+}
+
+/** For the tokenizer of SQLite, which splits at blanks alone. */
+export function sqliteWords(row: FeedbackTable): string {
+  const { words, facets } = indexedWords(row);
+  return [...words, gap, ...facets].join(' ');
+}
+
+/** A `tsvector` as text. */
+export function postgresWords(row: FeedbackTable): string {
+  const { words, facets } = indexedWords(row);
+  const places = new Map<string, number[]>();
+  for (const [index, word] of words.entries()) {
+    if (word === gap) continue;
+    const found = places.get(word);
+    if (found === undefined) places.set(word, [index + 1]);
+    else found.push(index + 1);
+  }
+  return [...[...places].map(([word, at]) => `'${word}':${at.join(',')}`), ...facets.map((facet) => `'${facet}'`)].join(
+    ' ',
+  );
+}
 
 type Db = Transaction<FeedbackDatabase>;
 
@@ -63,4 +196,40 @@ export function sameInIndex(a: FeedbackTable, b: FeedbackTable): boolean {
 export async function unindexRows(db: Db, project: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await db.deleteFrom('search_entries').where('project_id', '=', project).where('id', 'in', ids).execute();
+}
+
+/**
+ * Inserts rows of one project, or replaces those of the same key except for `first_seen_at`, in the index of their words
+ * too: all, or only `reindexed`. At most `rowsPerStatement`.
+ */
+export async function upsertRows(
+  db: Transaction<FeedbackDatabase>,
+  rows: readonly FeedbackTable[],
+  reindexed = rows,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await db
+    .insertInto('feedback')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
+        org_id: row.ref('excluded.org_id'),
+        path: row.ref('excluded.path'),
+        comment: row.ref('excluded.comment'),
+        created_at: row.ref('excluded.created_at'),
+        created_at_utc: row.ref('excluded.created_at_utc'),
+        source: row.ref('excluded.source'),
+        status: row.ref('excluded.status'),
+        helpful: row.ref('excluded.helpful'),
+        contact: row.ref('excluded.contact'),
+        code: row.ref('excluded.code'),
+        filename: row.ref('excluded.filename'),
+        lang: row.ref('excluded.lang'),
+        extra: row.ref('excluded.extra'),
+        last_seen_at: row.ref('excluded.last_seen_at'),
+        deleted_at: row.ref('excluded.deleted_at'),
+      })),
+    )
+    .execute();
+  await indexRows(db, reindexed);
 }

@@ -1,22 +1,226 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
-import { isoInstant } from '../../model/iso-instant.ts';
-import { documentKey } from '../../model/report/document-key.ts';
-import { batchesOf } from '../database/batches.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { isoInstant } from '../../rules/text.ts';
+import type { FeedbackRecord } from '../files/feedback-record.ts';
+import { recordOf } from '../files/stored-records.ts';
+import { documentKey } from '../rules/report-figures.ts';
+import { batchesOf, isPostgres, rowsPerStatement } from '../store/queries.ts';
+import { type FeedbackDatabase, type FeedbackTable, fieldsOf, storedText } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
+import { facetsAsked, mostWords, placeOfDate } from './entry-index.ts';
 import {
+  type DocumentAnswer,
+  type EntryDetail,
   type EntrySelection,
+  type FoundDocument,
   type FoundEntry,
+  type FoundText,
+  type FoundTotal,
   type SearchAnswer,
   type SearchQuery,
   SearchRefused,
 } from './feedback-search.ts';
-import { foundText } from './found-text.ts';
-import { countHits, type Hit, nextHits, type Wanted } from './hits.ts';
-import { type SearchPhrase, searchPhrases } from './search-phrases.ts';
+import { type SearchPhrase, searchPhrases, type TextWord, textWords } from './search-words.ts';
+
+type Mark = readonly [start: number, end: number];
+
+/** Of an excerpt, in UTF-16 units, and how much of it stands before what was found first. */
+const longestExcerpt = 1_000;
+const before = 200;
+
+/** A stored text as an answer shows it: around the first hit, or from its beginning if there is none. */
+export function foundText(text: string | null, phrases: readonly SearchPhrase[]): FoundText | null {
+  if (text === null) return null;
+  const marks = marksIn(text, phrases);
+  const [first] = marks;
+  const from = text.length <= longestExcerpt || first === undefined ? 0 : startOf(text, first[0]);
+  const end = wholeCharacter(text, Math.min(text.length, from + longestExcerpt));
+  return {
+    text: text.slice(from, end),
+    from,
+    length: text.length,
+    marks: marks.flatMap(([start, stop]) =>
+      start < end && stop > from ? [[Math.max(start, from) - from, Math.min(stop, end) - from] as const] : [],
+    ),
+  };
+}
+
+/** Where the phrases stand in a text, in order and apart; beyond the words that are indexed nothing is looked for. */
+export function marksIn(text: string, phrases: readonly SearchPhrase[]): Mark[] {
+  if (phrases.length === 0) return [];
+  const words = [...textWords(text, mostWords)];
+  // A text of thousands of words is not compared with a hundred phrases word by word.
+  const anywhere: SearchPhrase[] = [];
+  const byFirst = new Map<string | undefined, SearchPhrase[]>();
+  for (const phrase of phrases) {
+    const [first, ...others] = phrase.words;
+    if (phrase.isBeginning && others.length === 0) anywhere.push(phrase);
+    else byFirst.set(first, [...(byFirst.get(first) ?? []), phrase]);
+  }
+  const found = words.flatMap((word, index) =>
+    [...anywhere, ...(byFirst.get(word.word) ?? [])].flatMap((phrase) => markAt(words, index, word, phrase)),
+  );
+  return apart(found);
+}
+
+function markAt(words: readonly TextWord[], index: number, first: TextWord, phrase: SearchPhrase): Mark[] {
+  const last = index + phrase.words.length - 1;
+  const isThere = phrase.words.every((word, offset) => {
+    const there = words[index + offset]?.word;
+    return phrase.isBeginning && index + offset === last ? there?.startsWith(word) === true : there === word;
+  });
+  const end = words[last];
+  if (!isThere || end === undefined) return [];
+  // Of a pair looked for by its first character, that one alone.
+  const isHalf = end.isPair && phrase.isBeginning && end.end - end.start === end.word.length;
+  return [[first.start, isHalf ? end.start + (phrase.words.at(-1) ?? '').length : end.end]];
+}
+
+function apart(marks: readonly Mark[]): Mark[] {
+  const joined: [number, number][] = [];
+  for (const [start, end] of marks.toSorted(([a], [b]) => a - b)) {
+    const last = joined.at(-1);
+    if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
+    else joined.push([start, end]);
+  }
+  return joined;
+}
+
+/** Some text before the hit, from the beginning of a word if one is near. */
+function startOf(text: string, found: number): number {
+  const from = Math.max(0, found - before);
+  const blank = text.slice(from, found).search(/\s/u);
+  return from === 0 || blank === -1 ? wholeCharacter(text, from) : from + blank + 1;
+}
+
+/** Not between the halves of a surrogate pair. */
+function wholeCharacter(text: string, at: number): number {
+  return /[\uDC00-\uDFFF]/.test(text.charAt(at)) && /[\uD800-\uDBFF]/.test(text.charAt(at - 1)) ? at - 1 : at;
+}
 
 type Db = Kysely<FeedbackDatabase>;
+
+/** An entry that is asked for, by its place in the order of answers. */
+export interface Hit {
+  place: number;
+  project_id: string;
+  id: string;
+}
+
+/** The question: a selection whose words have been parsed. */
+export interface Wanted {
+  phrases: readonly SearchPhrase[];
+  selection: EntrySelection;
+}
+
+/** Counting goes no further: it costs more than the page of answers, and says no more to a person. */
+const mostCounted = 1_000;
+
+/** Hits that are counted by document. */
+export const mostGrouped = 10_000;
+
+/** Characters by which paths are counted: ten thousand may have megabytes each. */
+const longestPath = 4_000;
+
+/** The next hits below a place, the newest first. */
+export async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
+  const { rows } = await sql<{ place: number | string; project_id: string; id: string }>`
+    select e.place, e.project_id, e.id from ${matching(db, wanted)}
+    ${below === null ? sql`` : sql`and ${place(db, wanted)} < ${wholeNumber(below)}`}
+    order by ${place(db, wanted)} desc limit ${limit}`.execute(db);
+  return rows.map((row) => ({ ...row, place: Number(row.place) }));
+}
+
+/** What is counted of a hit by document. */
+export type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
+
+/** The newest hits with what is counted of them, up to one more than `mostGrouped`. */
+export async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
+  const { rows } = await sql<CountedHit>`
+    select f.org_id, f.project_id, substr(f.path, 1, ${longestPath}) as path, f.helpful, f.created_at_utc
+    from (select ${place(db, wanted)} as place, e.project_id, e.id from ${matching(db, wanted)}
+      order by ${place(db, wanted)} desc limit ${mostGrouped + 1}) as hit
+    join feedback as f on f.project_id = hit.project_id and f.id = hit.id
+    order by hit.place desc`.execute(db);
+  return rows;
+}
+
+/** How many there are, up to `mostCounted`. */
+export async function countHits(db: Db, wanted: Wanted): Promise<FoundTotal> {
+  const { rows } = await sql<{ hits: number | string }>`
+    select count(*) as hits from (select 1 from ${matching(db, wanted)} limit ${mostCounted + 1}) as counted`.execute(
+    db,
+  );
+  const hits = Number(rows[0]?.hits ?? 0);
+  return { count: Math.min(hits, mostCounted), isExact: hits <= mostCounted };
+}
+
+/** What follows `from`, up to the conditions of `where`. */
+function matching(db: Db, wanted: Wanted): RawBuilder<unknown> {
+  const { since, until, firstSeenAfter } = wanted.selection;
+  const at = place(db, wanted);
+  const conditions = [
+    ...(since === undefined ? [] : [sql`${at} >= ${wholeNumber(placeOfDate(since))}`]),
+    ...(until === undefined ? [] : [sql`${at} < ${wholeNumber(placeOfDate(until))}`]),
+    ...(since === undefined && until !== undefined ? [sql`${at} >= ${wholeNumber(0)}`] : []),
+    ...(firstSeenAfter === undefined ? [] : newSince(db, at, Date.parse(firstSeenAfter))),
+  ];
+  const asked = indexQuery(db, wanted);
+  if (asked === null) return sql`search_entries as e where ${all(conditions)}`;
+  if (isPostgres(db)) return sql`search_entries as e where ${all([sql`e.words @@ ${asked}::tsquery`, ...conditions])}`;
+  return sql`search_words as w cross join search_entries as e on e.place = w.rowid
+    where ${all([sql`search_words match ${asked}`, ...conditions])}`;
+}
+
+/**
+ * New entries stand near the top: SQLite looks no further than the last of them, and PostgreSQL finds a way by itself.
+ * The `+` keeps SQLite from walking the places for the least one.
+ */
+function newSince(db: Db, at: RawBuilder<number>, ms: number): RawBuilder<unknown>[] {
+  const isNew = sql`e.first_seen_ms > ${ms}`;
+  if (isPostgres(db)) return [isNew];
+  return [isNew, sql`${at} >= (select min(+n.place) from search_entries as n where n.first_seen_ms > ${ms})`];
+}
+
+function place(db: Db, wanted: Wanted): RawBuilder<number> {
+  return isPostgres(db) || indexQuery(db, wanted) === null ? sql<number>`e.place` : sql<number>`w.rowid`;
+}
+
+/** SQLite takes a large number of JavaScript for a fraction, and FTS5 goes through all hits then. */
+function wholeNumber(place: number): bigint {
+  return BigInt(place);
+}
+
+function all(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
+}
+
+/**
+ * The words and facets in the language of the database's index; null where all entries match. Words and facets hold
+ * neither quotes nor backslashes, so nothing in them means anything to either.
+ */
+function indexQuery(db: Db, { phrases, selection }: Wanted): string | null {
+  const facets = facetsAsked(selection);
+  if (facets.length + phrases.length === 0) return null;
+  return isPostgres(db) ? tsquery(phrases, facets) : fts5Query(phrases, facets);
+}
+
+function fts5Query(phrases: readonly SearchPhrase[], facets: readonly (readonly string[])[]): string {
+  return [
+    ...phrases.map(({ words, isBeginning }) => `"${words.join(' ')}"${isBeginning ? ' *' : ''}`),
+    ...facets.map((values) => `(${values.map((value) => `"${value}"`).join(' OR ')})`),
+  ].join(' AND ');
+}
+
+function tsquery(phrases: readonly SearchPhrase[], facets: readonly (readonly string[])[]): string {
+  return [
+    ...phrases.map(
+      ({ words, isBeginning }) =>
+        `(${words.map((word, index) => `'${word}'${isBeginning && index === words.length - 1 ? ':*' : ''}`).join(' <-> ')})`,
+    ),
+    ...facets.map((values) => `(${values.map((value) => `'${value}'`).join(' | ')})`),
+  ].join(' & ');
+}
 
 export const mostPerAnswer = 200;
 
@@ -117,5 +321,96 @@ export function commonFields(row: FeedbackTable, contacts: boolean): Omit<FoundE
     filename: row.filename,
     lang: row.lang,
     contact: contacts ? row.contact : null,
+  };
+}
+
+/** Counts the newest hits by document. */
+export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQuery): Promise<DocumentAnswer> {
+  const wanted = wantedOf(query);
+  const limit = limitOf(query);
+  const hits = await countedHits(db, wanted);
+  const documents = new Map<string, FoundDocument>();
+  for (const row of hits.slice(0, mostGrouped)) {
+    const document = documentKey(row.path);
+    const key = JSON.stringify([row.org_id, row.project_id, document]);
+    const known = documents.get(key) ?? {
+      org: row.org_id,
+      project: row.project_id,
+      document,
+      entries: 0,
+      helpful: { yes: 0, no: 0 },
+      // Hits come newest first.
+      latest: row.created_at_utc,
+    };
+    const { yes, no } = known.helpful;
+    documents.set(key, {
+      ...known,
+      entries: known.entries + 1,
+      helpful: { yes: yes + Number(row.helpful === 1), no: no + Number(row.helpful === 0) },
+    });
+  }
+  // Sorting is stable: of equal counts the one with the newest hit comes first.
+  const sorted = [...documents.values()].sort((a, b) => b.entries - a.entries);
+  return {
+    documents: sorted.slice(0, limit),
+    total: { count: Math.min(hits.length, mostGrouped), isExact: hits.length <= mostGrouped },
+    more: Math.max(0, sorted.length - limit),
+    index: await indexProgress(db),
+  };
+}
+
+/** All hits as records, read page by page. */
+export async function* findRecords(
+  db: Kysely<FeedbackDatabase>,
+  selection: EntrySelection & { contacts?: boolean },
+): AsyncGenerator<FeedbackRecord, void, undefined> {
+  const wanted = wantedOf(selection);
+  for (let below: number | null = null; ; ) {
+    const hits = await nextHits(db, wanted, below, rowsPerStatement);
+    for (const row of await rowsOfHits(db, hits)) {
+      const record = recordOf(row);
+      yield selection.contacts === true ? record : { ...record, contact: null, extra: {} };
+    }
+    const last = hits.at(-1);
+    if (last === undefined || hits.length < rowsPerStatement) return;
+    below = last.place;
+  }
+}
+
+/** A status that goes to and fro changes with every sync. */
+const mostChanges = 200;
+
+/** One entry whole, with its history. */
+export async function entryDetail(
+  db: Kysely<FeedbackDatabase>,
+  project: string,
+  id: string,
+  { contacts = false }: { contacts?: boolean } = {},
+): Promise<EntryDetail | null> {
+  const key = { project_id: storedText(project), id: storedText(id) };
+  const row = await db
+    .selectFrom('feedback')
+    .selectAll()
+    .where('project_id', '=', key.project_id)
+    .where('id', '=', key.id)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const changes = await db
+    .selectFrom('feedback_changes')
+    .select(['field', 'old', 'new', 'seen_at'])
+    .where('project_id', '=', key.project_id)
+    .where('id', '=', key.id)
+    .orderBy('seen_at', 'desc')
+    .limit(mostChanges + 1)
+    .execute();
+  return {
+    ...commonFields(row, contacts),
+    comment: row.comment,
+    code: row.code,
+    createdAtAsSent: row.created_at,
+    lastSeenAt: row.last_seen_at,
+    deletedAt: row.deleted_at,
+    changes: changes.slice(0, mostChanges).reverse().map(fieldsOf),
+    hasEarlierChanges: changes.length > mostChanges,
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Arrival, figuresOf } from '../../../bench/budget/budget-figures.ts';
 
-const setting = { requests: 3, windowMs: 1_000, pages: 7, strangers: 0 };
+const setting = { requests: 3, windowMs: 1_000, pages: 7, otherClients: 0 };
 
 function arrival(atMono: number, more: Partial<Arrival> = {}): Arrival {
   return { at: atMono, atMono, path: '/v1/analytics/prj_1/feedback', status: 200, fault: null, ...more };
@@ -46,12 +46,12 @@ describe('the figures of a run', () => {
     });
   });
 
-  it('make room in the minimum for requests that injected faults cost, and for what strangers burn', () => {
+  it('make room in the minimum for requests that injected faults cost, and for what otherClients burn', () => {
     const log = [0, 1, 2].map((at) => arrival(at));
     const reset = arrival(3, { status: null, fault: 'reset' });
     const error = arrival(4, { status: 500, fault: 'error' });
     expect(figuresOf([...log, reset, error, error], setting).windowEdges).toBe(3);
-    expect(figuresOf(log, { ...setting, strangers: 1 }).windowEdges).toBe(3);
+    expect(figuresOf(log, { ...setting, otherClients: 1 }).windowEdges).toBe(3);
     expect(figuresOf(log, setting).windowEdges).toBe(2);
   });
 
@@ -65,7 +65,7 @@ describe('the figures of a run', () => {
       arrival(1_100, { ...views, status: 429 }),
       arrival(1_200, views),
     ];
-    expect(figuresOf(log, setting).strangers).toEqual({ requests: 5, displaced: 4, displacedByFirstBurst: 2 });
+    expect(figuresOf(log, setting).otherClients).toEqual({ requests: 5, displaced: 4, displacedByFirstBurst: 2 });
   });
 
   it('are all nothing when nothing arrived', () => {

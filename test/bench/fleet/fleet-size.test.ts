@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fleetOrganizations } from '../../../bench/fleet/fleet-size.ts';
 
-const size = { sites: 3, projects: 5, organizations: 2, entries: 1, jobSeconds: 1, handover: 'steady' } as const;
+const size = { sites: 3, projects: 5, organizations: 2, entries: 1, jobSeconds: 1, failover: 'tolerant' } as const;
 
 describe('the fleet', () => {
   it('has every project once, spread over the organizations, and the sites in the first', () => {

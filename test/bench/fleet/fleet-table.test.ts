@@ -7,7 +7,7 @@ const size = {
   projects: 200,
   organizations: 20,
   entries: 1_000,
-  handover: 'steady' as const,
+  failover: 'tolerant' as const,
   jobSeconds: 20,
 };
 const readme =

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { equalIntervals } from '../../../bench/plan/equal-intervals.ts';
 import { simulateStaleness } from '../../../bench/plan/staleness-simulation.ts';
-import { runCost } from '../../../src/model/planning/observed-load.ts';
-import { freshestIntervals, longestEveryMs, type Refreshed } from '../../../src/model/planning/staleness.ts';
+import { freshestIntervals, longestEveryMs, type Refreshed } from '../../../src/budget/rules/budget-forecast.ts';
+import { runCost } from '../../../src/budget/rules/plan-budget.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
 import { docferry } from '../../tools/cli/run-docferry.ts';
 import { setScene } from '../../tools/scene.ts';
 

@@ -2,15 +2,21 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { certificateAuthoritiesCheck } from '../../../src/cli/doctor/check-certificate-authorities.ts';
-import { installationCheck } from '../../../src/cli/doctor/check-installation.ts';
-import { unlessRefused, verdictsOn } from '../../../src/cli/doctor/check-keys.ts';
-import { linksCheck } from '../../../src/cli/doctor/check-links.ts';
-import { proxyCheck } from '../../../src/cli/doctor/check-proxy.ts';
-import { checkStores } from '../../../src/cli/doctor/check-stores.ts';
-import { lackingInTheEnd, searchAttributesCheck, serverCheck } from '../../../src/cli/doctor/check-temporal.ts';
-import { webhookChecks } from '../../../src/cli/doctor/check-webhooks.ts';
-import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
+import {
+  checkStores,
+  installationCheck,
+  linksCheck,
+  webhookChecks,
+} from '../../../src/cli/doctor/check-installation.ts';
+import { certificateAuthoritiesCheck, proxyCheck } from '../../../src/cli/doctor/check-network.ts';
+import {
+  lackingInTheEnd,
+  searchAttributesCheck,
+  serverCheck,
+  unlessRefused,
+  verdictsOn,
+} from '../../../src/cli/doctor/check-temporal.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { load, organizationWith } from '../../config/config-folder.ts';
 import { certificate } from '../../service/certificate.ts';
 

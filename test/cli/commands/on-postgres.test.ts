@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openPostgresFeedbackStore } from '../../../src/feedback/postgres-store.ts';
-import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
+import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { configText, docferry, docferryJson, emptyFolder, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../tools/feedback/temporary-store.ts';
 import { createDatabase, hasPostgres, type PostgresDatabase } from '../../tools/servers/postgres-database.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
 import { publishSite } from '../../tools/bundle/published-version.ts';
 import { docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { cloudCommands, isCloud } from '../../../src/cli/temporal/cloud-commands.ts';
-import { createNamespace, searchAttributeState } from '../../../src/client/namespace.ts';
-import { connectClient } from '../../../src/client/temporal-connection.ts';
+import { cloudCommands, isCloud } from '../../../src/cli/commands/setup.ts';
+import { connectClient } from '../../../src/temporal/connection.ts';
+import { createNamespace, searchAttributeState } from '../../../src/temporal/namespace.ts';
 import { configText, docferry, docferryJson, emptyFolder } from '../../tools/cli/run-docferry.ts';
 import { useDevServer } from '../../tools/temporal/temporal.ts';
 

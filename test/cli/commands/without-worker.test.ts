@@ -45,7 +45,7 @@ describe('on a Temporal without a worker', () => {
 
     const version = '20261120T101500Z-0123456789ab';
     await publishSite({ root: join(cwd, 'data/bundles'), domain, version });
-    // Each waits for a worker as long as its patience.
+    // Each waits for a worker as long as its maxWait.
     const [joining, rollback, status] = await Promise.all([
       docferryJson(['export', 'start', domain], { cwd }),
       docferryJson(['export', 'rollback', domain, version], { cwd }),
@@ -164,7 +164,7 @@ describe('on a Temporal without a worker', () => {
       pausedBy: null,
       override: null,
       nextFreeAt: null,
-      strangers: null,
+      otherClients: null,
       holders: [],
       waiters: [],
       programs: [],

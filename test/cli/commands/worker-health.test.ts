@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { hostAndPort } from '../../../src/cli/input/flag-values.ts';
-import { startHealthPart } from '../../../src/cli/processes/health-part.ts';
-import type { Part } from '../../../src/cli/processes/running-parts.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { startHealthPart } from '../../../src/cli/commands/worker-command.ts';
+import { hostAndPort } from '../../../src/cli/flags.ts';
+import type { Part } from '../../../src/cli/parts/running-parts.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
 import { docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { DocferryProcess } from '../../tools/docferry-process.ts';
 import { useDevServer } from '../../tools/temporal/temporal.ts';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startExport } from '../../../src/client/exports.ts';
-import { startSync } from '../../../src/client/syncs.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
+import { startExport } from '../../../src/operations/exports.ts';
+import { startSync } from '../../../src/operations/syncs.ts';
 import { docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { DocferryProcess } from '../../tools/docferry-process.ts';
 import { addClients, tokenOf } from '../../tools/gateway-scene.ts';

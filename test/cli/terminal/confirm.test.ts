@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { confirm } from '../../../src/cli/terminal/confirm.ts';
+import { confirm } from '../../../src/cli/terminal/prompts.ts';
 
 const question = { text: 'Remove it?', declined: 'nothing was removed' };
 

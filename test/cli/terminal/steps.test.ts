@@ -1,11 +1,9 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { bar } from '../../../src/cli/terminal/bar.ts';
-import { exportStep } from '../../../src/cli/terminal/export-step.ts';
-import { syncStep } from '../../../src/cli/terminal/sync-step.ts';
-import type { ExportProgress, ExportState } from '../../../src/model/export/site-export.ts';
-import { noEntries } from '../../../src/model/sync/entry-counts.ts';
-import type { SyncState } from '../../../src/model/sync/sync.ts';
+import { bar, exportStep, syncStep } from '../../../src/cli/terminal/progress.ts';
+import type { ExportProgress, ExportState } from '../../../src/exports/rules/site-export.ts';
+import { noEntries } from '../../../src/feedback/rules/feedback-entry.ts';
+import type { SyncState } from '../../../src/feedback/rules/sync.ts';
 
 const plain = createColors(false);
 const now = Date.UTC(2026, 10, 21, 4, 0, 0);

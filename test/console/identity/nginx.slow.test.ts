@@ -5,7 +5,7 @@ import https from 'node:https';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningConsole } from '../../../src/console/console.tsx';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
 import { emptyFolder } from '../../tools/cli/run-docferry.ts';
 import type { Effects } from '../../tools/console/fake-setting.ts';
 import { roles, runningConsole } from '../../tools/console/running-console.ts';
@@ -98,7 +98,7 @@ describe.skipIf(nginx === null)('the console behind the nginx of docs/console.md
     expect(console.effects.calls).toEqual([]);
     expect(await ask(path, { method: 'POST', headers, body })).toMatchObject({ status: 303 });
     expect(console.effects.calls).toEqual(['hold']);
-    expect(console.effects.deeds).toMatchObject([{ action: 'hold', who: 'ada' }]);
+    expect(console.effects.auditEntries).toMatchObject([{ action: 'hold', who: 'ada' }]);
   });
 
   it('lets in nobody without a password, and nobody whom no role lets in', async () => {

@@ -51,7 +51,7 @@ describe('signing in at a real OpenID provider', () => {
   async function atTheProvider(secret: string): Promise<{ url: string; browser: Traveller; login: { url: string } }> {
     const { default: Provider } = await import('oidc-provider');
     const console = await startConsole({
-      setting: fakeSetting({ calls: [], deeds: [] }),
+      setting: fakeSetting({ calls: [], auditEntries: [] }),
       host: '127.0.0.1',
       port: 0,
       url: null,

@@ -2,7 +2,7 @@ import { createHash, createHmac, createSign, generateKeyPairSync } from 'node:cr
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ConsoleOptions } from '../../../src/console/console-options.ts';
+import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { type Answer, ask, roles, runningConsole, send } from '../../tools/console/running-console.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

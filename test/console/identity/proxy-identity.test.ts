@@ -52,7 +52,7 @@ describe('the identity in the headers of a proxy', () => {
   });
 
   it.each(['terminal', 'Terminal', 'ｔerminal', 'Temporal UI or other client'])(
-    'lets in no %s, whose deeds the audit could not tell from others',
+    'lets in no %s, whose audit entries the audit could not tell from others',
     async (login) => {
       const console = await runningConsole({ proxy: { from: ['127.0.0.1'], ...headers } });
       const sent = Buffer.from(login).toString('latin1');
@@ -86,7 +86,7 @@ describe('the identity in the headers of a proxy', () => {
     const token = /name="token" value="([^"]+)"/.exec(first.text)?.[1] ?? '';
     const fields = { token, order: randomUUID(), login, sure: 'yes' };
     const answer = await send(console, '/sessions/end', fields, { cookie, headers: sent });
-    expect([answer.status, console.effects.deeds]).toMatchObject([303, [{ who: login, subject: login }]]);
+    expect([answer.status, console.effects.auditEntries]).toMatchObject([303, [{ who: login, subject: login }]]);
   });
 
   it('makes a new session when another person comes through with the same cookie', async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Deed } from '../../../src/model/deed.ts';
+import type { AuditEntry } from '../../../src/runs/rules/audit.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
 
-const deed: Deed = {
-  deedId: 'run/update',
+const entry: AuditEntry = {
+  entryId: 'run/update',
   at: '2026-11-21T08:00:00.000Z',
   action: 'approve',
   org: 'acme',
@@ -16,11 +16,11 @@ const deed: Deed = {
   workflowId: null,
 };
 
-/** A console over a real store with these deeds, and what its audit shows under an address. */
-async function auditOf(deeds: Deed[]) {
+/** A console over a real store with these audit entries, and what its audit shows under an address. */
+async function auditOf(auditEntries: AuditEntry[]) {
   const at = await temporaryStore();
-  await at.store.recordDeeds(deeds);
-  const setting = { ...fakeSetting({ calls: [], deeds: [] }), openFeedback: async () => at.open() };
+  await at.store.recordAuditEntries(auditEntries);
+  const setting = { ...fakeSetting({ calls: [], auditEntries: [] }), openFeedback: async () => at.open() };
   const console = await runningConsole({ setting });
   onTestFinished(() => at[Symbol.asyncDispose]());
   const cookie = await signIn(console);
@@ -49,10 +49,18 @@ describe('the audit in the console', () => {
   it('shows what was done, newest first, and narrows it down by its address', async () => {
     const now = new Date().toISOString();
     const { show } = await auditOf([
-      deed,
-      { ...deed, deedId: '2', at: now, action: 'hold', who: 'Bert', reason: null, detail: '{}' },
-      { ...deed, deedId: '3', org: 'other', subject: 'prj_7', action: 'erase', reason: null, detail: '{"entries":2}' },
-      { ...deed, deedId: '4', org: null, subject: null, who: '100%_of us', action: 'erase', reason: null },
+      entry,
+      { ...entry, entryId: '2', at: now, action: 'hold', who: 'Bert', reason: null, detail: '{}' },
+      {
+        ...entry,
+        entryId: '3',
+        org: 'other',
+        subject: 'prj_7',
+        action: 'erase',
+        reason: null,
+        detail: '{"entries":2}',
+      },
+      { ...entry, entryId: '4', org: null, subject: null, who: '100%_of us', action: 'erase', reason: null },
     ]);
     const all = await show('/audit');
     expect(all.status).toBe(200);
@@ -80,9 +88,9 @@ describe('the audit in the console', () => {
 
   it('says in words for how long and how much', async () => {
     const { show } = await auditOf([
-      { ...deed, deedId: '1', action: 'budget-set', detail: '{"requests":50,"reserve":5,"forMs":900000}' },
-      { ...deed, deedId: '2', action: 'budget-pause', detail: '{"forMs":null}' },
-      { ...deed, deedId: '3', action: 'rollback', detail: '{"version":"v1","previous":null}' },
+      { ...entry, entryId: '1', action: 'budget-set', detail: '{"requests":50,"reserve":5,"forMs":900000}' },
+      { ...entry, entryId: '2', action: 'budget-pause', detail: '{"forMs":null}' },
+      { ...entry, entryId: '3', action: 'rollback', detail: '{"version":"v1","previous":null}' },
     ]);
     const words = (await show('/audit')).rows.map(([, did, , , details]) => `${did}: ${details}`);
     expect(words.sort()).toEqual([
@@ -92,9 +100,9 @@ describe('the audit in the console', () => {
     ]);
   });
 
-  it('goes on where the page before ended, even among deeds of the same moment', async () => {
-    const deeds = Array.from({ length: 120 }, (_, nth) => ({ ...deed, deedId: `r/${nth}`, who: `w${nth}` }));
-    const { show, at } = await auditOf(deeds);
+  it('goes on where the page before ended, even among audit entries of the same moment', async () => {
+    const auditEntries = Array.from({ length: 120 }, (_, nth) => ({ ...entry, entryId: `r/${nth}`, who: `w${nth}` }));
+    const { show, at } = await auditOf(auditEntries);
     const seen: (string | undefined)[] = [];
     let pages = 0;
     for (let next: string | null = '/audit?org=acme'; next !== null; pages += 1) {
@@ -102,7 +110,7 @@ describe('the audit in the console', () => {
       seen.push(...rows.map(([who]) => who));
       next = older;
       // What comes meanwhile moves no page.
-      await at.store.recordDeeds([{ ...deed, deedId: `new/${pages}`, at: '2026-11-22T00:00:00.000Z' }]);
+      await at.store.recordAuditEntries([{ ...entry, entryId: `new/${pages}`, at: '2026-11-22T00:00:00.000Z' }]);
     }
     expect([pages, seen.length, new Set(seen).size]).toEqual([3, 120, 120]);
   });
@@ -110,7 +118,7 @@ describe('the audit in the console', () => {
   it.each(['since=soon', 'action=everything', 'after=x', `who=${'x'.repeat(301)}`])(
     'says what is wrong with %s',
     async (query) => {
-      const { show } = await auditOf([deed]);
+      const { show } = await auditOf([entry]);
       const { status, text } = await show(`/audit?${query}`);
       const [field] = query.split('=');
       expect([status, text.includes(`&quot;${field}&quot;`)]).toEqual([400, true]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { VersionChanges } from '../../../src/bundle/page-texts/compare-versions.ts';
-import { ChangesPage } from '../../../src/console/pages/site/changes-page.tsx';
+import { ChangesPage } from '../../../src/console/pages/changes-page.tsx';
+import type { VersionChanges } from '../../../src/exports/verify/compare-pages.ts';
 import { hostile } from '../../tools/console/fake-setting.ts';
 
 const site = { org: 'acme', domain: 'docs.acme.example', targets: [] };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { documentLink } from '../../../src/console/pages/feedback/document-link.ts';
+import { documentLink } from '../../../src/console/pages/entry-page.tsx';
 
 const one = ['docs.acme.example'];
 

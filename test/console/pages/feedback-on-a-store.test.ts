@@ -11,7 +11,7 @@ async function overStore(entries: Parameters<typeof wholePass>[2]) {
   onTestFinished(() => temporary[Symbol.asyncDispose]());
   await wholePass(temporary.store, 'first', entries);
   const console = await runningConsole({
-    setting: { ...fakeSetting({ calls: [], deeds: [] }), openFeedback: () => temporary.open() },
+    setting: { ...fakeSetting({ calls: [], auditEntries: [] }), openFeedback: () => temporary.open() },
     proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' },
     roles: roles({ operators: { groups: ['leads'] }, contacts: { groups: ['support'] } }),
   });

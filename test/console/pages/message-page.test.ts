@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ExplainedError } from '../../../src/model/explained-error.ts';
+import { ExplainedError } from '../../../src/rules/errors.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 
 const site = '/sites/acme/docs.acme.example';
 
 /** What the console answers to a form that one of its pages could have sent. */
-async function answerTo(path: string, fields: Record<string, string>, setting = fakeSetting({ calls: [], deeds: [] })) {
+async function answerTo(
+  path: string,
+  fields: Record<string, string>,
+  setting = fakeSetting({ calls: [], auditEntries: [] }),
+) {
   const console = await runningConsole({ setting });
   const cookie = await signIn(console);
   const form = { token: await formToken(console, cookie), order: randomUUID(), ...fields };
@@ -16,7 +20,7 @@ async function answerTo(path: string, fields: Record<string, string>, setting = 
 }
 
 describe('a question before what cannot be undone', () => {
-  it('shows the reason that goes along, and a way out that is not called like the deed', async () => {
+  it('shows the reason that goes along, and a way out that is not called like the audit entry', async () => {
     const { text } = await answerTo(`${site}/rollback`, { version: 'v-old', reason: 'a <b>bad</b> release' });
     expect(text).toMatch(/<dt>why<\/dt><dd><bdi>a &lt;b&gt;bad/);
     expect(text).toContain('Then the site is held');
@@ -53,7 +57,7 @@ describe('an order that got no answer', () => {
     const connect = async () => {
       throw new Away('Temporal does not answer');
     };
-    const answer = await answerTo(`${site}/start`, {}, { ...fakeSetting({ calls: [], deeds: [] }), connect });
+    const answer = await answerTo(`${site}/start`, {}, { ...fakeSetting({ calls: [], auditEntries: [] }), connect });
     expect(answer.status).toBe(503);
     expect(answer.text).toContain(
       'It may have been done all the same: look before you try again. Check that it is running.',

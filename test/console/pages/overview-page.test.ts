@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
-import { ExplainedError } from '../../../src/model/explained-error.ts';
+import { ExplainedError } from '../../../src/rules/errors.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 
@@ -14,7 +14,7 @@ const away = async () => {
 };
 
 async function overview(path: string, change: Partial<ConsoleSetting> = {}): Promise<string> {
-  const console = await runningConsole({ setting: { ...fakeSetting({ calls: [], deeds: [] }), ...change } });
+  const console = await runningConsole({ setting: { ...fakeSetting({ calls: [], auditEntries: [] }), ...change } });
   return (await ask(console, path, { headers: { cookie: await signIn(console) } })).text;
 }
 
@@ -39,7 +39,7 @@ describe('the overview', () => {
 
   it('marks a run as failed only while the site is failing, and says why before the code', async () => {
     const withRecord = async (change: object) => {
-      const setting = fakeSetting({ calls: [], deeds: [] });
+      const setting = fakeSetting({ calls: [], auditEntries: [] });
       const feedback = await setting.openFeedback();
       const [record] = (await feedback.latestRecords({ sites: [], projects: [] })).sites;
       const latestRecords = async () => ({ sites: [{ ...record, ...change }], projects: [] });
@@ -55,7 +55,7 @@ describe('the overview', () => {
   });
 
   it('says of the schedules that they are not known, and not that none starts', async () => {
-    const [organization] = fakeSetting({ calls: [], deeds: [] }).organizations;
+    const [organization] = fakeSetting({ calls: [], auditEntries: [] }).organizations;
     const page = await overview('/schedules', { connect: away, organizations: organization ? [organization] : [] });
     expect(page).toContain('It is not known which schedules start within a day.');
   });

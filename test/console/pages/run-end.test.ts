@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Outcome, Why } from '../../../src/console/pages/run-end.tsx';
+import { Outcome, Why } from '../../../src/console/pages/parts.tsx';
 import { hostile } from '../../tools/console/fake-setting.ts';
 
 const why = (reason: string): string => String(Why({ reason }));

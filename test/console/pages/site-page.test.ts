@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { describe, expect, it } from 'vitest';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
@@ -8,7 +9,7 @@ const address = '/sites/acme/docs.acme.example';
 
 /** The page of a site, with something else in its stores. */
 async function sitePage({ bundles = {}, feedback = {}, write = true, described = {} }): Promise<string> {
-  const setting = fakeSetting({ calls: [], deeds: [] }, { reason: 'The prices are wrong', described });
+  const setting = fakeSetting({ calls: [], auditEntries: [] }, { reason: 'The prices are wrong', described });
   const openBundles = async () => ({ ...(await setting.openBundles()), ...bundles });
   const openFeedback = async () => ({ ...(await setting.openFeedback()), ...feedback });
   const changed = { ...setting, openBundles, openFeedback } as ConsoleSetting;
@@ -18,7 +19,7 @@ async function sitePage({ bundles = {}, feedback = {}, write = true, described =
 
 /** What the console answers to a form of one of its pages. */
 async function answerTo(path: string, fields: Record<string, string>): Promise<string> {
-  const console = await runningConsole({ setting: fakeSetting({ calls: [], deeds: [] }) });
+  const console = await runningConsole({ setting: fakeSetting({ calls: [], auditEntries: [] }) });
   const cookie = await signIn(console);
   const form = { token: await formToken(console, cookie), order: randomUUID(), ...fields };
   return (await send(console, path, form, { cookie })).text;
@@ -39,7 +40,7 @@ describe('the page of a site', () => {
 
   it('says what a run that goes on keeps failing at', async () => {
     const lastFailure = { message: 'no room <b>left</b>', applicationFailureInfo: { type: 'RolloutFailed' } };
-    const nextAttemptScheduleTime = { seconds: Date.UTC(2026, 10, 22, 4, 2) / 1_000, nanos: 0 };
+    const nextAttemptScheduleTime = msToTs(Date.UTC(2026, 10, 22, 4, 2));
     const pending = { activityType: { name: 'rollOut' }, attempt: 4, lastFailure, nextAttemptScheduleTime };
     const described = {
       status: { name: 'RUNNING' },
@@ -68,7 +69,7 @@ describe('the page of a site', () => {
   });
 
   it('marks what a person should look at, and no decision of a person', async () => {
-    const [run] = await (await fakeSetting({ calls: [], deeds: [] }).openFeedback()).listExportRuns({});
+    const [run] = await (await fakeSetting({ calls: [], auditEntries: [] }).openFeedback()).listExportRuns({});
     const ended = (outcome: string, detail: object) => ({ ...run, outcome, detail: JSON.stringify(detail) });
     const runs = [
       ended('rejected', { reasons: [{ rule: 'path-traversal', path: null, detail: 'a path leads out' }] }),
@@ -76,7 +77,9 @@ describe('the page of a site', () => {
       ended('failed', { error: 'JobFailed: the service has failed' }),
       ended('published', {}),
     ];
-    const page = await sitePage({ feedback: { listExportRuns: async () => runs, listDeeds: async function* () {} } });
+    const page = await sitePage({
+      feedback: { listExportRuns: async () => runs, listAuditEntries: async function* () {} },
+    });
     const history = page.slice(page.indexOf('History</h2>'));
     expect([...history.matchAll(/class="(state[^"]*)">([^<]+)</g)].map(([, look, what]) => [what, look])).toEqual([
       ['rejected', 'state bad'],

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  foundLines,
   hasChip,
   type OverviewLine,
   overviewAddress,
   overviewQuery,
+  searchText,
 } from '../../../src/console/readings/overview-filter.ts';
 
 const now = Date.parse('2026-11-22T12:00:00.000Z');
@@ -64,7 +64,7 @@ describe('the address of the overview', () => {
 describe('what the overview finds', () => {
   it('is by part of the name, of the id and of the title, and by organization', () => {
     const lines = [site(), project(), site({ org: 'b' })];
-    const count = (search: string, org = '') => foundLines(lines, { chip: null, search, org, page: 1 }).length;
+    const count = (search: string, org = '') => searchText(lines, { chip: null, search, org, page: 1 }).length;
     expect([count(''), count('docs'), count('prj_'), count('product'), count('', 'b'), count('zzz')]).toEqual([
       3, 2, 1, 1, 1, 0,
     ]);

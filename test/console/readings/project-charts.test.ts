@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LatestReadings } from '../../../src/console/readings/latest-readings.ts';
-import { ProjectCharts } from '../../../src/console/readings/project-charts.ts';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import { ProjectCharts } from '../../../src/console/readings/console-reader.ts';
+import { LatestReadings } from '../../../src/console/readings/shared-reading.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 const times = { freshMs: 10_000, patienceMs: 1_000, firstMs: 600_000 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type BundleStore, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
+import { type BundleStore, NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 
@@ -7,7 +7,7 @@ const address = (version: string) => `/sites/acme/docs.acme.example/changes/${ve
 
 /** Asks for what a version changes, of a store with these manifests. */
 async function changesOf(version: string, manifest: BundleStore['manifest'], times = 1) {
-  const setting = fakeSetting({ calls: [], deeds: [] });
+  const setting = fakeSetting({ calls: [], auditEntries: [] });
   const store = await setting.openBundles();
   const openBundles = async () => ({ ...store, manifest });
   const console = await runningConsole({ setting: { ...setting, openBundles } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Downloads, downloadFormats, mostInFile } from '../../../src/console/routes/feedback-download.ts';
+import { Downloads, downloadFormats, mostInFile } from '../../../src/console/routes/feedback-routes.tsx';
 import type { FeedbackRecord } from '../../../src/feedback/files/feedback-record.ts';
 import { record } from '../../tools/console/fake-search.ts';
 

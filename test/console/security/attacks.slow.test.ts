@@ -4,12 +4,13 @@ import { Agent, createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { guardUi } from '../../../src/cli/parts/embedded-part.ts';
 import { budgetActions } from '../../../src/console/actions/budget-actions.ts';
 import { bulkVerbs } from '../../../src/console/actions/bulk-actions.ts';
 import { projectActions } from '../../../src/console/actions/project-actions.ts';
 import { scheduleActions } from '../../../src/console/actions/schedule-actions.ts';
 import { siteActions } from '../../../src/console/actions/site-actions.ts';
-import type { ConsoleOptions } from '../../../src/console/console-options.ts';
+import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, roles, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 
@@ -78,7 +79,7 @@ describe('every address that takes a form', () => {
       const answer = await send(console, path, filled(token), { cookie, headers });
       expect([path, answer.status, answer.text.includes('Nothing was done')]).toEqual([path, 403, true]);
     }
-    expect([console.effects.calls, console.effects.deeds]).toEqual([[], []]);
+    expect([console.effects.calls, console.effects.auditEntries]).toEqual([[], []]);
     expect(await ask(console, '/', { headers: { cookie, ...headers } })).toMatchObject({ status: 200 });
   });
 
@@ -95,13 +96,13 @@ describe('every address that takes a form', () => {
       ['no session', { cookie: 'a=b' }, token, [401]],
       ['a guessed token', { cookie, headers: { ...own, 'content-type': form } }, 'a'.repeat(43), [403]],
     ];
-    for (const [what, sender, mine, statuses] of attacks) {
+    for (const [what, actor, mine, statuses] of attacks) {
       for (const path of guarded(console)) {
-        const { status } = await send(console, path, filled(mine), sender);
+        const { status } = await send(console, path, filled(mine), actor);
         expect([what, path, statuses.includes(status)]).toEqual([what, path, true]);
       }
     }
-    expect([console.effects.calls, console.effects.deeds]).toEqual([[], []]);
+    expect([console.effects.calls, console.effects.auditEntries]).toEqual([[], []]);
     // The same forms of the operator do act: the attacks were worth refusing.
     for (const verb of ['hold', 'rollback', 'release']) {
       expect(await send(console, `${site}/${verb}`, filled(token), { cookie })).toMatchObject({ status: 303 });
@@ -356,6 +357,33 @@ Promise.allSettled([
     expect(console.links).toEqual([]);
   });
 
+  it("by a name that leads here, or a page of another site, does not reach Temporal's UI", async () => {
+    const asked: string[] = [];
+    const ui = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.setHeader('content-type', 'text/html').end('<title>Temporal UI</title>');
+    });
+    await new Promise<void>((resolve) => ui.listen(0, '127.0.0.1', resolve));
+    const guard = await guardUi(new URL(`http://127.0.0.1:${(ui.address() as AddressInfo).port}`), 0);
+    onTestFinished(async () => {
+      await guard.stop();
+      ui.close();
+      ui.closeAllConnections();
+    });
+    const page = await newPage();
+    expect((await page.goto(`http://evil.example:${guard.port}/`))?.status()).toBe(421);
+    const send = (origin: string) => `Promise.allSettled(['POST', 'DELETE'].map((method) =>
+  fetch('${origin}/api/v1/terminate', { method, mode: method === 'POST' ? 'no-cors' : 'cors', body: '{}' })))`;
+    await page.evaluate(send(`http://evil.example:${guard.port}`));
+    await page.goto(await evilSite(() => '<title>evil</title>'));
+    await page.evaluate(send(guard.url));
+    expect(asked).toEqual([]);
+    await page.goto(`${guard.url}/`);
+    expect(await page.title()).toBe('Temporal UI');
+    await page.evaluate(send(guard.url));
+    expect(asked).toEqual(expect.arrayContaining(['GET /', 'POST /api/v1/terminate', 'DELETE /api/v1/terminate']));
+  });
+
   it('by a cookie planted from another port of the machine signs nobody into the session of another', async () => {
     const console = await runningConsole();
     const page = await newPage();
@@ -374,7 +402,7 @@ Promise.allSettled([
   });
 
   it.each(corpus)('by text that would be a script: %j', async (text) => {
-    const effects = { calls: [], deeds: [] };
+    const effects = { calls: [], auditEntries: [] };
     const domain = 'docs.acme.example';
     const console = await runningConsole({ setting: fakeSetting(effects, { reason: text, domains: [domain, text] }) });
     const page = await newPage();

@@ -72,7 +72,7 @@ describe('a session that ended in the middle of a form', () => {
       expect(await send(console, `${site}/hold`, sure, { cookie })).toMatchObject({ status: 303 });
     }
     expect(console.effects.calls).toEqual(['hold']);
-    expect(console.effects.deeds).toMatchObject([{ action: 'hold', who: 'terminal', reason: fields.reason }]);
+    expect(console.effects.auditEntries).toMatchObject([{ action: 'hold', who: 'terminal', reason: fields.reason }]);
   });
 
   it('keeps no answer to a question: what cannot be undone is asked about again', async () => {
@@ -152,7 +152,7 @@ describe('ending sessions', () => {
     const sure = { ...fields, sure: 'yes' };
     for (let times = 0; times < 2; times += 1) await send(console, '/sessions/end', sure, from('ada', ada));
     await ended;
-    expect(console.effects.deeds).toMatchObject([
+    expect(console.effects.auditEntries).toMatchObject([
       { action: 'end-sessions', org: null, subject: 'vera', who: 'ada', detail: '{"sessions":1}' },
     ]);
     // Not even the proxy's word brings that cookie back; it signs in anew, as a person can see.

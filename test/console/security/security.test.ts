@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
-import { explainFailure } from '../../../src/cli/failures/explain-failure.ts';
-import type { ConsoleOptions } from '../../../src/console/console-options.ts';
+import { explainFailure } from '../../../src/cli/explain-failure.ts';
+import type { ConsoleOptions } from '../../../src/console/app-context.ts';
+import { NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
 import { fakeSetting, hostile } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 
@@ -224,7 +224,7 @@ describe('people who may only look', () => {
 
 describe('hostile text', () => {
   it('is text on every page, and turns nothing around', async () => {
-    const effects = { calls: [], deeds: [] };
+    const effects = { calls: [], auditEntries: [] };
     const console = await runningConsole({
       setting: fakeSetting(effects, { reason: hostile, domains: ['x"><b>.example'] }),
     });
@@ -261,7 +261,7 @@ describe('hostile text', () => {
   it('of half a megabyte is refused unread', async () => {
     const console = await runningConsole();
     const cookie = await signIn(console);
-    // The console answers and hangs up before it has read everything, which a sender may notice first.
+    // The console answers and hangs up before it has read everything, which a actor may notice first.
     const sent = send(console, `${site}/hold`, { reason: 'x'.repeat(600_000) }, { cookie });
     expect([413, 'hung up']).toContain(await sent.then(({ status }) => status).catch(() => 'hung up'));
     const token = await formToken(console, cookie);
@@ -282,7 +282,7 @@ describe('hostile text', () => {
 
 describe('what has changed since the page was loaded', () => {
   it('a version that retention removed: nothing starts, and the page says so', async () => {
-    const effects = { calls: [], deeds: [] };
+    const effects = { calls: [], auditEntries: [] };
     const setting = fakeSetting(effects);
     const openBundles = async () => ({
       ...(await setting.openBundles()),
@@ -297,7 +297,7 @@ describe('what has changed since the page was loaded', () => {
     expect(answer).toMatchObject({ status: 410, text: expect.stringContaining('That version is gone') });
     expect(answer.text).toContain('v-old');
     expect(answer.text).toContain(`href="${site}"`);
-    expect([effects.calls, effects.deeds]).toEqual([[], []]);
+    expect([effects.calls, effects.auditEntries]).toEqual([[], []]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../../src/client/budgets/budget.ts';
-import { startSync, syncState } from '../../../src/client/syncs.ts';
+import { budgetView } from '../../../src/budget/client.ts';
+import { startSync, syncState } from '../../../src/operations/syncs.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 

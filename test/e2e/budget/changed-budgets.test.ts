@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterEach, describe, expect, it } from 'vitest';
-import { BudgetClient } from '../../../src/client/budgets/budget.ts';
-import { type SyncHandle, startSync, syncHandle } from '../../../src/client/syncs.ts';
-import { Database } from '../../../src/files/sqlite.ts';
-import { budgetWorkflowId } from '../../../src/model/workflow-ids.ts';
+import { BudgetClient } from '../../../src/budget/client.ts';
+import { type SyncHandle, startSync, syncHandle } from '../../../src/operations/syncs.ts';
+import { budgetWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import { Database } from '../../../src/sqlite.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 import { resetRun } from '../../tools/temporal/reset-run.ts';
 import { useDevServer, workflowBundle } from '../../tools/temporal/temporal.ts';

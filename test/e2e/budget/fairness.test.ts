@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../../src/client/budgets/budget.ts';
-import { startSync, syncHandle, syncState } from '../../../src/client/syncs.ts';
+import { budgetView } from '../../../src/budget/client.ts';
+import { startSync, syncHandle, syncState } from '../../../src/operations/syncs.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 
 let scene: Scene;

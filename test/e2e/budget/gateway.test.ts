@@ -4,8 +4,8 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import axios from 'axios';
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../../src/client/budgets/budget.ts';
-import { startSync } from '../../../src/client/syncs.ts';
+import { budgetView } from '../../../src/budget/client.ts';
+import { startSync } from '../../../src/operations/syncs.ts';
 import { listen } from '../../service/http-server.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import {
@@ -221,7 +221,7 @@ describe('the gateway between foreign programs and passes (B1, B6)', () => {
       finish = () => response.end('last');
     });
     const configFile = await withAnalyticsAt(scene, `http://127.0.0.1:${await listen(service)}`);
-    const gateway = await startGatewayProcess(scene, { configFile, patience: '1m' });
+    const gateway = await startGatewayProcess(scene, { configFile, maxWait: '1m' });
     const headers = { authorization: `Bearer ${tokenOf('slow')}` };
     const streaming = await fetch(gateway.url + path('prj_1'), { headers });
     const waiting = fetch(gateway.url + path('prj_1'), { headers });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportHandle, exportState, startExport } from '../../../src/client/exports.ts';
-import { startSync, syncHandle, syncState } from '../../../src/client/syncs.ts';
+import { exportHandle, exportState, startExport } from '../../../src/operations/exports.ts';
+import { startSync, syncHandle, syncState } from '../../../src/operations/syncs.ts';
 import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../../src/client/budgets/budget.ts';
-import { applySchedules } from '../../../src/client/schedules/schedules.ts';
-import { startSync, syncHandle, syncState } from '../../../src/client/syncs.ts';
+import { budgetView } from '../../../src/budget/client.ts';
+import { startSync, syncHandle, syncState } from '../../../src/operations/syncs.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { compareWithTruth } from '../../tools/feedback/feedback-truth.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
@@ -12,7 +12,7 @@ import { replayChain } from '../../tools/temporal/workflow-run.ts';
 let scene: Scene;
 afterEach(async () => {
   if (!scene) return;
-  await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+  await applySchedules(scene.client, scene.taskQueue, [], 'fast');
   await scene.end();
 });
 
@@ -27,7 +27,7 @@ const within = { interval: 500 };
 const verify = () => ({ org: scene.org, project: scene.project, pass: 'verify' as const });
 const differences = () => compareWithTruth({ folder: join(scene.folder, 'data'), sandbox: scene.sandbox });
 const apply = (organizations = scene.config.organizations) =>
-  applySchedules(scene.client, scene.taskQueue, organizations, 'quick');
+  applySchedules(scene.client, scene.taskQueue, organizations, 'fast');
 const isRunning = async () => (await syncHandle(scene.client, verify()).describe()).status.name === 'RUNNING';
 
 describe('budget.spare: verify', () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { exportState, startExport } from '../../../src/client/exports.ts';
-import { startSync } from '../../../src/client/syncs.ts';
+import { exportState, startExport } from '../../../src/operations/exports.ts';
+import { startSync } from '../../../src/operations/syncs.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 
 let scene: Scene;

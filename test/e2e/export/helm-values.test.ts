@@ -1,8 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { startExport } from '../../../src/client/exports.ts';
-import type { ExportResult } from '../../../src/model/export/site-export.ts';
+import type { ExportResult } from '../../../src/exports/rules/site-export.ts';
+import { startExport } from '../../../src/operations/exports.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 
 let scene: Scene;

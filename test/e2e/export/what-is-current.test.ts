@@ -1,10 +1,10 @@
 import { mkdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startExport } from '../../../src/client/exports.ts';
-import { type ScheduledRun, scheduleViews } from '../../../src/client/schedules/schedule-views.ts';
-import { applySchedules } from '../../../src/client/schedules/schedules.ts';
-import type { ExportParameters, ExportResult } from '../../../src/model/export/site-export.ts';
+import type { ExportParameters, ExportResult } from '../../../src/exports/rules/site-export.ts';
+import { startExport } from '../../../src/operations/exports.ts';
+import { type ScheduledRun, scheduleViews } from '../../../src/schedules/schedule-views.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
@@ -15,7 +15,7 @@ const rollout = '[{ directory: { path: ./site } }, { directory: { path: ./mirror
 let scene: Scene;
 let s3: S3Server | null = null;
 afterEach(async () => {
-  if (scene) await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+  if (scene) await applySchedules(scene.client, scene.taskQueue, [], 'fast');
   await scene?.end();
   await s3?.stop();
   s3 = null;
@@ -68,7 +68,7 @@ async function inService() {
 
 /** Runs of the schedule that have ended. */
 async function ended(): Promise<ScheduledRun[]> {
-  const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+  const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
   return (schedules[0]?.last ?? []).filter(({ outcome, scheduledAt }) => outcome !== null && scheduledAt !== null);
 }
 
@@ -125,7 +125,7 @@ describe.each(['directory', 's3'] as const)('what is current, held and rolled ou
 
       // A schedule puts C into service; a person takes B back while it runs.
       sandbox.publishRevision(domain, revision + 1);
-      await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
+      await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'fast');
       const fourth = await nextScheduled('published', []);
       expect(await inService()).toEqual({ current: fourth, held: null, count: 5, targets: [fourth, fourth] });
       const beforeRollback = await ended();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { documentKey } from '../../../src/model/report/document-key.ts';
+import { documentKey } from '../../../src/feedback/rules/report-figures.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 /** Ways to write a path, with oddities in which SQL may differ from us. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ReportQuery } from '../../../src/model/report/report-figures.ts';
-import { nothing, now } from '../../report/figures.ts';
+import type { ReportQuery } from '../../../src/feedback/rules/report-figures.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
+import { nothing, now } from '../report/figures.ts';
 
 const query: ReportQuery = {
   org: 'acme',

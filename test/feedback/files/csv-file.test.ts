@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csv } from '../../../src/feedback/files/csv-file.ts';
 import { type FeedbackRecord, recordColumns } from '../../../src/feedback/files/feedback-record.ts';
+import { csv } from '../../../src/feedback/files/text-files.ts';
 import { anyRecord } from '../../tools/feedback/arbitrary-records.ts';
 
 /** A cell as a strict reader of RFC 4180 sees it. */

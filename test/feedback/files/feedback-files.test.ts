@@ -1,12 +1,10 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { csv } from '../../../src/feedback/files/csv-file.ts';
+import type { RecordEncoder } from '../../../src/feedback/files/feedback-record.ts';
 import { recordColumns } from '../../../src/feedback/files/feedback-record.ts';
-import type { RecordEncoder } from '../../../src/feedback/files/file-format.ts';
-import { jsonLines } from '../../../src/feedback/files/jsonl-file.ts';
-import { lines } from '../../../src/feedback/files/line-pieces.ts';
 import { parquet } from '../../../src/feedback/files/parquet-file.ts';
+import { csv, jsonLines, lines } from '../../../src/feedback/files/text-files.ts';
 import {
   entry,
   type TemporaryStore,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
 import type { FeedbackRecord, RecordFilter } from '../../../src/feedback/files/feedback-record.ts';
 import { recordColumns } from '../../../src/feedback/files/feedback-record.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 const everything: RecordFilter = { org: 'acme', project: 'prj_1', includeDeleted: false };

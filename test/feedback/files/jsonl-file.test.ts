@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type FeedbackRecord, recordColumns } from '../../../src/feedback/files/feedback-record.ts';
-import { jsonLines } from '../../../src/feedback/files/jsonl-file.ts';
+import { jsonLines } from '../../../src/feedback/files/text-files.ts';
 
 const record: FeedbackRecord = {
   org_id: 'acme',

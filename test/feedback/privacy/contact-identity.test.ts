@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { identitiesIn, identityOf, mentionsOneOf, stringsIn } from '../../../src/feedback/privacy/contact-identity.ts';
+import { identitiesIn, identityOf, mentionsOneOf, stringsIn } from '../../../src/feedback/privacy/personal-data.ts';
 
 describe('identityOf', () => {
   it.each([

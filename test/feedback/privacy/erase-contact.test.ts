@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
-import type { RejectedEntry } from '../../../src/model/sync/feedback-entry.ts';
+import type { RejectedEntry } from '../../../src/feedback/rules/feedback-entry.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { begin, entry, finished, page, temporaryStore } from '../../tools/feedback/temporary-store.ts';
 

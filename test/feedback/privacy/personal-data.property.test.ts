@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { entryContent } from '../../../src/feedback/database/entry-content.ts';
 import { PersonalData } from '../../../src/feedback/privacy/personal-data.ts';
 import type { Handling } from '../../../src/feedback/privacy/privacy.ts';
-import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
+import { entryContent } from '../../../src/feedback/store/queries.ts';
 import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { entry } from '../../tools/feedback/temporary-store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Database } from '../../../src/files/sqlite.ts';
+import { Database } from '../../../src/sqlite.ts';
 import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { begin, entry, finished, page, temporarySqliteStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 import { bytesIn } from '../../tools/file-bytes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completeIndex } from '../../../src/feedback/search/complete-index.ts';
+import { completeIndex } from '../../../src/feedback/search/build-index.ts';
 import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { entry, type TemporaryStore, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 

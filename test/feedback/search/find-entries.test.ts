@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import type { EntrySelection } from '../../../src/feedback/search/feedback-search.ts';
-import { marksIn } from '../../../src/feedback/search/found-text.ts';
-import { searchPhrases } from '../../../src/feedback/search/search-phrases.ts';
-import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+import { marksIn } from '../../../src/feedback/search/find-entries.ts';
+import { searchPhrases } from '../../../src/feedback/search/search-words.ts';
 import {
   begin,
   entry,

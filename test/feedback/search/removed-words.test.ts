@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { begin, entry, finished, page, temporarySqliteStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 import { bytesIn } from '../../tools/file-bytes.ts';

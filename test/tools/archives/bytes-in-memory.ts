@@ -1,4 +1,4 @@
-import type { ByteFile } from '../../../src/bundle/archive/byte-file.ts';
+import type { ByteFile } from '../../../src/exports/archive/archive-reader.ts';
 
 /** Bytes in memory as a `ByteFile`. */
 export function bytesInMemory(bytes: Uint8Array): ByteFile {

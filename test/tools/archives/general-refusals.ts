@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { StructureRule } from '../../../src/bundle/rules/structure-rules.ts';
+import type { StructureRule } from '../../../src/exports/rules/verification-rules.ts';
 import { rawBlock, rawTar } from './raw-tar.ts';
 import { rawZip } from './raw-zip.ts';
 import { changed, field, index, named, of, page, pax, type Refusal, tar, zip } from './refusal.ts';

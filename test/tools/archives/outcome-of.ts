@@ -1,4 +1,4 @@
-import { verifyBytes } from '../../../src/bundle/verification/verify-archive.ts';
+import { verifyBytes } from '../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from './bytes-in-memory.ts';
 import type { Refusal } from './refusals.ts';
 

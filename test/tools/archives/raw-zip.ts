@@ -1,5 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib';
-import { type ZipFields, zipCentralHeader, zipEnd, zipLocalHeader } from './zip-bytes.ts';
+import { extra, wide, type ZipFields, zipCentralHeader, zipEnd, zipLocalHeader } from './zip-bytes.ts';
 
 /** An entry of which every byte can be said; what is not said is as it should be. */
 export interface RawEntry {
@@ -12,6 +12,8 @@ export interface RawEntry {
   local?: Partial<ZipFields>;
   central?: Partial<ZipFields>;
   descriptor?: Buffer;
+  /** What the directory says in 64 bits. */
+  in64?: readonly ('bytes' | 'packed' | 'offset')[];
   before?: Buffer;
   /** Where the directory says it lies. */
   offset?: number;
@@ -47,8 +49,13 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
       disk = 0,
     } = entry;
     const local = Buffer.concat([zipLocalHeader({ ...fields, ...entry.local }), data, descriptor]);
-    const told = { disk, system, comment, attributes, offset: offset ?? place + before.length };
-    centrals.push(zipCentralHeader({ ...fields, ...entry.central }, told));
+    const { in64 = [] } = entry;
+    const truth = { bytes: fields.bytes, packed: fields.packed, offset: offset ?? place + before.length };
+    const said = { ...truth, ...Object.fromEntries(in64.map((what) => [what, 0xffffffff])) };
+    const more = in64.length === 0 ? fields.extra : extra(1, wide(...in64.map((what) => truth[what])));
+    const told = { disk, system, comment, attributes, offset: said.offset };
+    const central = { ...fields, bytes: said.bytes, packed: said.packed, extra: more, ...entry.central };
+    centrals.push(zipCentralHeader(central, told));
     locals.push(before, local);
     place += before.length + local.length;
   }

@@ -1,4 +1,4 @@
-import type { StructureRule } from '../../../src/bundle/rules/structure-rules.ts';
+import type { StructureRule } from '../../../src/exports/rules/verification-rules.ts';
 import { paxRecords, type RawBlock, rawTar } from './raw-tar.ts';
 import { type RawEntry, rawZip } from './raw-zip.ts';
 

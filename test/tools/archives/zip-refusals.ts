@@ -94,8 +94,8 @@ export const zipRefusals: readonly Refusal[] = [
       zip({ ...page, both: { flags: descriptor }, descriptor: narrow(0x08074b50, pageCrc, pagePacked, 41) }),
     ],
     [
-      'one behind an entry that is not compressed, which Java refuses',
-      zip({ ...page, stored: true, both: { flags: descriptor }, descriptor: narrow(0x08074b50, pageCrc, 40, 40) }),
+      'one behind content that is not compressed and holds its mark, or one without a mark',
+      [zip({ ...storedLate('a PK\x07\x08 b') }), zip({ ...storedLate('a'), descriptor: narrow(crc32('a'), 1, 1) })],
     ],
     ['one that is missing', zip({ ...page, both: { flags: descriptor } })],
     ['one of 64 bits that ends the archive for Java', rawZip([{ ...streamed(''), name: '.nojekyll' }, streamed('x')])],
@@ -142,6 +142,11 @@ export const zipRefusals: readonly Refusal[] = [
 function descriptorOf(content: string, numbers: typeof wide): Buffer {
   const sizes = numbers(deflateRawSync(content).length, content.length);
   return Buffer.concat([narrow(0x08074b50, crc32(content)), sizes]);
+}
+
+function storedLate(content: string): RawEntry {
+  const told = narrow(0x08074b50, crc32(content), content.length, content.length);
+  return { name: 'a', content, stored: true, both: { flags: descriptor }, descriptor: told };
 }
 
 /** As Python and stream-zip write it into a pipe. */

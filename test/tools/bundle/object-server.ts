@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { LinkSource } from '../../../src/bundle/download/presigned-links.ts';
+import type { LinkSource } from '../../../src/exports/fetch/presigned-links.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

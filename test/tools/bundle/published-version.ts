@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import type { Manifest } from '../../../src/bundle/store/bundle-store.ts';
-import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
-import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
-import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
+import type { Manifest } from '../../../src/exports/store/bundle-store.ts';
+import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
+import { sealOf } from '../../../src/exports/store/manifests.ts';
+import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { smallSite, tarGz } from './build-archive.ts';
 
 const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };

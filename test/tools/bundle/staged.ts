@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import type { BundleStore, StagedManifest } from '../../../src/bundle/store/bundle-store.ts';
-import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
+import type { BundleStore, StagedManifest } from '../../../src/exports/store/bundle-store.ts';
+import { sealOf } from '../../../src/exports/store/manifests.ts';
 import { sha256 } from './object-server.ts';
 
 export const siteDomain = 'docs.acme.example';

@@ -7,10 +7,10 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import type { ManifestSigner } from '../../../src/bundle/signing/manifest-signer.ts';
-import type { BundleStore } from '../../../src/bundle/store/bundle-store.ts';
-import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
-import { S3BundleStore } from '../../../src/bundle/store/s3/s3-store.ts';
+import type { ManifestSigner } from '../../../src/exports/signing/manifest-signer.ts';
+import type { BundleStore } from '../../../src/exports/store/bundle-store.ts';
+import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
+import { S3BundleStore } from '../../../src/exports/store/s3-store.ts';
 import { type S3Server, s3ServerProgram, startS3Server } from '../servers/s3-server.ts';
 import { tempFolder } from './temp-folder.ts';
 

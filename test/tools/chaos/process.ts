@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { StoreUnreachable } from '../../../src/bundle/store/store-errors.ts';
-import { openBundleStore } from '../../../src/wiring/open-bundle-store.ts';
+import { StoreUnreachable } from '../../../src/exports/store/bundle-store.ts';
+import { openBundleStore } from '../../../src/exports/store/open-bundle-store.ts';
 import { type Publication, publishOnce, siteDomain } from './publishing.ts';
 import { watchSite } from './watching.ts';
 

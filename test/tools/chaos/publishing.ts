@@ -1,17 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { PartialFile } from '../../../src/bundle/download/partial-file.ts';
-import { type BundleStore, NoSuchVersion, PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
-import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
-import { changing, VersionConflict } from '../../../src/bundle/store/store-errors.ts';
-import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import type { BundlePlaceConfig } from '../../../src/config/config.ts';
-import { hashFile } from '../../../src/files/hash-file.ts';
-import { versionName } from '../../../src/model/export/version-name.ts';
-import { DirectoryTarget } from '../../../src/rollout/directory-target.ts';
-import { rollOutVersion } from '../../../src/rollout/roll-out-version.ts';
-import { RolloutSuperseded } from '../../../src/rollout/rollout-superseded.ts';
-import { openBundleStore } from '../../../src/wiring/open-bundle-store.ts';
+import { PartialFile } from '../../../src/exports/fetch/partial-file.ts';
+import { DirectoryTarget } from '../../../src/exports/rollout/directory-target.ts';
+import { rollOutVersion } from '../../../src/exports/rollout/roll-out-version.ts';
+import { RolloutSuperseded } from '../../../src/exports/rollout/rollout-target.ts';
+import { versionName } from '../../../src/exports/rules/site-export.ts';
+import {
+  type BundleStore,
+  changing,
+  NoSuchVersion,
+  PointerMoved,
+  VersionConflict,
+} from '../../../src/exports/store/bundle-store.ts';
+import { sealOf } from '../../../src/exports/store/manifests.ts';
+import { openBundleStore } from '../../../src/exports/store/open-bundle-store.ts';
+import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
+import { hashFile } from '../../../src/files.ts';
 
 export const siteDomain = 'docs.acme.example';
 /** Versions the store keeps, and releases the folder target keeps. */

@@ -2,9 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BundleStore, type Manifest, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
-import { VersionDamaged } from '../../../src/bundle/store/store-errors.ts';
-import { hashFile } from '../../../src/files/hash-file.ts';
+import {
+  type BundleStore,
+  type Manifest,
+  NoSuchVersion,
+  VersionDamaged,
+} from '../../../src/exports/store/bundle-store.ts';
+import { hashFile } from '../../../src/files.ts';
 
 /** What is read of a site, and until when. */
 export interface Watching {

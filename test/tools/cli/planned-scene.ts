@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
-import type { PassKind } from '../../../src/model/sync/pass-kind.ts';
+import type { PassKind } from '../../../src/feedback/rules/pass-bounds.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { entry } from '../feedback/temporary-store.ts';
 
 const dayMs = 86_400_000;

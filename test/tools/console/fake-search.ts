@@ -1,5 +1,4 @@
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
 import type { FeedbackRecord } from '../../../src/feedback/files/feedback-record.ts';
 import type {
   DocumentAnswer,
@@ -9,6 +8,7 @@ import type {
   FoundText,
   SearchAnswer,
 } from '../../../src/feedback/search/feedback-search.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { fakeSetting } from './fake-setting.ts';
 
 export const contact = 'ada@reader.example';
@@ -103,7 +103,7 @@ export function searchSetting(given: Partial<FakeSearch> = {}): { setting: Conso
     },
     indexMore: async () => index,
   };
-  const setting = fakeSetting({ calls: [], deeds: [] });
+  const setting = fakeSetting({ calls: [], auditEntries: [] });
   return {
     search,
     setting: {

@@ -1,14 +1,14 @@
 import type { Client } from '@temporalio/client';
-import type { BundleStore } from '../../../src/bundle/store/bundle-store.ts';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
-import type { Deed } from '../../../src/model/deed.ts';
+import type { BundleStore } from '../../../src/exports/store/bundle-store.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
+import type { AuditEntry } from '../../../src/runs/rules/audit.ts';
 
 /** Something was asked of Temporal or a store by a name that only acts. */
 export interface Effects {
   calls: string[];
   /** What the audit was given. */
-  deeds: Deed[];
+  auditEntries: AuditEntry[];
 }
 
 /** Text that people and services may have put anywhere. */
@@ -95,8 +95,8 @@ export function fakeSetting(
     polls: 3,
     detail: JSON.stringify({ reasons: [{ rule: 'not-approved', path: null, detail: reason }] }),
   };
-  const deed = {
-    deedId: 'r/u',
+  const entry = {
+    entryId: 'r/u',
     at: run.finishedAt,
     action: 'reject',
     org: 'acme',
@@ -135,12 +135,12 @@ export function fakeSetting(
       },
     ],
     everSwept: async () => true,
-    recordDeeds: async (deeds: Deed[]) => {
-      effects.deeds.push(...deeds);
+    recordAuditEntries: async (auditEntries: AuditEntry[]) => {
+      effects.auditEntries.push(...auditEntries);
     },
-    listDeeds: async function* () {
-      yield { ...deed, subject: domains[0], who: reason, reason };
-      yield { ...deed, org: reason, subject: reason, detail: JSON.stringify({ [reason]: reason }) };
+    listAuditEntries: async function* () {
+      yield { ...entry, subject: domains[0], who: reason, reason };
+      yield { ...entry, org: reason, subject: reason, detail: JSON.stringify({ [reason]: reason }) };
     },
     listPasses: async () => [],
     close: async () => {},
@@ -155,7 +155,7 @@ export function fakeSetting(
       },
     ],
     taskQueue: 'q',
-    handover: 'quick',
+    failover: 'fast',
     temporalUi: 'http://localhost:8233',
     namespace: 'default',
     connect: async () => client as unknown as Client,

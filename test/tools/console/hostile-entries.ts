@@ -1,4 +1,4 @@
-import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 
 /** Text that does something where it is not taken as text: in a page, in an attribute, an address, a script, a table. */
 const texts: readonly string[] = [

@@ -1,7 +1,7 @@
 import { type Agent, request } from 'node:http';
 import { onTestFinished } from 'vitest';
+import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { type RunningConsole, startConsole } from '../../../src/console/console.tsx';
-import type { ConsoleOptions } from '../../../src/console/console-options.ts';
 import type { Names, Roles } from '../../../src/console/security/identity.ts';
 import { type Effects, fakeSetting } from './fake-setting.ts';
 
@@ -26,7 +26,7 @@ export function roles(given: { [Role in keyof Roles]?: Partial<Names> } = {}): R
 export async function runningConsole(
   options: Partial<ConsoleOptions> = {},
 ): Promise<RunningConsole & { signInUrl: string; effects: Effects; links: string[] }> {
-  const effects: Effects = { calls: [], deeds: [] };
+  const effects: Effects = { calls: [], auditEntries: [] };
   const links: string[] = [];
   const running = await startConsole({
     setting: fakeSetting(effects),

@@ -1,6 +1,6 @@
-import type { Decision, StoreFacts } from '../../../src/model/sync/decision.ts';
-import type { PassOutline, PassSlice } from '../../../src/model/sync/pass-slice.ts';
-import { everything } from '../../../src/model/sync/slice.ts';
+import type { Decision, StoreFacts } from '../../../src/feedback/rules/fact-queries.ts';
+import type { PassOutline, PassSlice } from '../../../src/feedback/rules/slice.ts';
+import { everything } from '../../../src/feedback/rules/slice.ts';
 
 /** Runs a decision with these facts: its result, and the facts it needed. Throws for one that is not among them. */
 export function decided<Result>(

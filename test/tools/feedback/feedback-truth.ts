@@ -1,6 +1,5 @@
-/// <reference lib="es2024.string" />
 import { join } from 'node:path';
-import { Database } from '../../../src/files/sqlite.ts';
+import { Database } from '../../../src/sqlite.ts';
 import type { ActivityScene } from '../activity-dependencies.ts';
 
 type Fields = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { Database } from '../../../src/files/sqlite.ts';
+import { Database } from '../../../src/sqlite.ts';
 import type { Scene } from '../scene.ts';
 
 /** What the feedback database of a scene holds, read past the store: rows by id. */

@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { createPageActivities, type FetchPagesResult } from '../../../src/activities/feedback-pages.ts';
 import { createPassActivities } from '../../../src/activities/feedback-passes.ts';
-import { noEntries } from '../../../src/model/sync/entry-counts.ts';
-import type { ReadingKind } from '../../../src/model/sync/pass-kind.ts';
-import type { SyncProgress, SyncResult } from '../../../src/model/sync/sync.ts';
+import { noEntries } from '../../../src/feedback/rules/feedback-entry.ts';
+import type { ReadingKind } from '../../../src/feedback/rules/pass-bounds.ts';
+import type { SyncProgress, SyncResult } from '../../../src/feedback/rules/sync.ts';
 import { type ActivityScene, mockActivity } from '../activity-dependencies.ts';
 
 /** How a pass ended: its result, or the failure it was recorded with. */

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
-import type { FeedbackStorePlace } from '../../../src/feedback/open-feedback-store.ts';
-import type { PageUpsert, PassRow } from '../../../src/feedback/pass/pass-store.ts';
-import { openPostgresFeedbackStore } from '../../../src/feedback/postgres-store.ts';
 import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
-import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
-import { Database } from '../../../src/files/sqlite.ts';
-import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+import type { PageUpsert, PassRow } from '../../../src/feedback/reading/pass-store.ts';
+import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
+import type { FeedbackStorePlace } from '../../../src/feedback/store/open-feedback-store.ts';
+import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
+import { Database } from '../../../src/sqlite.ts';
 import { createDatabase, type PostgresDatabase } from '../servers/postgres-database.ts';
 
 export interface TemporaryStore extends AsyncDisposable {

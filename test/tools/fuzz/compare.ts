@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import type { VerificationReport } from '../../../src/bundle/verification/verification-report.ts';
-import { verifyBytes } from '../../../src/bundle/verification/verify-archive.ts';
+import type { VerificationReport } from '../../../src/exports/verify/verify-archive.ts';
+import { verifyBytes } from '../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from '../archives/bytes-in-memory.ts';
 import type { AcceptedArchive, Oracle } from './oracles/oracle.ts';
 import { difference, reportedTree, type Tree } from './oracles/tree.ts';

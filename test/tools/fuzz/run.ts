@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { VerificationReport } from '../../../src/bundle/verification/verification-report.ts';
+import type { VerificationReport } from '../../../src/exports/verify/verify-archive.ts';
 import { compare, verify } from './compare.ts';
 import { inputOf } from './input-of.ts';
 import { outsideFile } from './odd-names.ts';

@@ -16,21 +16,16 @@ import { oddExtra, soundExtra } from './zip-extras.ts';
 
 const descriptorSignature = 8;
 const utf8 = 0x800;
-/** Attributes: of Unix, of both, of DOS, none. */
-const unixAttributes = [unix(0o100644), unix(0o100755), unix(0o644), unix(0o100400), unix(0o100600) + 1];
-const soundAttributes = [...unixAttributes, 0, 0x20, 0x01, 0x21, 0x80];
-const oddAttributes = [
-  0,
-  unix(0o100000),
-  ...[0o120777, 0o040755, 0o104755, 0o102755, 0o101755, 0o010644, 0o060000, 0o020000, 0o140000, 0o150000].map(unix),
-  0x02,
-  0x04,
-  0x08,
-  0x10,
-  0x400,
-  0x28,
-];
+const unixTypes = [0o120000, 0o040000, 0o010000, 0o060000, 0o020000, 0o140000, 0o150000];
+const soundModes = [0o644, 0o755, 0o600, 0o664, 0o400];
+const oddModes = [0, 0o044, 0o200, 0o4755, 0o2755, 0o1755];
+/** Read-only, hidden, system, archive, normal, compressed, not indexed, encrypted, 7-Zip's mark. */
+const soundBits = [0x01, 0x02, 0x04, 0x20, 0x80, 0x100, 0x800, 0x2000, 0x4000, 0x8000];
+/** A disk label, a folder, a device, a sparse file, a link, a file that is elsewhere. */
+const oddBits = [0x08, 0x10, 0x40, 0x200, 0x400, 0x1000];
 const systems = [0, 3, 10, 11, 14, 19];
+/** What the end of an archive may leave to its 64-bit record. */
+const everything = ['disk', 'entries', 'bytes', 'start'];
 const interesting = [0, 1, 2, 4, 20, 22, 30, 46, 0xff, 0xffff, 0xfffffffe, 0xffffffff];
 
 interface Entry {
@@ -42,32 +37,43 @@ interface Entry {
   system: number;
   internal: number;
   comment: Buffer;
+  /** What the directory says in 64 bits. */
+  in64: readonly Wide[];
   /** Added to the true offset. */
   shift: number;
   /** Bytes before the local header. */
   gap: Buffer;
 }
 
+type Wide = 'bytes' | 'packed' | 'offset' | 'disk';
+
 /** A zip that was valid before something was changed in it. */
 export function zipInput(random: Random): Buffer {
-  const entries = smallSite(random).map((file) => entryOf(random, file));
+  // Writers that use 64-bit forms use them in each entry, and streaming writers descriptors.
+  const habit = { in64: random.chance(0.4), late: random.chance(0.4) };
+  const entries = smallSite(random).map((file) => entryOf(random, file, habit));
   for (const name of ['b/', './', 'empty/']) {
-    if (random.chance(0.12)) entries.push(entryOf(random, { name, content: Buffer.alloc(0) }));
+    if (random.chance(0.12)) entries.push(entryOf(random, { name, content: Buffer.alloc(0) }, habit));
   }
-  for (const entry of entries) if (random.chance(0.3)) decorate(random, entry);
+  for (const entry of entries) {
+    for (let left = random.pick([0, 0, 0, 1, 2, 3]); left > 0; left -= 1) decorate(random, entry);
+  }
   for (let left = random.pick([0, 0, 1, 1, 2]); left > 0; left -= 1) changeEntries(random, entries);
-  const bytes = assemble(random, entries);
+  const bytes = assemble(random, entries, habit.in64);
   return random.chance(0.25) ? damage(random, bytes, random.pick([1, 4, 16])) : bytes;
 }
 
-function entryOf(random: Random, { name, content }: SmallFile): Entry {
+interface Habit {
+  in64: boolean;
+  late: boolean;
+}
+
+function entryOf(random: Random, { name, content }: SmallFile, habit: Habit): Entry {
   const stored = random.chance(0.3);
   const data = stored
     ? content
     : deflateRawSync(content, { level: random.pick([1, 6, 9]), windowBits: 12, memLevel: 5 });
-  const late = random.chance(stored ? 0.02 : 0.35);
-  const isWide = random.chance(0.02);
-  const system = random.pick([0, 3, 3]);
+  const late = random.chance(habit.late ? 0.8 : 0.05);
   const isAscii = [...name].every((character) => character <= '~');
   const [forLocal, forCentral] = random.chance(0.35)
     ? soundExtra(random, Buffer.from(name))
@@ -81,24 +87,63 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
     name: Buffer.from(name),
     extra: Buffer.alloc(0),
   };
-  const local = isWide ? widened({ ...truth, extra: forLocal }) : { ...truth, extra: forLocal };
-  const central =
-    isWide && random.chance(0.5) ? widened({ ...truth, extra: forCentral }) : { ...truth, extra: forCentral };
-  if (late && !isWide) Object.assign(local, unknownSizes(random, truth));
+  const local = { ...truth, extra: forLocal };
+  const central = { ...truth, extra: forCentral };
+  if (late && random.chance(0.1)) central.flags &= ~descriptorSignature;
+  if (late) Object.assign(local, unknownSizes(random, truth));
+  const inLocal = habit.in64 && random.chance(0.6);
+  if (inLocal) localIn64(random, local, truth);
+  const in64 = habit.in64 ? random.pick(wideForms) : [];
+  const system = random.pick([0, 3, 3]);
   return {
     local,
     central,
     data,
-    descriptor: late ? descriptorOf(random, truth, isWide) : Buffer.alloc(0),
-    attributes: name.endsWith('/')
-      ? random.pick([...(system === 0 ? [0x10] : []), unix(0o040755) + 0x10, unix(0o040775)])
-      : random.pick(system === 0 ? soundAttributes : unixAttributes),
+    descriptor: late
+      ? descriptorOf(random, truth, (inLocal || in64.length > 0) !== random.chance(0.1))
+      : Buffer.alloc(0),
+    attributes: attributesOf(random, name.endsWith('/'), system),
     system,
     internal: 0,
     comment: Buffer.alloc(0),
+    in64,
     shift: 0,
     gap: Buffer.alloc(0),
   };
+}
+
+const wideForms: readonly (readonly Wide[])[] = [
+  [],
+  [],
+  ['bytes', 'packed'],
+  ['bytes', 'packed'],
+  ['bytes', 'packed', 'offset'],
+  ['bytes', 'packed', 'offset'],
+  ['bytes'],
+  ['packed'],
+  ['offset'],
+  ['bytes', 'packed', 'offset', 'disk'],
+];
+
+/** Type, permissions and attributes of DOS, each sound or odd on its own. */
+function attributesOf(random: Random, isFolder: boolean, system: number): number {
+  const type = random.chance(0.03) ? random.pick(unixTypes) : random.pick([0, isFolder ? 0o040000 : 0o100000]);
+  const sound = isFolder ? random.pick([0o755, 0o775, 0o700]) : random.pick(soundModes);
+  const mode = random.chance(0.03) ? random.pick(oddModes) : sound;
+  let bits = isFolder && random.chance(0.7) ? 0x10 : 0;
+  for (const bit of soundBits) if (random.chance(0.1)) bits |= bit;
+  for (const bit of oddBits) if (random.chance(0.008)) bits |= bit;
+  return unix(random.chance(system === 0 ? 0.5 : 0.02) ? 0 : type | mode) + bits;
+}
+
+/** Both sizes in 64 bits, true or left to the descriptor, or beside those of the header; sometimes only a part of them. */
+function localIn64(random: Random, local: ZipFields, { bytes, packed }: ZipFields): void {
+  const isUnknown = local.bytes === 0 && local.packed === 0;
+  const values = random.chance(0.05) ? [bytes] : isUnknown ? [0, 0] : [bytes, packed];
+  local.extra = Buffer.concat([local.extra, extra(1, wide(...values))]);
+  if (random.chance(0.2)) return;
+  if (random.chance(0.95)) local.bytes = 0xffffffff;
+  if (random.chance(0.95)) local.packed = 0xffffffff;
 }
 
 /** What a local header leaves to the data descriptor: all, nothing, or a part. */
@@ -120,7 +165,7 @@ function unknownSizes(random: Random, { crc, packed, bytes }: ZipFields): Partia
 function decorate(random: Random, entry: Entry): void {
   const both = [entry.local, entry.central];
   const sides = random.chance(0.7) ? both : [random.pick(both)];
-  switch (random.below(8)) {
+  switch (random.below(9)) {
     case 0:
       entry.system = random.pick(systems);
       return;
@@ -139,7 +184,10 @@ function decorate(random: Random, entry: Entry): void {
     case 5:
       entry.comment = random.pick([Buffer.from('a comment'), random.bytes(random.below(30)), Buffer.from('\u00fc')]);
       return;
-    case 6: {
+    case 6:
+      entry.comment = Buffer.alloc(random.pick([4096, 8192, 8193, 65_535]), 'c');
+      return;
+    case 7: {
       const [local, central] = soundExtra(random, entry.local.name);
       entry.local.extra = Buffer.concat([entry.local.extra, local]);
       entry.central.extra = Buffer.concat([entry.central.extra, central]);
@@ -210,7 +258,7 @@ function changeEntries(random: Random, entries: Entry[]): void {
       }
       return;
     case 12:
-      entry.attributes = random.pick(oddAttributes);
+      entry.attributes = unix(random.pick(unixTypes) | random.pick(oddModes)) + random.pick(oddBits);
       return;
     case 13:
       entry.system = random.below(24);
@@ -226,7 +274,7 @@ function changeEntries(random: Random, entries: Entry[]): void {
   }
 }
 
-function assemble(random: Random, entries: readonly Entry[]): Buffer {
+function assemble(random: Random, entries: readonly Entry[], in64: boolean): Buffer {
   const pieces: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;
@@ -237,10 +285,18 @@ function assemble(random: Random, entries: readonly Entry[]): Buffer {
   if (random.chance(0.03)) push(random.bytes(1 + random.below(30)));
   for (const entry of entries) {
     push(entry.gap);
-    const { central: told, attributes, system, internal, comment } = entry;
-    central.push(
-      zipCentralHeader(told, { offset: Math.max(0, offset + entry.shift), attributes, system, internal, comment }),
-    );
+    const { attributes, system, internal, comment } = entry;
+    const place = Math.max(0, offset + entry.shift);
+    const disk = entry.in64.includes('disk') && random.chance(0.5) ? 0xffff : 0;
+    const told = {
+      offset: entry.in64.includes('offset') ? 0xffffffff : place,
+      attributes,
+      system,
+      internal,
+      comment,
+      disk,
+    };
+    central.push(zipCentralHeader(widened(entry.central, entry.in64, place), told));
     push(zipLocalHeader(entry.local));
     push(entry.data);
     push(entry.descriptor);
@@ -249,24 +305,30 @@ function assemble(random: Random, entries: readonly Entry[]): Buffer {
   if (central.length > 1 && random.chance(0.03)) central.pop();
   const start = offset;
   for (const header of central) push(header);
-  for (const piece of endRecords(random, { entries: central.length, start, bytes: offset - start })) push(piece);
+  for (const piece of endRecords(random, { entries: central.length, start, bytes: offset - start }, in64)) push(piece);
   return Buffer.concat(pieces);
 }
 
-function endRecords(random: Random, told: { entries: number; start: number; bytes: number }): Buffer[] {
+function endRecords(random: Random, told: { entries: number; start: number; bytes: number }, in64: boolean): Buffer[] {
   const change = (value: number, most: number) =>
     random.chance(0.01) ? Math.min(most, Math.max(0, random.pick([...interesting, value + 1, value - 1]))) : value;
   const comment = random.chance(0.1)
-    ? random.pick([Buffer.from('hello'), Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)])
+    ? random.pick([
+        Buffer.from('hello'),
+        Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`),
+        Buffer.alloc(random.pick([8192, 8193, 16_384, 65_535]), 'c'),
+      ])
     : Buffer.alloc(0);
-  const with64 = random.chance(0.03);
-  const hide = with64 && random.chance(0.6);
+  const with64 = random.chance(in64 ? 0.8 : 0.03);
+  const hides = with64 ? random.pick([[], ['start'], ['entries'], ['entries', 'bytes', 'start'], everything]) : [];
+  const said = (what: string, value: number, most: number) => (hides.includes(what) ? most : change(value, most));
+  const entries = said('entries', told.entries, 0xffff);
   const end = zipEnd({
-    disk: change(0, 0xffff),
-    entriesHere: hide ? 0xffff : change(told.entries, 0xffff),
-    entries: hide ? 0xffff : change(told.entries, 0xffff),
-    bytes: hide ? 0xffffffff : change(told.bytes, 0xffffffff),
-    start: hide ? 0xffffffff : change(told.start, 0xffffffff),
+    disk: said('disk', 0, 0xffff),
+    entriesHere: change(entries, 0xffff),
+    entries,
+    bytes: said('bytes', told.bytes, 0xffffffff),
+    start: said('start', told.start, 0xffffffff),
     comment,
     commentLength: change(comment.length, 0xffff),
   });
@@ -274,6 +336,8 @@ function endRecords(random: Random, told: { entries: number; start: number; byte
   const record = Buffer.alloc(56);
   record.write('PK\x06\x06', 'latin1');
   record.writeBigUInt64LE(BigInt(change(44, 0xffff)), 4);
+  record.writeUInt16LE(random.pick([0, 20, 45, 0x031e, 0x0333]), 12);
+  record.writeUInt16LE(random.pick([0, 20, 45, 45, 62, 63]), 14);
   for (const at of [24, 32]) record.writeBigUInt64LE(BigInt(change(told.entries, 0xffffffff)), at);
   record.writeBigUInt64LE(BigInt(change(told.bytes, 0xffffffff)), 40);
   record.writeBigUInt64LE(BigInt(change(told.start, 0xffffffff)), 48);
@@ -284,9 +348,18 @@ function endRecords(random: Random, told: { entries: number; start: number; byte
   return [record, locator, end];
 }
 
-function widened(fields: ZipFields): ZipFields {
-  const sizes = extra(1, wide(fields.bytes, fields.packed));
-  return { ...fields, bytes: 0xffffffff, packed: 0xffffffff, extra: Buffer.concat([fields.extra, sizes]) };
+/** The fields of the directory with some of them in 64 bits, in the order of the format. */
+function widened(fields: ZipFields, in64: readonly Wide[], offset: number): ZipFields {
+  if (in64.length === 0) return fields;
+  const { bytes, packed } = fields;
+  const values = { bytes: wide(bytes), packed: wide(packed), offset: wide(offset), disk: narrow(0) };
+  const said = extra(1, Buffer.concat(in64.map((what) => values[what])));
+  return {
+    ...fields,
+    bytes: in64.includes('bytes') ? 0xffffffff : bytes,
+    packed: in64.includes('packed') ? 0xffffffff : packed,
+    extra: Buffer.concat([said, fields.extra]),
+  };
 }
 
 function descriptorOf(random: Random, { crc, packed, bytes }: ZipFields, isWide: boolean): Buffer {

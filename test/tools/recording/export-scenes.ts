@@ -1,12 +1,19 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { retryKey } from '../../../src/client/budgets/retry-key.ts';
-import { approveExport, rejectExport } from '../../../src/client/decide-approval.ts';
-import { type ExportHandle, exportHandle, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
-import { startRollback } from '../../../src/client/start-rollback.ts';
-import { Database } from '../../../src/files/sqlite.ts';
-import { watchWorkflowId } from '../../../src/model/workflow-ids.ts';
-import { lookSignal, phaseSignal } from '../../../src/workflows/definitions.ts';
+import { retryKey } from '../../../src/budget/client.ts';
+import { lookSignal, phaseSignal } from '../../../src/contract.ts';
+import {
+  approveExport,
+  type ExportHandle,
+  exportHandle,
+  exportState,
+  pollNow,
+  rejectExport,
+  startExport,
+  startRollback,
+} from '../../../src/operations/exports.ts';
+import { watchWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import { Database } from '../../../src/sqlite.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 
@@ -72,7 +79,7 @@ const approval: RecordingScene = {
       rejectExport(client, { org, domain, version, reason: 'the prices are wrong' }),
     );
     await decide('cancelled-awaiting-approval', (handle) => handle.cancel());
-    await stage.keepAll('recordDeed', ['written']);
+    await stage.keepAll('recordAuditEntry', ['written']);
     const { workflowId = '', runId } = stage.kept.find(({ label }) => label === 'written') ?? {};
     await client.workflow.getHandle(workflowId, runId).result();
   },

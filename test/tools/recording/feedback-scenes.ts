@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askForKeyCheck } from '../../../src/client/budgets/ask-key-checks.ts';
-import { BudgetClient } from '../../../src/client/budgets/budget.ts';
-import { retryKey } from '../../../src/client/budgets/retry-key.ts';
-import { exportHandle, startExport } from '../../../src/client/exports.ts';
-import { applySchedules } from '../../../src/client/schedules/schedules.ts';
-import { type SyncHandle, startSync, syncState } from '../../../src/client/syncs.ts';
-import { budgetWorkflowId, keyCheckWorkflowId, patientKeyCheckWorkflowId } from '../../../src/model/workflow-ids.ts';
-import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/workflows/definitions.ts';
+import { askForKeyCheck, BudgetClient, retryKey } from '../../../src/budget/client.ts';
+import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/contract.ts';
+import { exportHandle, startExport } from '../../../src/operations/exports.ts';
+import { type SyncHandle, startSync, syncState } from '../../../src/operations/syncs.ts';
+import { budgetWorkflowId, keyCheckWorkflowId, patientKeyCheckWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 
@@ -103,14 +101,14 @@ const refused: RecordingScene = {
     const { client, taskQueue, org, sandbox } = stage;
     const sync = await begin(stage);
     await phaseIs(stage, 'unauthorized');
-    await askForKeyCheck(client, taskQueue, org, 'quick');
+    await askForKeyCheck(client, taskQueue, org, 'fast');
     await stage.keep('refused', keyCheckWorkflowId(org));
     sandbox.setFaults({ unauthorized: false });
     await retryKey(client, org);
     await sync.result();
     await stage.keep('key-refused', sync.workflowId);
     await stage.keep('key-refused', budgetWorkflowId(org));
-    await askForKeyCheck(client, taskQueue, org, 'quick');
+    await askForKeyCheck(client, taskQueue, org, 'fast');
     await stage.keep('accepted', keyCheckWorkflowId(org));
   },
 };
@@ -136,7 +134,7 @@ const scheduled: RecordingScene = {
   settings: { sandbox: { jobSeconds: 1, pages: 3 }, site: '        schedule: { every: 24h }' },
   async play(stage) {
     const { client, config, taskQueue, org, domain } = stage;
-    const plan = await applySchedules(client, taskQueue, config.organizations, 'quick');
+    const plan = await applySchedules(client, taskQueue, config.organizations, 'fast');
     const { id = '' } = plan.create[0] ?? {};
     const schedule = client.schedule.getHandle(id);
     const runs: string[] = [];
@@ -170,7 +168,7 @@ const scheduled: RecordingScene = {
     await third.cancel();
     await third.result().catch(() => null);
     await stage.keep('cancelled', third.workflowId);
-    await applySchedules(client, taskQueue, [], 'quick');
+    await applySchedules(client, taskQueue, [], 'fast');
   },
 };
 

@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inBatches } from '../../../src/client/in-batches.ts';
+import { inBatches } from '../../../src/temporal/runs.ts';
 import { exportScenes } from './export-scenes.ts';
 import { feedbackScenes } from './feedback-scenes.ts';
 import type { RecordingScene } from './record-scene.ts';

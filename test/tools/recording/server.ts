@@ -1,11 +1,9 @@
 import { join } from 'node:path';
-import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
-import { serverArguments } from '../../../src/embedded/server-arguments.ts';
-import { endServer, launchServer } from '../../../src/embedded/server-process.ts';
-import { waitUntilReady } from '../../../src/embedded/wait-until-ready.ts';
-import { retentionDays } from '../../../src/model/temporal-settings.ts';
-import { searchAttributes } from '../../../src/model/workflow-ids.ts';
+import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
+import { endServer, launchServer, serverArguments, waitUntilReady } from '../../../src/local/dev-server.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
+import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
+import { retentionDays } from '../../../src/temporal/rules/failover.ts';
 
 export interface RecordingServer {
   address: string;
@@ -21,8 +19,9 @@ const readyLimitMs = 60_000;
  */
 export async function startRecordingServer(folder: string, longHistory?: number): Promise<RecordingServer> {
   const { path } = await resolveBinary(devServerTool, { onProgress: (line) => process.stderr.write(`${line}\n`) });
-  const [port, uiPort] = [await findFreePort(), await findFreePort()];
-  const own = serverArguments({ port, uiPort, namespace, dbFile: undefined });
+  const port = await findFreePort();
+  const ui = null;
+  const own = serverArguments({ port, ui, namespace, dbFile: undefined });
   const suggested =
     longHistory === undefined
       ? []
@@ -31,7 +30,7 @@ export async function startRecordingServer(folder: string, longHistory?: number)
   const killAtExit = () => process.kill(server.pid, 'SIGKILL');
   process.once('exit', killAtExit);
   const attributes = Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'] as const));
-  await waitUntilReady({ port, uiPort, namespace, retentionDays, searchAttributes: attributes }, readyLimitMs);
+  await waitUntilReady({ port, ui, namespace, retentionDays, searchAttributes: attributes }, readyLimitMs);
   return {
     address: `127.0.0.1:${port}`,
     async stop() {

@@ -1,6 +1,6 @@
 import { type NewEntries, type Sandbox, startSandbox } from '../../../sandbox/index.ts';
 import { createRandom, type Random } from '../../../sandbox/random.ts';
-import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { readFeedbackPage } from '../../../src/service/feedback-page.ts';
 import { type DocPage, docPages, snippetRemarks } from './voices.ts';
 

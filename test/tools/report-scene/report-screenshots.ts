@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
-import { type Report, reportPage } from '../../../src/report/page.ts';
-import type { ReportProject } from '../../../src/report/project-part.ts';
+import type { ReportProject } from '../../../src/feedback/report/report-page.ts';
+import { type Report, reportPage } from '../../../src/feedback/report/report-page.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { fillStore } from './fill.ts';
 
 const scene = { org: 'acme', project: 'queue-docs', until: new Date('2026-11-21T08:00:00Z'), seed: 7 };

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { BrowserUnusable } from '../../../src/bundle/verification/render/browser-unusable.ts';
-import { findBrowser } from '../../../src/bundle/verification/render/find-browser.ts';
+import { BrowserUnusable, findBrowser } from '../../../src/exports/verify/find-browser.ts';
 
 /** The Chromium of this machine; null, with a word on stderr, where there is none. */
 export async function chromiumProgram(): Promise<string | null> {

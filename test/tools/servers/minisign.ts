@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
+import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 
 /** The program of `MINISIGN_PATH`, else the one on the PATH; null, with a word on stderr, where there is none. */
 export function minisignProgram(env: NodeJS.ProcessEnv = process.env): string | null {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { answers } from '../../../src/embedded/ports.ts';
+import { answers } from '../../../src/local/ports.ts';
 
 /** The program of `NGINX_PATH`, else the one on the PATH or beside it; null, with a word on stderr, where there is none. */
 export function nginxProgram(env: NodeJS.ProcessEnv = process.env): string | null {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
-import type { PostgresPlace } from '../../../src/feedback/database/postgres/postgres-place.ts';
+import type { PostgresPlace } from '../../../src/feedback/store/postgres-place.ts';
 import type { PostgresServerAddress } from './postgres-server.ts';
 import type { PostgresTestContext } from './postgres-setup.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
 import { ordinaryUser } from './postgres-binaries.ts';
 
 const run = promisify(execFile);

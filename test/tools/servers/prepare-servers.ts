@@ -1,6 +1,6 @@
-import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts';
-import { TemporalBinaryMissing } from '../../../src/embedded/embedded-errors.ts';
-import type { Tool } from '../../../src/embedded/tool.ts';
+import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
+import { TemporalBinaryMissing } from '../../../src/local/embedded-errors.ts';
+import type { Tool } from '../../../src/local/run-command.ts';
 import { testServerTool } from '../temporal/test-server-tool.ts';
 import { s3TestServerTool } from './s3-server-tool.ts';
 

@@ -1,5 +1,5 @@
-import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
-import type { Tool } from '../../../src/embedded/tool.ts';
+import type { Tool } from '../../../src/local/run-command.ts';
+import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 
 const version = '1.8.0';
 const buildLimitMs = 20 * 60_000;

@@ -1,8 +1,8 @@
 import { access, cp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
-import type { MakeContext, Tool } from '../../../src/embedded/tool.ts';
+import type { MakeContext, Tool } from '../../../src/local/run-command.ts';
+import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 
 const version = '1.29.1';
 const buildLimitMs = 60 * 60_000;

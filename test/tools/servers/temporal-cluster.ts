@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { stringify } from 'yaml';
-import { findFreePort } from '../../../src/embedded/ports.ts';
-import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
-import { launchServer, type ServerProcess } from '../../../src/embedded/server-process.ts';
+import { launchServer, type ServerProcess } from '../../../src/local/dev-server.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
+import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 import type { PostgresServerAddress } from './postgres-server.ts';
 import { schemaFolder, sqlTool } from './temporal-cluster-tool.ts';
 

@@ -1,9 +1,9 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { JobReading, SitePlan } from '../../../src/activities/export/export-jobs.ts';
-import type { FetchBundleResult } from '../../../src/activities/export/fetch-bundle.ts';
+import type { JobReading, SitePlan } from '../../../src/activities/export-jobs.ts';
+import type { FetchBundleResult } from '../../../src/activities/fetch-bundle.ts';
 import type { Activities } from '../../../src/activities/index.ts';
-import { startExport } from '../../../src/client/exports.ts';
-import type { ExportInput, ExportParameters } from '../../../src/model/export/site-export.ts';
+import type { ExportInput, ExportParameters } from '../../../src/exports/rules/site-export.ts';
+import { startExport } from '../../../src/operations/exports.ts';
 
 let sites = 0;
 /** An export request, each for another site, also of other processes. */
@@ -79,7 +79,7 @@ export function exportActivities(replace: Partial<Activities> = {}) {
     rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
     discardStaged: async () => {},
     recordExportRun: async () => {},
-    recordDeed: async () => {},
+    recordAuditEntry: async () => {},
   };
   const activities = Object.fromEntries(
     Object.entries({ ...usual, ...replace }).map(([name, activity]) => [

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
-import type { MakeContext } from '../../../src/embedded/tool.ts';
+import type { MakeContext } from '../../../src/local/run-command.ts';
+import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 
 const limitMs = 10 * 60_000;
 const copyGoal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
@@ -16,7 +16,14 @@ exec "\${JAVA_HOME:+$JAVA_HOME/bin/}java" -XX:TieredStopAtLevel=1 -XX:+UseSerial
 export async function fetchWithMaven(version: string, executable: string, context: MakeContext): Promise<void> {
   const { folder, env, onProgress } = context;
   await writeFile(join(folder, 'pom.xml'), projectFor(version));
-  const args = ['--batch-mode', '--no-transfer-progress', copyGoal, `-DoutputDirectory=${join(folder, 'lib')}`];
+  // Refuses a library whose checksum is not the one that the repository has beside it, or that has none.
+  const args = [
+    '--batch-mode',
+    '--strict-checksums',
+    '--no-transfer-progress',
+    copyGoal,
+    `-DoutputDirectory=${join(folder, 'lib')}`,
+  ];
   onProgress('fetching its libraries with Maven');
   await runCommand('mvn', args, { env, cwd: folder, signal: timeLimit(limitMs) });
   await writeFile(join(folder, executable), wrapper, { mode: 0o755 });

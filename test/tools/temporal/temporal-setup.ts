@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
-import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts';
-import { startDevServer } from '../../../src/embedded/dev-server.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
-import { searchAttributes } from '../../../src/model/workflow-ids.ts';
+import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
+import { startDevServer } from '../../../src/local/dev-server.ts';
+import { findFreePort } from '../../../src/local/ports.ts';
+import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
 import { testServerTool } from './test-server-tool.ts';
 
 /** What the set-up hands to every test file of the project `temporal`. */
 export interface TemporalTestContext {
-  devServer: { address: string; uiUrl: string; namespace: string };
+  devServer: { address: string; namespace: string };
   devServerBinary: string;
   testServerBinary: string;
   /** The bundle of `src/workflows/index.ts` as it is now, or why it could not be bundled. */
@@ -36,17 +36,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startDevServer({
     binary: devServerBinary,
     port: await findFreePort(),
-    uiPort: await findFreePort(),
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
     logFile: join(folder, 'server.log'),
   });
   // Should the run be cut short, the server must not stay; it holds nothing that could be lost.
   const killAtExit = () => process.kill(server.pid, 'SIGKILL');
   process.once('exit', killAtExit);
-  const { address, uiUrl, namespace } = server;
+  const { address, namespace } = server;
   const bundle = await bundling;
   project.provide('temporal', {
-    devServer: { address, uiUrl, namespace },
+    devServer: { address, namespace },
     devServerBinary,
     testServerBinary,
     bundle,

@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, inject } from 'vitest';
-import { searchAttributes } from '../../../src/model/workflow-ids.ts';
-import { installRuntime } from '../../../src/wiring/sdk-runtime.ts';
+import { answers, findFreePort, loopbackAddress } from '../../../src/local/ports.ts';
+import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
+import { installRuntime } from '../../../src/temporal/runtime.ts';
 import type { TemporalTestContext } from './temporal-setup.ts';
 import { testLog } from './test-log.ts';
 
@@ -29,10 +33,27 @@ export async function devServerEnvironment(): Promise<TestWorkflowEnvironment> {
  */
 export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
   installRuntime(testLog);
-  const executable = { type: 'existing-path', path: inject('temporal').testServerBinary } as const;
-  const create = () => TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
-  // The SDK gives it 5 s to start, which a busy machine may exceed.
-  const env = await create().catch(create).catch(create);
+  const port = await findFreePort();
+  const server = spawn(inject('temporal').testServerBinary, [`${port}`], { stdio: 'ignore' });
+  const kill = () => server.kill('SIGKILL');
+  process.once('exit', kill);
+  while (!(await answers(port))) {
+    if (server.exitCode !== null) throw new Error(`the test server ended with ${server.exitCode}`);
+    await sleep(50);
+  }
+  const address = loopbackAddress(port);
+  await (await Connection.connect({ address, connectTimeout: 300_000 })).close();
+  // `createTimeSkipping` gives a server 5 s to start, which a busy machine exceeds.
+  const env: TestWorkflowEnvironment = await Reflect.get(TestWorkflowEnvironment, 'create').call(
+    TestWorkflowEnvironment,
+    { server: { type: 'existing' }, supportsTimeSkipping: true, address },
+  );
+  const disconnect = env.teardown.bind(env);
+  env.teardown = async () => {
+    await disconnect();
+    process.off('exit', kill);
+    kill();
+  };
   await env.connection.operatorService.addSearchAttributes({
     namespace: env.namespace ?? 'default',
     searchAttributes: Object.fromEntries(

@@ -1,4 +1,4 @@
-import { createLog } from '../../../src/wiring/log.ts';
+import { createLog } from '../../../src/temporal/log.ts';
 
 const lines: string[] = [];
 

@@ -1,6 +1,6 @@
-import { downloadWithSdk } from '../../../src/embedded/download-with-sdk.ts';
-import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
-import type { Tool } from '../../../src/embedded/tool.ts';
+import { downloadWithSdk } from '../../../src/local/binaries.ts';
+import type { Tool } from '../../../src/local/run-command.ts';
+import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 import { fetchWithMaven } from './fetch-with-maven.ts';
 
 const version = '1.31.0';

@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { Activities } from '../../../src/activities/index.ts';
-import { bulkQueueOf } from '../../../src/model/temporal-settings.ts';
+import { bulkQueueOf } from '../../../src/temporal/rules/failover.ts';
 import { workflowBundle } from './temporal.ts';
 
 /** Gives each test a task queue of its own on a shared server. */

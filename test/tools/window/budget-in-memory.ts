@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask } from '../../../src/model/budget/grant-lease.ts';
-import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings } from '../../../src/model/budget/permits.ts';
-import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { report } from '../../../src/model/budget/window/sliding-window.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
-import type { PermitSource } from '../../../src/permits/ask-for-lease.ts';
+import type { PermitSource } from '../../../src/budget/lease.ts';
+import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { report } from '../../../src/budget/rules/window.ts';
+import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 
 /** A budget without Temporal, by this machine's clock. */
 export class BudgetInMemory implements PermitSource {

@@ -1,9 +1,9 @@
 import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
-import { ask } from '../../../src/model/budget/grant-lease.ts';
-import type { LeaseReport, PermitAsk } from '../../../src/model/budget/permits.ts';
-import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { report } from '../../../src/model/budget/window/sliding-window.ts';
-import type { WindowState } from '../../../src/model/budget/window/window-state.ts';
+import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import type { LeaseReport, PermitAsk } from '../../../src/budget/rules/permits.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { report } from '../../../src/budget/rules/window.ts';
+import type { WindowState } from '../../../src/budget/rules/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 
 /** A reader of pages: asks, uses the lease, reports and asks again. */

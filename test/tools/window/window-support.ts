@@ -1,14 +1,14 @@
-import { ask } from '../../../src/model/budget/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-lease.ts';
 import type {
   LeaseReport,
   PermitAnswer,
   PermitAsk,
   PermitWait,
   WindowSettings,
-} from '../../../src/model/budget/permits.ts';
-import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { report } from '../../../src/model/budget/window/sliding-window.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
+} from '../../../src/budget/rules/permits.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { report } from '../../../src/budget/rules/window.ts';
+import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 
 /** Ten requests a minute: small enough to count by hand. */
 export const settings: WindowSettings = { requests: 10, reserve: 0, windowMs: 60_000, arrivalMs: 30_000 };

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { ask } from '../../../src/model/budget/grant-lease.ts';
-import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/model/budget/permits.ts';
-import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { advance } from '../../../src/model/budget/window/advance-window.ts';
-import { report } from '../../../src/model/budget/window/sliding-window.ts';
-import { blockedBy } from '../../../src/model/budget/window/window-blocks.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
+import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { advance, blockedBy, report } from '../../../src/budget/rules/window.ts';
+import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
 
 /** A request that a permit allowed, as the service sees it, with what was in force when the permit was granted. */

@@ -1,34 +1,49 @@
-import { WorkflowUpdateFailedError } from '@temporalio/client';
-import type { BudgetClient } from '../../../client/budgets/budget.ts';
-import type { WindowView } from '../../../model/budget/permits.ts';
-import type { Sender } from '../../../model/deed.ts';
+import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
+import { BudgetClient } from '../../../budget/client.ts';
+import { lastGrantOf, tracesRead } from '../../../budget/rules/carry-window.ts';
+import type { WindowView } from '../../../budget/rules/permits.ts';
+import type { Config, OrganizationConfig } from '../../../config/config.ts';
+import type { Actor } from '../../../runs/rules/audit.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
+import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { type SenderFlags, senderOf } from '../../input/sender.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import { withTemporal } from '../../temporal/session.ts';
-import { budgetClient } from './budget-client.ts';
+import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { findOrganization } from '../../selection.ts';
+import { withTemporal } from '../../session.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { askWorker } from '../../waiting.ts';
 import { budgetDocument, budgetText } from './budget-view.ts';
 
-interface ChangeFlags extends SenderFlags {
+/** The budget of an organization. The feedback store is opened only when the budget must be started. */
+export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {
+  return new BudgetClient(
+    client,
+    config.temporal.taskQueue,
+    new Map([[id, { ...budget, failover: failoverFor(config.temporal) }]]),
+    (org) =>
+      withFeedbackStore(config, async (store) =>
+        lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
+      ),
+  );
+}
+
+interface ChangeFlags extends ActorFlags {
   requests?: number;
   reserve?: number;
   /** Milliseconds. */
   for?: number;
 }
 
-type Change = (budget: BudgetClient, org: string, flags: ChangeFlags, sender: Sender) => Promise<WindowView>;
+type Change = (budget: BudgetClient, org: string, flags: ChangeFlags, actor: Actor) => Promise<WindowView>;
 
 const changes = {
-  set: (budget, org, { for: forMs = null, requests, reserve }, sender) => {
+  set: (budget, org, { for: forMs = null, requests, reserve }, actor) => {
     const limits = { ...(requests !== undefined && { requests }), ...(reserve !== undefined && { reserve }) };
-    return budget.override(org, { ...limits, forMs }, sender);
+    return budget.override(org, { ...limits, forMs }, actor);
   },
-  reset: (budget, org, _flags, sender) => budget.override(org, null, sender),
-  pause: (budget, org, { for: forMs = null }, sender) => budget.pause(org, { forMs }, sender),
-  resume: (budget, org, _flags, sender) => budget.pause(org, null, sender),
+  reset: (budget, org, _flags, actor) => budget.override(org, null, actor),
+  pause: (budget, org, { for: forMs = null }, actor) => budget.pause(org, { forMs }, actor),
+  resume: (budget, org, _flags, actor) => budget.pause(org, null, actor),
 } satisfies Record<string, Change>;
 
 /** Changes an organization's budget and shows the window after it. */
@@ -48,7 +63,7 @@ export default async function changeBudget(
   const change: Change = changes[kind];
   const view = await withTemporal(config, ({ client }) => {
     const budgets = budgetClient(client, config, organization);
-    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, senderOf(flags))));
+    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, actorOf(flags))));
   });
   context.output.result(
     budgetDocument(organization, view),

@@ -1,9 +1,9 @@
+import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { type SenderFlags, senderOf } from '../../input/sender.ts';
-import { withTemporal } from '../../temporal/session.ts';
-import { budgetClient } from './budget-client.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findOrganization } from '../../selection.ts';
+import { withTemporal } from '../../session.ts';
+import { budgetClient } from './budget-change.ts';
 
 const texts = {
   moved: 'moved, with what it remembers',
@@ -15,14 +15,14 @@ const texts = {
 export default async function moveBudget(
   context: CommandContext,
   name: string | undefined,
-  flags: SenderFlags,
+  flags: ActorFlags,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
   const { id: org } = organization;
   const { taskQueue } = config.temporal;
   const outcome = await withTemporal(config, ({ client }) =>
-    budgetClient(client, config, organization).move(org, senderOf(flags)),
+    budgetClient(client, config, organization).move(org, actorOf(flags)),
   );
   context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
   return exitCodes.done;

@@ -1,13 +1,26 @@
-import { inBatches } from '../../../client/in-batches.ts';
-import { callsAtOnce } from '../../../client/schedules/owned-schedules.ts';
-import type { Config } from '../../../config/config.ts';
-import { naturalOrder } from '../../../model/natural-order.ts';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { budgetView } from '../../../budget/client.ts';
+import type { WindowView } from '../../../budget/rules/permits.ts';
+import { untouchedView } from '../../../budget/rules/window-view.ts';
+import type { Config, OrganizationConfig } from '../../../config/config.ts';
+import { naturalOrder } from '../../../rules/text.ts';
+import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findOrganization } from '../../selection.ts';
+import { type Session, withTemporal } from '../../session.ts';
+import { askWorker } from '../../waiting.ts';
 import { budgetDocument, budgetTable, budgetText } from './budget-view.ts';
-import { readBudget } from './read-budget.ts';
+
+/** An organization's window now; as configured and all free if it never asked for a permit. */
+export async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {
+  try {
+    return await askWorker(client, config.temporal.taskQueue, () => budgetView(client, id));
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return untouchedView(budget);
+    throw error;
+  }
+}
 
 export default async function showBudget(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);

@@ -1,10 +1,39 @@
-import { windowFacts } from '../../../model/budget/budget-text.ts';
-import { drift, type Forecast, type Limits, type WindowView } from '../../../model/budget/permits.ts';
-import { clockTime, momentText, spanText } from '../../../model/details-text.ts';
-import { counted } from '../../../model/quantities.ts';
-import type { Surface } from '../../terminal/output.ts';
+import { drift, type Forecast, type Limits, type WindowView } from '../../../budget/rules/permits.ts';
+import { windowFacts } from '../../../budget/rules/window-view.ts';
+import { clockTime, counted, momentText, spanText } from '../../../rules/text.ts';
+import type { Paint, Surface } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
-import { releaseStrip, stripWidth, windowStrip } from './budget-strip.ts';
+
+const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/** Cells of a strip if the terminal is wide enough. */
+export const stripWidth = 50;
+
+/** The limit as a strip: used, free, left to others. */
+export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint, width = stripWidth): string {
+  const cells = (count: number) => Math.round((Math.max(0, count) / limit) * width);
+  const occupied = Math.min(width, cells(used));
+  const others = Math.min(width - occupied, cells(Math.min(reserve, limit - used)));
+  const free = width - occupied - others;
+  return `${paint.cyan('█'.repeat(occupied))}${'░'.repeat(free)}${paint.dim('▒'.repeat(others))}`;
+}
+
+/** When occupied slots come free over the next window: the higher, the more. */
+export function releaseStrip(
+  { releases, windowMs }: WindowView,
+  now: number,
+  paint: Paint,
+  width = stripWidth,
+): string {
+  const counts = Array.from({ length: width }, () => 0);
+  for (const moment of releases) {
+    const place = Math.min(width - 1, Math.max(0, Math.floor(((moment - now) / windowMs) * width)));
+    counts[place] = (counts[place] ?? 0) + 1;
+  }
+  const most = Math.max(...counts);
+  const strip = counts.map((count) => (count === 0 ? '·' : heights[Math.ceil((count / most) * heights.length) - 1]));
+  return `${paint.cyan(strip.join(''))} ${paint.dim(`until ${momentText(now + windowMs, now)}`)}`;
+}
 
 const shortestStrip = 4;
 
@@ -16,7 +45,7 @@ export interface Configured {
 
 /** The document of `budget show --json` (contracts.md): moments as ISO 8601. */
 export function budgetDocument({ id: org, budget }: Configured, view: WindowView): object {
-  const { limit, reserve, windowMs, used, available, pausedBy, strangers, throttledInWindow } = view;
+  const { limit, reserve, windowMs, used, available, pausedBy, otherClients, throttledInWindow } = view;
   return {
     org,
     limit,
@@ -27,7 +56,7 @@ export function budgetDocument({ id: org, budget }: Configured, view: WindowView
     pausedUntil: isoTime(view.pausedUntil),
     pausedBy,
     nextFreeAt: isoTime(view.nextFreeAt),
-    strangers,
+    otherClients,
     override: view.override && { ...view.override, until: isoTime(view.override.until) },
     configured: view.configured ?? null,
     differs: view.configured !== undefined && Object.keys(drift(view.configured, budget)).length > 0,

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WindowView } from '../../../model/budget/permits.ts';
-import { clockTime } from '../../../model/details-text.ts';
+import type { WindowView } from '../../../budget/rules/permits.ts';
+import { clockTime } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findOrganization } from '../../input/find-configured.ts';
-import { withTemporal } from '../../temporal/session.ts';
-import { fittingLines } from '../../terminal/fitting-lines.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findOrganization } from '../../selection.ts';
+import { withTemporal } from '../../session.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Output } from '../../terminal/output.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { fittingLines } from '../../terminal/output.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { readBudget } from './budget-show.ts';
 import { budgetDocument, budgetLines, budgetText, pauseWords } from './budget-view.ts';
-import { readBudget } from './read-budget.ts';
 
 const lookEveryMs = 1_000;
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { CallHandler } from '../../call-handler.ts';
-import { duration, wholeNumber } from '../../input/flag-values.ts';
-import { addSenderFlag, addSenderFlags } from '../../input/sender.ts';
+import { addActorFlag, addActorFlags } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { duration, wholeNumber } from '../../flags.ts';
 
 export function addBudgetCommands(program: Command, call: CallHandler): void {
   const budget = program.command('budget').description('Show and change the budgets of organizations');
@@ -21,23 +21,23 @@ export function addBudgetCommands(program: Command, call: CallHandler): void {
     'plan',
     "Say whether an organization's schedules fit its budget, and which intervals bring in new entries soonest",
   ).action(call(() => import('./budget-plan.ts')));
-  addSenderFlags(budget.command('set'))
+  addActorFlags(budget.command('set'))
     .description('Override the configured limit or reserve until --for ends or `budget reset`')
     .argument('<org>', 'id of a configured organization')
     .option('--requests <n>', 'requests per window', wholeNumber('--requests'))
     .option('--reserve <n>', 'requests of each window left to other programs', wholeNumber('--reserve'))
     .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
     .action(call(() => import('./budget-change.ts'), 'set'));
-  addSenderFlags(
+  addActorFlags(
     budgetCommand('reset', 'Return to the configuration after `set`; requests in the window stay counted'),
   ).action(call(() => import('./budget-change.ts'), 'reset'));
-  addSenderFlags(budgetCommand('pause', 'Stop all requests until you resume them; passes wait, and nothing is lost'))
+  addActorFlags(budgetCommand('pause', 'Stop all requests until you resume them; passes wait, and nothing is lost'))
     .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
     .action(call(() => import('./budget-change.ts'), 'pause'));
-  addSenderFlags(budgetCommand('resume', 'Grant requests again after `pause`')).action(
+  addActorFlags(budgetCommand('resume', 'Grant requests again after `pause`')).action(
     call(() => import('./budget-change.ts'), 'resume'),
   );
-  addSenderFlag(
+  addActorFlag(
     budgetCommand(
       'move',
       "Move an organization's budget to the task queue of the configuration, with what it remembers",

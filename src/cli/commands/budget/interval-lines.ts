@@ -1,4 +1,4 @@
-import type { PassKind } from '../../../model/sync/pass-kind.ts';
+import type { PassKind } from '../../../feedback/rules/pass-bounds.ts';
 
 /** An interval to write into docferry.yaml. */
 export interface IntervalChange {

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
-import type { CallHandler } from '../../call-handler.ts';
-import { shells } from './shells.ts';
+import type { CallHandler } from '../../context.ts';
+import { shells } from './print-script.ts';
 
 export function addCompletionCommands(program: Command, call: CallHandler): void {
   program

@@ -1,6 +1,10 @@
 import type { CommandContext } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { Shell } from './shells.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+
+/** Shells that can complete commands. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof shells)[number];
 
 /*
  * The scripts know nothing of the commands: they ask `docferry complete`, so that they need not be renewed. Each line of

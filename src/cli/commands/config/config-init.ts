@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { CommandContext } from '../../context.ts';
-import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { readPackageFile } from '../../input/package-file.ts';
-import { sandboxConfigText, usualSandbox } from '../../processes/sandbox-config.ts';
-import { replaceOutput } from '../../terminal/replace-output.ts';
-import { stdoutName } from '../../terminal/write-out.ts';
+import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
+import { readPackageFile } from '../../package-file.ts';
+import { sandboxConfigText, usualSandbox } from '../../parts/sandbox-part.ts';
+import { replaceOutput, stdoutName } from '../../terminal/files.ts';
 
 interface InitFlags {
   out?: string;

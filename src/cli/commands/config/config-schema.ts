@@ -1,6 +1,6 @@
 import { configJsonSchema } from '../../../config/json-schema.ts';
 import type { CommandContext } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
 
 /** The document is the same with and without `--json`. */
 export default async function printConfigSchema({ output }: CommandContext): Promise<ExitCode> {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CallHandler } from '../../call-handler.ts';
+import type { CallHandler } from '../../context.ts';
 
 export function addConfigCommands(program: Command, call: CallHandler): void {
   const config = program.command('config').description('Create and check the configuration');

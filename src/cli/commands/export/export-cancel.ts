@@ -1,14 +1,12 @@
-import { exportHandle } from '../../../client/exports.ts';
-import { cancelledRun } from '../../../model/own-deed.ts';
-import { cancelExports } from '../../bulk/bulk-exports.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { exportHandle } from '../../../operations/exports.ts';
+import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
+import { cancelExports } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findSite, isBulk } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
 
 export default async function cancelExport(
   context: CommandContext,
@@ -23,7 +21,7 @@ export default async function cancelExport(
     const handle = exportHandle(client, org, domain);
     const { workflowId, runId } = await requireRunning(handle, `export of ${domain}`);
     await handle.cancel();
-    await keepDeeds(context, config, flags, [cancelledRun({ kind: 'export', org, domain }, runId)]);
+    await writeAudit(context, config, flags, [cancelledRun({ kind: 'export', org, domain }, runId)]);
     const document = { workflowId, runId, org, domain, cancelRequested: true };
     context.output.result(document, `cancelling the export of ${domain}`);
     return exitCodes.done;

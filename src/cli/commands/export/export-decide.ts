@@ -1,16 +1,12 @@
-import { approveExport, rejectExport } from '../../../client/decide-approval.ts';
-import { exportHandle, exportState } from '../../../client/exports.ts';
-import { approveExports } from '../../bulk/bulk-exports.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { approveExport, exportHandle, exportState, rejectExport } from '../../../operations/exports.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { actorOf } from '../../actor.ts';
+import { approveExports } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { operationFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { senderOf } from '../../input/sender.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
+import { findSite, isBulk } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
+import { askWorker } from '../../waiting.ts';
 
 /** Tells the running export of a site what a person decided; `reason` is that of a rejection. */
 export default async function decideExport(
@@ -23,7 +19,7 @@ export default async function decideExport(
   // A person may approve many versions at once, but each rejection needs its own reason.
   if (decision === 'approved' && isBulk(name, flags, 'domain')) return approveExports(context, flags);
   const reason = flags.reason ?? '';
-  const sender = senderOf(flags);
+  const actor = actorOf(flags);
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name ?? '');
   const { domain } = site;
@@ -35,7 +31,7 @@ export default async function decideExport(
     if (asked === undefined) context.output.note(`${version} waits`);
     const ask = { org, domain, version };
     await answer(() =>
-      decision === 'approved' ? approveExport(client, ask, sender) : rejectExport(client, { ...ask, reason }, sender),
+      decision === 'approved' ? approveExport(client, ask, actor) : rejectExport(client, { ...ask, reason }, actor),
     );
     const document = { workflowId, runId, org, domain, version, decision };
     if (decision === 'approved') context.output.result(document, `approved: ${version} goes into service`);

@@ -1,13 +1,12 @@
-import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
-import { spanText } from '../../../model/details-text.ts';
-import { type EndDetail, type RunOutcome, whyEnded } from '../../../model/export/export-outcome.ts';
+import { type EndDetail, type RunOutcome, whyEnded } from '../../../exports/rules/site-export.ts';
+import type { ExportRunRow } from '../../../feedback/store/run-records.ts';
+import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { type HistoryFlags, historyFilter } from '../../input/history-flags.ts';
-import { historyList } from '../../terminal/history-list.ts';
-import { printable, timeText } from '../../terminal/text.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { type HistoryFlags, historyFilter } from '../../flags.ts';
+import { findSite } from '../../selection.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { historyList, printable, timeText } from '../../terminal/text.ts';
 
 /** Lists the ended runs of a site, from the store: it needs no Temporal, and outlives its retention (X4). */
 export default async function showExportHistory(

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
-import { doneBy } from '../../../model/own-deed.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
-import { holdSites } from '../../bulk/bulk-holds.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
+import { holdSites } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
+import { findSite, isBulk } from '../../selection.ts';
 
 export default async function holdSite(
   context: CommandContext,
@@ -27,8 +25,8 @@ export default async function holdSite(
     const hint = "run this where the workers' store is, once a version is published";
     throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, hint);
   });
-  const deed = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version: hold.version });
-  await keepDeeds(context, config, flags, [deed]);
+  const entry = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version: hold.version });
+  await writeAudit(context, config, flags, [entry]);
   const text = `${domain} is held at ${hold.version}; \`docferry export release ${domain}\` ends that`;
   context.output.result({ domain, held: hold.version, hold }, text);
   return exitCodes.done;

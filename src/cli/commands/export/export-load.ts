@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defaultLimits } from '../../../bundle/archive/check-entry.ts';
-import { checkSignature } from '../../../bundle/signing/check-signature.ts';
-import type { BundleStore, Manifest } from '../../../bundle/store/bundle-store.ts';
-import { type CarriedManifest, readCarriedVersion } from '../../../bundle/store/carried-version.ts';
-import { sealOf } from '../../../bundle/store/staged-seal.ts';
-import { VersionConflict, VersionDamaged } from '../../../bundle/store/store-errors.ts';
-import { requireListed } from '../../../bundle/store/verify-version.ts';
-import { verifyInThread } from '../../../bundle/verification/verify-in-thread.ts';
 import type { SiteConfig } from '../../../config/config.ts';
-import { counted, sizeText } from '../../../model/quantities.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { defaultLimits } from '../../../exports/archive/check-entry.ts';
+import { checkSignature } from '../../../exports/signing/minisign.ts';
+import type { BundleStore, Manifest } from '../../../exports/store/bundle-store.ts';
+import { VersionConflict, VersionDamaged } from '../../../exports/store/bundle-store.ts';
+import { sealOf } from '../../../exports/store/manifests.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { type CarriedManifest, readCarriedVersion } from '../../../exports/store/portable-version.ts';
+import { requireListed } from '../../../exports/store/verify-store.ts';
+import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing, operationFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { namedPublicKey } from '../../input/signed-manifest.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../../failure.ts';
+import { findSite } from '../../selection.ts';
+import { namedPublicKey } from '../../signed-manifest.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
 
 export default async function load(
   context: CommandContext,

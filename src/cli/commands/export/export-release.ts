@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { doneBy } from '../../../model/own-deed.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
-import { releaseSites } from '../../bulk/bulk-holds.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
+import { releaseSites } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
+import { findSite, isBulk } from '../../selection.ts';
 
 export default async function releaseSite(
   context: CommandContext,
@@ -24,8 +22,8 @@ export default async function releaseSite(
   if (released === null) {
     throw noSuchThing('NotHeld', `${domain} is not held in ${store.place}`, 'see `docferry export versions`');
   }
-  const deed = doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version: released.version });
-  await keepDeeds(context, config, flags, [deed]);
+  const entry = doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version: released.version });
+  await writeAudit(context, config, flags, [entry]);
   const next =
     released.waiting === null
       ? 'the next export decides what is in service'

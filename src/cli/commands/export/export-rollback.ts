@@ -1,21 +1,20 @@
-import { NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
-import { startRollback } from '../../../client/start-rollback.ts';
-import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { Config } from '../../../config/config.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { startRollback } from '../../../operations/exports.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
+import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { findVersion } from '../../input/find-version.ts';
-import { type SenderFlags, senderOf } from '../../input/sender.ts';
-import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import { withTemporal } from '../../temporal/session.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
+import { findVersion } from '../../find-version.ts';
+import { type WaitFlags, waitTimeout } from '../../flags.ts';
+import { findSite } from '../../selection.ts';
+import { withTemporal } from '../../session.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
-interface RollbackFlags extends WaitFlags, SenderFlags {
+interface RollbackFlags extends WaitFlags, ActorFlags {
   onRunning: 'cancel' | 'refuse';
 }
 
@@ -33,8 +32,8 @@ export default async function rollBack(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const handover = handoverFor(config.temporal);
-    const input = { org, domain, version, reason: flags.reason ?? null, who: senderOf(flags).who, handover };
+    const failover = failoverFor(config.temporal);
+    const input = { org, domain, version, reason: flags.reason ?? null, who: actorOf(flags).who, failover };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     const { handle, joined, cancelled } = await startRollback(client, taskQueue, input, {

@@ -1,13 +1,12 @@
-import { packVersion } from '../../../bundle/store/carried-version.ts';
-import { VersionDamaged } from '../../../bundle/store/store-errors.ts';
-import { sizeText } from '../../../model/quantities.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { VersionDamaged } from '../../../exports/store/bundle-store.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { packVersion } from '../../../exports/store/portable-version.ts';
+import { sizeText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { currentVersion, findVersion } from '../../input/find-version.ts';
-import { stdoutName, writeOut } from '../../terminal/write-out.ts';
+import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
+import { currentVersion, findVersion } from '../../find-version.ts';
+import { findSite } from '../../selection.ts';
+import { stdoutName, writeOut } from '../../terminal/files.ts';
 
 export default async function save(
   context: CommandContext,

@@ -1,19 +1,17 @@
-import { exportState, startExport } from '../../../client/exports.ts';
-import { handoverFor } from '../../../client/temporal-connection.ts';
-import type { ExportParameters, ExportState } from '../../../model/export/site-export.ts';
-import { startedExport } from '../../../model/own-deed.ts';
-import { startExports } from '../../bulk/bulk-exports.ts';
-import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
+import type { ExportParameters, ExportState } from '../../../exports/rules/site-export.ts';
+import { exportState, startExport } from '../../../operations/exports.ts';
+import { startedExport } from '../../../runs/rules/own-audit-entries.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
+import { startExports } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
-import { askWorker } from '../../temporal/ask-worker.ts';
-import { refusedKey } from '../../temporal/refused-key.ts';
-import { withTemporal } from '../../temporal/session.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { type WaitFlags, waitTimeout } from '../../flags.ts';
+import { findSite, isBulk, refuseInBulk } from '../../selection.ts';
+import { refusedKey, withTemporal } from '../../session.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 interface StartFlags extends WaitFlags, BulkFlags {
@@ -40,13 +38,13 @@ export default async function startOrJoinExport(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const input = { org, domain, parameters: parametersOf(flags), handover: handoverFor(config.temporal) };
+    const input = { org, domain, parameters: parametersOf(flags), failover: failoverFor(config.temporal) };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     // Only its worker knows whether a running one has the same parameters.
     const start = () => startExport(client, taskQueue, input, flags.onRunning);
     const { handle, joined, runId } = await askWorker(client, taskQueue, start);
-    await keepDeeds(context, config, flags, startedExport(org, domain, runId, input.parameters));
+    await writeAudit(context, config, flags, startedExport(org, domain, runId, input.parameters));
     const { workflowId } = handle;
     if (joined) output.note(`joined the export of ${domain} that is already running`);
     if (!flags.wait) {

@@ -1,8 +1,7 @@
-import type { SiteHold } from '../../../bundle/store/site-holds.ts';
-import type { Reason } from '../../../model/export/archive-facts.ts';
-import { failedTargets } from '../../../model/export/export-outcome.ts';
-import type { ExportResult, RollbackResult, RolloutResult } from '../../../model/export/site-export.ts';
-import { counted, sizeText } from '../../../model/quantities.ts';
+import type { ExportResult, Reason, RollbackResult, RolloutResult } from '../../../exports/rules/site-export.ts';
+import { failedTargets } from '../../../exports/rules/site-export.ts';
+import type { SiteHold } from '../../../exports/store/bundle-store.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, timeText } from '../../terminal/text.ts';
 

@@ -1,20 +1,71 @@
-import { resolve } from 'node:path';
-import { defaultLimits } from '../../../bundle/archive/check-entry.ts';
-import { explainRule } from '../../../bundle/rules/rules.ts';
-import type { RuleText } from '../../../bundle/rules/structure-rules.ts';
-import { checkSignedManifest, type SignatureVerdict } from '../../../bundle/signing/check-signed-manifest.ts';
-import { type Rendering, withRendering } from '../../../bundle/verification/render/rendering.ts';
-import type { VerificationReport } from '../../../bundle/verification/verification-report.ts';
-import { verifyInThread } from '../../../bundle/verification/verify-in-thread.ts';
-import { sizeText } from '../../../model/quantities.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { defaultLimits } from '../../../exports/archive/check-entry.ts';
+import { explainRule, type RuleText } from '../../../exports/rules/verification-rules.ts';
+import { checkSignedManifest, type SignatureVerdict } from '../../../exports/signing/check-signed-manifest.ts';
+import { type Rendering, renderSite, withRendering } from '../../../exports/verify/render-site.ts';
+import type { VerificationReport } from '../../../exports/verify/verify-archive.ts';
+import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
+import { sizeText } from '../../../rules/text.ts';
 import type { CommandContext } from '../../context.ts';
-import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { namedPublicKey, signedManifestOf } from '../../input/signed-manifest.ts';
+import { type ExitCode, exitCodes, noSuchThing, operationFailure, usageFailure } from '../../failure.ts';
+import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
 import type { Paint } from '../../terminal/output.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';
 import { reasonLines } from './export-text.ts';
-import { pagesToRender, type RenderFlags, renderPages } from './render-pages.ts';
+
+export interface RenderFlags {
+  structureOnly?: boolean;
+  render?: string;
+  browser?: string;
+  browserSandbox: boolean;
+}
+
+const mostPages = 1_000;
+
+/** How many pages `--render` asks for; null without it. */
+export function pagesToRender({ structureOnly, render, browser, browserSandbox }: RenderFlags): number | null {
+  if (render === undefined) {
+    if (browser !== undefined) throw usageFailure('--browser needs --render');
+    if (!browserSandbox) throw usageFailure('--no-browser-sandbox needs --render');
+    return null;
+  }
+  if (structureOnly) throw usageFailure('--render looks at the content, which --structure-only skips');
+  const pages = /^\d{1,4}$/.test(render) ? Number(render) : 0;
+  if (pages >= 1 && pages <= mostPages) return pages;
+  throw usageFailure(`--render is "${render}": expected a number of pages from 1 to ${mostPages}`);
+}
+
+/** Opens this many pages of a good archive in a browser. Throws `BrowserUnusable`. */
+export async function renderPages(
+  { cwd, output }: CommandContext,
+  file: string,
+  report: VerificationReport,
+  { browser, browserSandbox, pages }: Pick<RenderFlags, 'browser' | 'browserSandbox'> & { pages: number },
+): Promise<Rendering> {
+  const interrupt = onInterrupt();
+  const live = await output.startLive();
+  const workFolder = await mkdtemp(join(tmpdir(), 'docferry-verify-'));
+  try {
+    return await renderSite(file, report, {
+      pages,
+      browser: { program: browser === undefined ? null : resolve(cwd, browser), sandbox: browserSandbox },
+      levels: {},
+      workFolder,
+      signal: interrupt.signal,
+      onPage: (done, all) => live.show(file, { key: `${done}`, text: `${done} of ${all} pages rendered` }),
+    });
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    throw operationFailure('Interrupted', 'interrupted: the remaining pages were not checked');
+  } finally {
+    live.end();
+    interrupt.dispose();
+    await rm(workFolder, { recursive: true, force: true });
+  }
+}
 
 interface VerifyFlags extends RenderFlags {
   explain?: boolean;

@@ -1,8 +1,8 @@
-import { sizeText } from '../../../model/quantities.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { sizeText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { findSite } from '../../selection.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 import { holdText } from './export-text.ts';
 

@@ -1,10 +1,9 @@
-import { exportHandle } from '../../../client/exports.ts';
+import { exportHandle } from '../../../operations/exports.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import { findSite } from '../../input/find-configured.ts';
-import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import type { ExitCode } from '../../failure.ts';
+import { type WaitFlags, waitTimeout } from '../../flags.ts';
+import { findSite } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
 import { type AwaitedWorkflow, waitForExport } from './wait-for-export.ts';
 
 export default async function watchExport(

@@ -1,10 +1,8 @@
 import { type Command, Option } from 'commander';
-import { runOutcomes } from '../../../model/export/export-outcome.ts';
-import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../input/bulk-flags.ts';
-import { duration, listLimit, reason } from '../../input/flag-values.ts';
-import { addSenderFlag, addSenderFlags } from '../../input/sender.ts';
-import { addWaitFlags } from '../../input/wait-options.ts';
+import { runOutcomes } from '../../../exports/rules/site-export.ts';
+import { addActorFlag, addActorFlags, addBulkFlags } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { addWaitFlags, duration, listLimit, reason } from '../../flags.ts';
 
 export function addExportCommands(program: Command, call: CallHandler): void {
   const exports = program.command('export').description('Export sites, and control which version is in service');
@@ -15,7 +13,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     exports.command(name).description(description).argument('<domain>', 'domain of a configured site');
 
   const start = sitesCommand('start', 'Export a site: start a job, download and verify the bundle, publish, roll out');
-  addSenderFlag(addBulkFlags(addWaitFlags(start), 'sites'))
+  addActorFlag(addBulkFlags(addWaitFlags(start), 'sites'))
     .option('--site-version <label>', 'label of the export; default: the latest published content')
     .option('--path <path...>', 'export only these pages; the result does not become current')
     .option('--promote', 'let an export limited by --path become current anyway')
@@ -26,13 +24,13 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     call(() => import('./export-status.ts')),
   );
   const cancel = sitesCommand('cancel', 'Cancel the running export of a site; what it downloaded is removed');
-  addSenderFlag(addBulkFlags(cancel, 'sites')).action(call(() => import('./export-cancel.ts')));
+  addActorFlag(addBulkFlags(cancel, 'sites')).action(call(() => import('./export-cancel.ts')));
   siteCommand('history', 'List all exports and rollbacks of a site that the store knows, with durations and reasons')
     .addOption(new Option('--outcome <outcome>', 'only runs with this outcome').choices(runOutcomes))
     .option('--since <duration>', 'only runs that began within this time, e.g. 7d', duration('--since'))
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .action(call(() => import('./export-history.ts')));
-  addSenderFlag(siteCommand('poll-now', 'Poll the running job now instead of waiting for the next poll')).action(
+  addActorFlag(siteCommand('poll-now', 'Poll the running job now instead of waiting for the next poll')).action(
     call(() => import('./export-poll-now.ts')),
   );
   siteCommand('versions', 'List the published versions of a site, newest first').action(
@@ -51,13 +49,13 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     '[version]',
     'refuse unless this version waits, e.g. the one you have checked',
   );
-  addSenderFlags(addBulkFlags(approve, 'sites'))
+  addActorFlags(addBulkFlags(approve, 'sites'))
     .addHelpText(
       'after',
       '\nFor many sites it approves the versions shown before you confirm, and none published later.',
     )
     .action(call(() => import('./export-decide.ts'), 'approved'));
-  addSenderFlag(siteCommand('reject', 'Remove the version that waits for approval; what is in service stays'))
+  addActorFlag(siteCommand('reject', 'Remove the version that waits for approval; what is in service stays'))
     .argument('[version]', 'refuse unless this version waits')
     .requiredOption('--reason <text>', 'why, up to 500 characters; shown in the result and by `export status`')
     .action(call(() => import('./export-decide.ts'), 'rejected'));
@@ -65,7 +63,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     'rollback',
     'Put a kept version back into service on all targets, and hold the site there; does not call the service',
   ).argument('<version>', 'a version that `export versions` lists, a unique prefix of it, or previous');
-  addSenderFlag(addWaitFlags(rollback))
+  addActorFlag(addWaitFlags(rollback))
     .option('--reason <text>', 'why; shown with the hold', reason)
     .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
     .addHelpText('after', '\nUntil `export release`, exports still publish versions but put none of them into service.')
@@ -74,12 +72,12 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     'hold',
     'Hold a site at its current version until `export release`; exports publish, but put nothing into service',
   );
-  addSenderFlag(addBulkFlags(hold, 'sites'))
+  addActorFlag(addBulkFlags(hold, 'sites'))
     .option('--reason <text>', 'why; shown with the hold', reason)
     .addHelpText('after', '\nWorks on the bundle store, without Temporal: run it where that store is.')
     .action(call(() => import('./export-hold.ts')));
   const release = sitesCommand('release', 'End a hold, so that the next export puts new content into service');
-  addSenderFlags(addBulkFlags(release, 'sites'))
+  addActorFlags(addBulkFlags(release, 'sites'))
     .addHelpText('after', '\nDoes not change what is in service. Works on the bundle store, without Temporal.')
     .action(call(() => import('./export-release.ts')));
   siteCommand('save', 'Write a version into one file, for a host without the service and Temporal')

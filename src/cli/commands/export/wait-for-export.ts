@@ -1,19 +1,19 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { exportState } from '../../../client/exports.ts';
 import type {
   ExportInput,
   ExportResult,
   ExportState,
   RollbackInput,
   RollbackResult,
-} from '../../../model/export/site-export.ts';
+} from '../../../exports/rules/site-export.ts';
+import { exportState } from '../../../operations/exports.ts';
 import type { CommandContext } from '../../context.ts';
-import type { CliFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { Session } from '../../temporal/session.ts';
-import { waitShowing } from '../../temporal/waiting.ts';
-import { exportStep } from '../../terminal/export-step.ts';
-import type { Interrupt } from '../../terminal/signals.ts';
+import type { CliFailure } from '../../failure.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import type { Session } from '../../session.ts';
+import { exportStep } from '../../terminal/progress.ts';
+import type { Interrupt } from '../../terminal/prompts.ts';
+import { waitShowing } from '../../waiting.ts';
 import { exportResultText, rollbackResultText } from './export-text.ts';
 
 /** What runs under the id of a site's exports. */

@@ -1,16 +1,13 @@
-import { syncHandle } from '../../../client/syncs.ts';
-import { cancelledRun } from '../../../model/own-deed.ts';
-import type { ReadingKind } from '../../../model/sync/pass-kind.ts';
-import { cancelSyncs } from '../../bulk/bulk-syncs.ts';
-import { isBulk } from '../../bulk/is-bulk.ts';
+import type { ReadingKind } from '../../../feedback/rules/pass-bounds.ts';
+import { syncHandle } from '../../../operations/syncs.ts';
+import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
+import { cancelSyncs } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import { requireRunning } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { findProject, isBulk } from '../../selection.ts';
+import { requireRunning, withTemporal } from '../../session.ts';
 import { projectTitle } from '../../terminal/text.ts';
 
 export default async function cancelPass(
@@ -28,7 +25,7 @@ export default async function cancelPass(
     const { runId } = await requireRunning(handle, `${pass} of ${project.id}`);
     await handle.cancel();
     const target = { kind: 'sync' as const, org, project: project.id, pass };
-    await keepDeeds(context, config, flags, [cancelledRun(target, runId)]);
+    await writeAudit(context, config, flags, [cancelledRun(target, runId)]);
     const document = { workflowId: handle.workflowId, runId, org, project: project.id, pass, cancelRequested: true };
     context.output.result(
       document,

@@ -1,16 +1,15 @@
 import { text as textOfStream } from 'node:stream/consumers';
-import { reindex, vacuum } from '../../../feedback/database/postgres/scrub-statements.ts';
-import type { Erasure } from '../../../feedback/privacy/privacy-store.ts';
-import { counted } from '../../../model/quantities.ts';
+import type { Erasure } from '../../../feedback/privacy/privacy.ts';
+import { reindex, vacuum } from '../../../feedback/store/queries.ts';
+import { counted } from '../../../rules/text.ts';
+import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { type SenderFlags, senderOf } from '../../input/sender.ts';
-import { confirm } from '../../terminal/confirm.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { findProject } from '../../selection.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { confirm } from '../../terminal/prompts.ts';
 
-interface EraseFlags extends Pick<SenderFlags, 'as'> {
+interface EraseFlags extends Pick<ActorFlags, 'as'> {
   contact: string;
   yes?: boolean;
 }
@@ -30,7 +29,7 @@ export default async function erasePerson(
   const where = project === undefined ? 'everything' : `the feedback of ${project}`;
   const text = `Remove this person from ${where} in ${config.store.feedback.place}, for good?`;
   await confirm({ text, declined: 'nothing was erased' }, flags.yes === true);
-  const { who } = senderOf(flags);
+  const { who } = actorOf(flags);
   const erased = await withFeedbackStore(config, (store) =>
     store.erase({ contact, at: new Date(), who, ...(found && { org: found.org, project: found.project.id }) }),
   );

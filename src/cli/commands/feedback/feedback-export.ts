@@ -1,17 +1,46 @@
-import { csv } from '../../../feedback/files/csv-file.ts';
-import type { Piece, RecordEncoder } from '../../../feedback/files/file-format.ts';
-import { jsonLines } from '../../../feedback/files/jsonl-file.ts';
-import { lines } from '../../../feedback/files/line-pieces.ts';
-import { counted, sizeText } from '../../../model/quantities.ts';
+import type { FeedbackRecord, Piece, RecordEncoder } from '../../../feedback/files/feedback-record.ts';
+import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProjects } from '../../input/find-configured.ts';
-import { type FilterFlags, recordFilter, unmetValues } from '../../input/record-filter.ts';
-import { keepHeapLean } from '../../processes/lean-heap.ts';
-import { stdoutName, writeOut } from '../../terminal/write-out.ts';
-import { recordPieces, Tally } from './record-pieces.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { type FilterFlags, recordFilter, unmetValues } from '../../flags.ts';
+import { keepHeapLean } from '../../parts/gc-tuning.ts';
+import { findProjects } from '../../selection.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { stdoutName, writeOut } from '../../terminal/files.ts';
+
+/** Counts of what has been encoded so far. */
+export class Tally {
+  /** The projects so far, the current one last. */
+  readonly projects: { org: string; project: string; rows: number }[] = [];
+  readonly met = { sources: new Set<string>(), statuses: new Set<string>() };
+
+  get rows(): number {
+    return this.projects.reduce((sum, { rows }) => sum + rows, 0);
+  }
+}
+
+/** The records of projects, project by project, as pieces of a file. The tally is up to date whenever a piece is yielded. */
+export async function* recordPieces(
+  projects: readonly { org: string; project: string }[],
+  read: (project: { org: string; project: string }) => AsyncIterable<FeedbackRecord>,
+  encoder: RecordEncoder,
+  tally: Tally,
+): AsyncGenerator<Piece, void, undefined> {
+  for (const { org, project } of projects) {
+    const counted = { org, project, rows: 0 };
+    tally.projects.push(counted);
+    for await (const record of read(counted)) {
+      counted.rows += 1;
+      tally.met.sources.add(record.source);
+      tally.met.statuses.add(record.status);
+      const piece = encoder.add(record);
+      if (piece !== null) yield piece;
+    }
+  }
+  const last = encoder.end();
+  if (last.length > 0) yield last;
+}
 
 interface ExportFlags extends FilterFlags {
   format: 'jsonl' | 'csv' | 'parquet';

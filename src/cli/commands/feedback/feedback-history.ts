@@ -1,14 +1,12 @@
-import type { PassRow } from '../../../feedback/pass/pass-store.ts';
-import { spanText } from '../../../model/details-text.ts';
-import { countText } from '../../../model/quantities.ts';
-import type { PassOutcome } from '../../../model/sync/pass-kind.ts';
+import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import type { PassOutcome } from '../../../feedback/rules/pass-bounds.ts';
+import { countText, spanText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { type HistoryFlags, historyFilter } from '../../input/history-flags.ts';
-import { historyList } from '../../terminal/history-list.ts';
-import { printable, timeText } from '../../terminal/text.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { type HistoryFlags, historyFilter } from '../../flags.ts';
+import { findProject } from '../../selection.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { historyList, printable, timeText } from '../../terminal/text.ts';
 
 /** Lists the passes of a project, from the store: it needs no Temporal, and outlives its retention (X4). */
 export default async function showFeedbackHistory(

@@ -1,11 +1,10 @@
 import { parsePostgresAddress } from '../../../config/postgres-address.ts';
 import { resolvePostgres } from '../../../config/resolve.ts';
-import { counted, countText } from '../../../model/quantities.ts';
+import { counted, countText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { isThere } from '../../doctor/writable.ts';
-import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { confirm } from '../../terminal/confirm.ts';
+import { isThere } from '../../doctor/check.ts';
+import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { confirm } from '../../terminal/prompts.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
 
 interface MoveFlags {
@@ -28,7 +27,7 @@ export default async function move(context: CommandContext, flags: MoveFlags): P
   const target = resolvePostgres(address, config.directory, env);
   const text = `Copy everything in ${feedback.file} to ${target.place}?`;
   await confirm({ text, declined: 'nothing was copied' }, flags.yes === true);
-  const { moveFeedback } = await import('../../../feedback/move/move-feedback.ts');
+  const { moveFeedback } = await import('../../../feedback/store/move-feedback.ts');
   const tables = await moveFeedback(feedback.file, target, ({ table, rows }) =>
     output.note(`${table}: ${counted(rows, 'row')}`),
   );

@@ -1,14 +1,20 @@
 import type { Count, FeedbackStats } from '../../../feedback/figures/figure-store.ts';
-import type { PassRow } from '../../../feedback/pass/pass-store.ts';
-import { barText } from '../../../model/details-text.ts';
-import { counted, countText } from '../../../model/quantities.ts';
+import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import { barText, counted, countText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { type FoundProject, findProjects } from '../../input/find-configured.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { type FoundProject, findProjects } from '../../selection.ts';
+import { withFeedbackStore } from '../../stores.ts';
 import type { Output } from '../../terminal/output.ts';
 import { indent, printable, projectTitle, tableLines, utcText } from '../../terminal/text.ts';
-import { lastMonths } from './last-months.ts';
+
+/** The last `count` months of UTC up to that of `now`, such as `2026-11`, oldest first. */
+export function lastMonths(now: Date, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (count - 1 - index)));
+    return month.toISOString().slice(0, 7);
+  });
+}
 
 interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'>, FoundProject {
   /** `rate` between 0 and 1; null without any vote. */

@@ -1,31 +1,83 @@
-import { startOrJoinSync, syncHandle, syncState } from '../../../client/syncs.ts';
-import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { Config } from '../../../config/config.ts';
-import type { EntryStore } from '../../../feedback/entry-store.ts';
-import { planPass } from '../../../feedback/pass/plan-pass.ts';
-import { startedPass } from '../../../model/own-deed.ts';
-import type { PassKind } from '../../../model/sync/pass-kind.ts';
-import type { SyncInput, SyncState } from '../../../model/sync/sync.ts';
-import { startSyncs } from '../../bulk/bulk-syncs.ts';
-import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
+import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback/reading/passes.ts';
+import type { PassKind } from '../../../feedback/rules/pass-bounds.ts';
+import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
+import type { SyncInput, SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
+import type { EntryStore } from '../../../feedback/store/feedback-store.ts';
+import { startOrJoinSync, syncHandle, syncState } from '../../../operations/syncs.ts';
+import { counted, countText, spanText } from '../../../rules/text.ts';
+import { startedPass } from '../../../runs/rules/own-audit-entries.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
+import type { BulkFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
+import { startSyncs } from '../../bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { BulkFlags } from '../../input/bulk-flags.ts';
-import { dateRange } from '../../input/date-range.ts';
-import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProject } from '../../input/find-configured.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
-import { refusedKey } from '../../temporal/refused-key.ts';
-import { describeWorkflow } from '../../temporal/running-workflow.ts';
-import { withTemporal } from '../../temporal/session.ts';
-import { waitShowing } from '../../temporal/waiting.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
-import { syncStep } from '../../terminal/sync-step.ts';
-import { projectTitle } from '../../terminal/text.ts';
-import { planDocument, planText } from './feedback-plan.ts';
-import { syncResultText } from './sync-text.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { dateRange, type WaitFlags, waitTimeout } from '../../flags.ts';
+import { findProject, isBulk, refuseInBulk } from '../../selection.ts';
+import { describeWorkflow, refusedKey, withTemporal } from '../../session.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import type { Paint, Surface } from '../../terminal/output.ts';
+import { syncStep } from '../../terminal/progress.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { factLines, indent, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
+import { waitShowing } from '../../waiting.ts';
+
+/** What `feedback sync --plan` prints as JSON. */
+export function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
+  const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
+  const { dateFrom, dateTo } = bounds;
+  return { org, project, pass, dateFrom, dateTo, reason, expectedRequests, mostRequests, slices };
+}
+
+/** What `feedback sync --plan` prints for people. */
+export function planText({ project, pass }: PassQuestion, planned: PlannedPass, { paint, columns }: Surface): string {
+  const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
+  const facts: [string, string][] = [
+    ['reads', reason],
+    ['dates', bounds.reason],
+    ['requests', expectedRequests === null ? 'unknown: nothing has been read yet' : `${expectedRequests}`],
+  ];
+  if (mostRequests !== null) facts.push(['at most', `${mostRequests}, including the ranges that look for changes`]);
+  return `${paint.bold(`${pass} of ${project}`)}, nothing has been asked yet\n${indent(factLines(facts))}\n${indent(table(slices, columns - 2))}`;
+}
+
+function table(slices: readonly PlannedSlice[], columns: number): string {
+  return tableLines(
+    ['slice', 'from (UTC)', 'to (UTC)', 'only', 'requests'],
+    slices.map(({ stage, dateFrom, dateTo, source, statuses, expectedPages }) => [
+      stage,
+      timeText(dateFrom),
+      timeText(dateTo),
+      [source, statuses?.join(', ')].filter((part) => part).join(' ') || '-',
+      expectedPages === null ? '?' : String(expectedPages),
+    ]),
+    columns,
+  );
+}
+
+/** The result of a pass for people. */
+export function syncResultText(result: SyncResult, paint: Paint): string {
+  const { pass, project, pages, requests, throttled, waitedMs, entries, watermark, verifiedUpTo } = result;
+  const { seen, inserted, updated, unchanged, rejected, tombstoned } = entries;
+  const facts: [string, string][] = [
+    [
+      'entries',
+      `${countText(seen)} seen: ${countText(inserted)} new, ${countText(updated)} changed, ${countText(unchanged)} unchanged`,
+    ],
+    [
+      'requests',
+      `${countText(requests)} for ${counted(pages, 'page')}${throttled > 0 ? `, ${countText(throttled)} refused with 429` : ''}`,
+    ],
+    ['waited', `${spanText(waitedMs)} for the budget`],
+    ['watermark', watermark === null ? 'none yet' : utcText(watermark)],
+    ['complete', verifiedUpTo === null ? 'not yet' : `as of ${utcText(verifiedUpTo)}`],
+  ];
+  if (tombstoned > 0) facts.splice(1, 0, ['deleted', `${countText(tombstoned)}, kept with deleted_at`]);
+  if (rejected > 0)
+    facts.splice(1, 0, ['not understood', `${countText(rejected)}, kept in feedback_rejects with the reason`]);
+  return `${paint.green('completed')} the ${pass} of ${project}\n${indent(factLines(facts))}`;
+}
 
 interface SyncFlags extends WaitFlags, BulkFlags {
   pass?: PassKind;
@@ -54,14 +106,14 @@ export default async function syncFeedback(
   return withTemporal(config, async (session) => {
     const { client } = session;
     const pass = flags.pass ?? (await withFeedbackStore(config, (store) => defaultPass(store, org, project.id)));
-    const handover = handoverFor(config.temporal);
-    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...dateRange(flags), handover };
+    const failover = failoverFor(config.temporal);
+    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...dateRange(flags), failover };
     const before = await describeWorkflow(syncHandle(client, input));
     const running = before?.status.name === 'RUNNING';
     const refusal = await refusedKey(client, { org, joined: running, read: () => syncState(client, input), refusedOf });
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { handle, joined, runId } = await startOrJoinSync(client, config.temporal.taskQueue, input);
-    await keepDeeds(context, config, flags, startedPass(input, runId));
+    await writeAudit(context, config, flags, startedPass(input, runId));
     const { workflowId } = handle;
     if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;

@@ -1,12 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
-import { passOutcomes, readingKinds } from '../../../model/sync/pass-kind.ts';
-import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../input/bulk-flags.ts';
-import { duration, listLimit } from '../../input/flag-values.ts';
-import { addSelectionFlags } from '../../input/selection-flags.ts';
-import { addSenderFlag } from '../../input/sender.ts';
-import { addWaitFlags } from '../../input/wait-options.ts';
+import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
+import { passOutcomes, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import { addActorFlag, addBulkFlags, addSelectionFlags } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { addWaitFlags, duration, listLimit } from '../../flags.ts';
 
 const project = 'id or name of a configured project, or org/project';
 
@@ -32,7 +29,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
     .option('--plan', 'only show what would be read and how many requests that takes; sends and starts nothing');
-  addSenderFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
+  addActorFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
   feedback
     .command('status')
     .description('Show what is stored of the projects, what runs, and how the last passes ended')
@@ -48,7 +45,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       ),
     'projects',
   );
-  addSenderFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
+  addActorFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
   feedback
     .command('history')
     .description('List all passes of a project that the store knows, newest first, with durations and reasons')
@@ -137,7 +134,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       '\nCopies all or nothing, with first sights, changes and earlier passes. Stop `docferry up` and every worker first.',
     )
     .action(call(() => import('./feedback-move.ts')));
-  addSenderFlag(feedback.command('erase'))
+  addActorFlag(feedback.command('erase'))
     .description('Remove a person from the stored feedback for good, and keep them out of every later sync')
     .argument('[project]', `${project}; default: everything in the store`)
     .requiredOption('--contact <email>', 'the address the person left; - reads it from stdin')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { CallHandler } from '../../call-handler.ts';
-import { wholeNumber } from '../../input/flag-values.ts';
-import { addSenderFlag } from '../../input/sender.ts';
+import { addActorFlag } from '../../actor.ts';
+import type { CallHandler } from '../../context.ts';
+import { wholeNumber } from '../../flags.ts';
 
 export function addScheduleCommands(program: Command, call: CallHandler): void {
   const schedules = program.command('schedules').description('Apply and control the schedules of exports and syncs');
@@ -30,16 +30,16 @@ export function addScheduleCommands(program: Command, call: CallHandler): void {
     .description('List the schedules: when, next run, last outcome, what is paused, what was changed by hand')
     .option('--page <n>', 'only this page of 100 schedules; default: all', wholeNumber('--page'))
     .action(call(() => import('./schedules-list.ts')));
-  addSenderFlag(scheduleCommand('pause', 'Start nothing by schedule until you resume it; running work continues'))
+  addActorFlag(scheduleCommand('pause', 'Start nothing by schedule until you resume it; running work continues'))
     .option('--note <text>', 'why; shown by `schedules list` and `docferry audit`', '')
     .action(call(() => import('./schedules-pause.ts'), 'pause'));
-  addSenderFlag(scheduleCommand('resume', 'Resume paused schedules; missed runs are not made up for'))
+  addActorFlag(scheduleCommand('resume', 'Resume paused schedules; missed runs are not made up for'))
     .option('--note <text>', 'kept with the schedule and in the audit', '')
     .action(call(() => import('./schedules-pause.ts'), 'resume'));
-  addSenderFlag(
+  addActorFlag(
     scheduleCommand('trigger', 'Start the scheduled run now, paused or not; does nothing while one is running'),
   ).action(call(() => import('./schedules-trigger.ts')));
-  addSenderFlag(
+  addActorFlag(
     scheduleCommand(
       'backfill',
       "Run what was scheduled between two moments, one by one; each run sees today's state, not that of its time",

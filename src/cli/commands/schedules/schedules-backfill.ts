@@ -1,15 +1,15 @@
-import { backfillSchedule, scheduledTimes } from '../../../client/schedules/schedule-commands.ts';
-import { isoInstant } from '../../../model/iso-instant.ts';
-import { targetName } from '../../../model/schedule/schedule-target.ts';
+import { isoInstant } from '../../../rules/text.ts';
+import { targetName } from '../../../rules/workflow-ids.ts';
+import { backfillSchedule, scheduledTimes } from '../../../schedules/schedules.ts';
+import type { ActorFlags } from '../../actor.ts';
 import type { CommandContext } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import { dateRange } from '../../input/date-range.ts';
-import type { SenderFlags } from '../../input/sender.ts';
+import type { ExitCode } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
+import { dateRange } from '../../flags.ts';
 import { isoTime } from '../../terminal/text.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
-interface BackfillFlags extends SenderFlags {
+interface BackfillFlags extends ActorFlags {
   from: string;
   to: string;
   all?: boolean;

@@ -1,10 +1,9 @@
-import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../client/schedules/schedule-views.ts';
-import { handoverFor } from '../../../client/temporal-connection.ts';
-import { targetName } from '../../../model/schedule/schedule-target.ts';
+import { targetName } from '../../../rules/workflow-ids.ts';
+import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
+import { failoverFor } from '../../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { withTemporal } from '../../temporal/session.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { withTemporal } from '../../session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 
@@ -17,7 +16,7 @@ export default async function listSchedules(context: CommandContext, { page }: {
   const config = await loadContextConfig(context);
   const { output } = context;
   const views = await withTemporal(config, ({ client }) =>
-    scheduleViews(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal), part),
+    scheduleViews(client, config.temporal.taskQueue, config.organizations, failoverFor(config.temporal), part),
   );
   warnOfDifferences(output, views);
   const { schedules, missing, unread, total } = views;
@@ -68,7 +67,7 @@ function rowOf(schedule: ScheduleView): string[] {
     stateOf(schedule),
     timeText(schedule.next[0] ?? null),
     timeText(last?.startedAt ?? null),
-    last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'forgotten') : '-'),
+    last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'unknownUntil') : '-'),
     last?.detail ?? '',
   ];
 }

@@ -1,9 +1,9 @@
-import { pauseSchedule, resumeSchedule } from '../../../client/schedules/schedule-commands.ts';
-import { longestReason } from '../../../model/export/site-export.ts';
-import { targetName } from '../../../model/schedule/schedule-target.ts';
+import { longestReason } from '../../../exports/rules/site-export.ts';
+import { targetName } from '../../../rules/workflow-ids.ts';
+import { pauseSchedule, resumeSchedule } from '../../../schedules/schedules.ts';
+import type { ActorFlags } from '../../actor.ts';
 import type { CommandContext } from '../../context.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import type { SenderFlags } from '../../input/sender.ts';
+import type { ExitCode } from '../../failure.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 const kinds = {
@@ -15,11 +15,11 @@ export default async function pauseOrResumeSchedules(
   context: CommandContext,
   kind: keyof typeof kinds,
   words: string[],
-  { note, all, ...sender }: { note: string; all?: boolean } & SenderFlags,
+  { note, all, ...actor }: { note: string; all?: boolean } & ActorFlags,
 ): Promise<ExitCode> {
   const { work, paused, done } = kinds[kind];
-  const deed = { ...sender, action: `schedule-${kind}` as const, reason: note.trim().slice(0, longestReason) || null };
-  return withSchedules(context, wordsOr(words, all), deed, async (client, { id, target }) => {
+  const entry = { ...actor, action: `schedule-${kind}` as const, reason: note.trim().slice(0, longestReason) || null };
+  return withSchedules(context, wordsOr(words, all), entry, async (client, { id, target }) => {
     await work(client, id, note);
     return { document: { paused }, detail: {}, line: `${done} ${targetName(target)}` };
   });

@@ -1,19 +1,19 @@
-import { triggerSchedule } from '../../../client/schedules/schedule-commands.ts';
-import { type ScheduleTarget, targetName } from '../../../model/schedule/schedule-target.ts';
+import { type ScheduleTarget, targetName } from '../../../rules/workflow-ids.ts';
+import { triggerSchedule } from '../../../schedules/schedules.ts';
+import type { ActorFlags } from '../../actor.ts';
 import type { CommandContext } from '../../context.ts';
-import type { ExitCode } from '../../failures/exit-codes.ts';
-import type { SenderFlags } from '../../input/sender.ts';
+import type { ExitCode } from '../../failure.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 export default async function triggerSchedules(
   context: CommandContext,
   words: string[],
-  { all, ...sender }: { all?: boolean } & SenderFlags,
+  { all, ...actor }: { all?: boolean } & ActorFlags,
 ): Promise<ExitCode> {
   return withSchedules(
     context,
     wordsOr(words, all),
-    { ...sender, action: 'schedule-trigger' },
+    { ...actor, action: 'schedule-trigger' },
     async (client, { id, target }) => {
       const { alreadyRunning } = await triggerSchedule(client, id);
       const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';

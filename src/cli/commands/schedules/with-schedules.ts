@@ -1,21 +1,74 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { inBatches } from '../../../client/in-batches.ts';
-import {
-  callsAtOnce,
-  describeSchedules,
-  type NamedSchedule,
-  namedSchedules,
-} from '../../../client/schedules/owned-schedules.ts';
-import { doneBy, type OwnDeed } from '../../../model/own-deed.ts';
-import { desiredSchedules } from '../../../model/schedule/desired-schedules.ts';
+import { readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
+import { doneBy, type OwnAuditEntry } from '../../../runs/rules/own-audit-entries.ts';
+import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
+import { describeSchedules, type NamedSchedule, namedSchedules } from '../../../schedules/schedules.ts';
+import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
+import type { ActorFlags } from '../../actor.ts';
+import { writeAudit } from '../../audit.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { keepDeeds } from '../../input/keep-deeds.ts';
-import type { SenderFlags } from '../../input/sender.ts';
-import { withTemporal } from '../../temporal/session.ts';
-import { theOnlyMatch, wantedSchedules } from './find-schedules.ts';
+import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { withTemporal } from '../../session.ts';
+
+/** A name of the command line, and the schedules it may mean. */
+export interface WantedSchedule {
+  name: string;
+  /** False for `all`. */
+  single: boolean;
+  matches: NamedSchedule[];
+}
+
+/** What the words of a command line name: each word a schedule, but a project and its pass are two words. */
+export function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
+  if (words.join(' ') === 'all') return [{ name: 'all', single: false, matches: [...known] }];
+  return namesIn(words).map((name) => {
+    const exact = known.filter((schedule) => namesOf(schedule).includes(name));
+    const matches = exact.length > 0 ? exact : known.filter(({ target }) => projectNames(target).includes(name));
+    return { name, single: true, matches };
+  });
+}
+
+/**
+ * The schedule that is meant. A project's name alone is enough while it has one schedule. Throws `CliFailure`: nothing of
+ * that name (exit code 4), or several (2).
+ */
+export function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
+  const [first, ...others] = matches;
+  if (!first) {
+    const hint = 'see `docferry schedules list`; `docferry schedules apply` creates the configured ones';
+    throw noSuchThing('UnknownSchedule', `there is no schedule ${name}`, hint);
+  }
+  if (others.length > 0) {
+    const names = matches.map(({ target }) => fullName(target)).join(', ');
+    throw usageFailure(`${name} has several schedules`, `say which one: ${names}`);
+  }
+  return first;
+}
+
+function namesIn(words: readonly string[]): string[] {
+  const names: string[] = [];
+  for (const word of words) {
+    const before = names.at(-1);
+    const isPass = readingKinds.some((kind) => kind === word);
+    if (isPass && before !== undefined && !before.includes(' ')) names.splice(-1, 1, `${before} ${word}`);
+    else names.push(word);
+  }
+  return names;
+}
+
+function namesOf({ id, target }: NamedSchedule): string[] {
+  return [id, workflowIdOf(target), targetName(target), fullName(target)];
+}
+
+function projectNames(target: ScheduleTarget): string[] {
+  return target.kind === 'sync' ? [target.project, `${target.org}/${target.project}`] : [];
+}
+
+function fullName(target: ScheduleTarget): string {
+  return `${target.org}/${targetName(target)}`;
+}
 
 /** What was done with one schedule: its part of the JSON document and a line for people. */
 export interface ScheduleAnswer {
@@ -35,7 +88,7 @@ export function wordsOr(words: readonly string[], all = false): readonly string[
 export async function withSchedules(
   context: CommandContext,
   words: readonly string[],
-  { action, ...sender }: SenderFlags & { action: `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}` },
+  { action, ...actor }: ActorFlags & { action: `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}` },
   work: (client: Client, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
@@ -44,16 +97,16 @@ export async function withSchedules(
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
     const chosen = await chosenSchedules(client, known, words);
-    const deeds: OwnDeed[] = [];
+    const auditEntries: OwnAuditEntry[] = [];
     const doOne = async (schedule: NamedSchedule) => {
       const answer = await work(client, schedule);
       const { detail } = answer;
-      if (detail !== null) deeds.push(doneBy(randomUUID(), action, schedule.target, detail));
+      if (detail !== null) auditEntries.push(doneBy(randomUUID(), action, schedule.target, detail));
       return { id: schedule.id, ...answer };
     };
     // The audit also records what was done before a failure.
     const answers = await inBatches(chosen, callsAtOnce, doOne).finally(() =>
-      keepDeeds(context, config, sender, deeds),
+      writeAudit(context, config, actor, auditEntries),
     );
     const schedules = answers.map(({ id, document }) => ({ id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CallHandler } from '../../call-handler.ts';
+import type { CallHandler } from '../../context.ts';
 
 export function addStoreCommands(program: Command, call: CallHandler): void {
   const store = program.command('store').description('Check the store of published versions');

@@ -1,14 +1,13 @@
-import { type AuditProgress, auditStore, type DomainAudit } from '../../../bundle/store/audit-store.ts';
-import type { BundleStore } from '../../../bundle/store/bundle-store.ts';
 import type { Config } from '../../../config/config.ts';
-import { sizeText } from '../../../model/quantities.ts';
-import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import type { BundleStore } from '../../../exports/store/bundle-store.ts';
+import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { type AuditProgress, auditStore, type DomainAudit } from '../../../exports/store/verify-store.ts';
+import { sizeText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing, operationFailure } from '../../failures/cli-failure.ts';
-import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { bar } from '../../terminal/bar.ts';
+import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../../failure.ts';
 import type { Output, Paint } from '../../terminal/output.ts';
-import { onInterrupt } from '../../terminal/signals.ts';
+import { bar } from '../../terminal/progress.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
 import { indent } from '../../terminal/text.ts';
 
 export default async function verifyStore(context: CommandContext, domain?: string): Promise<ExitCode> {

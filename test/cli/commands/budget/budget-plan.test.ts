@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { parseDuration } from '../../../../src/config/durations.ts';
+import { parseDuration } from '../../../../src/config/field-schemas.ts';
 import { type ProjectStory, storeStories } from '../../../tools/cli/planned-scene.ts';
 import { configText, docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 

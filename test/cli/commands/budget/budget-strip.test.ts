@@ -1,9 +1,14 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { releaseStrip, windowStrip } from '../../../../src/cli/commands/budget/budget-strip.ts';
-import { budgetDocument, budgetTable, budgetText } from '../../../../src/cli/commands/budget/budget-view.ts';
-import type { WindowView } from '../../../../src/model/budget/permits.ts';
-import { untouchedView } from '../../../../src/model/budget/window/untouched-view.ts';
+import type { WindowView } from '../../../../src/budget/rules/permits.ts';
+import { untouchedView } from '../../../../src/budget/rules/window-view.ts';
+import {
+  budgetDocument,
+  budgetTable,
+  budgetText,
+  releaseStrip,
+  windowStrip,
+} from '../../../../src/cli/commands/budget/budget-view.ts';
 
 const plain = createColors(false);
 const terminal = { paint: plain, columns: 80 };
@@ -36,7 +41,7 @@ describe('the window in words', () => {
     used: 60,
     available: 8,
     reserve: 32,
-    strangers: 32,
+    otherClients: 32,
     throttledInWindow: 1,
     nextFreeAt: now + 60_000,
     override: { requests: 100, until: now + 7_200_000 },

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { busyWindow, settingsOf } from '../../../../bench/budget/budget-waiters-model.ts';
-import { packed } from '../../../../src/model/budget/window/carried-window.ts';
-import { budgetWorkflowId } from '../../../../src/model/workflow-ids.ts';
+import { packed } from '../../../../src/budget/rules/carry-window.ts';
+import { budgetWorkflowId } from '../../../../src/rules/workflow-ids.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';
 import { type Scene, setScene } from '../../../tools/scene.ts';
@@ -26,7 +26,7 @@ describe('budget', () => {
       limit: 50,
       reserve: 10,
       available: 40,
-      strangers: null,
+      otherClients: null,
     });
 
     const set = await budget('set', org, '--requests', '20', '--reserve', '5', '--for', '2h');

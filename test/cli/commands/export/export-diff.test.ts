@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { DirectoryBundleStore } from '../../../../src/bundle/store/directory/directory-store.ts';
-import { sealOf } from '../../../../src/bundle/store/staged-seal.ts';
+import { DirectoryBundleStore } from '../../../../src/exports/store/directory-store.ts';
+import { sealOf } from '../../../../src/exports/store/manifests.ts';
 import { sha256 } from '../../../tools/bundle/object-server.ts';
 import { stagedManifest } from '../../../tools/bundle/staged.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';

@@ -1,8 +1,8 @@
 import { createColors } from 'picocolors';
 import { expect, it } from 'vitest';
 import { exportResultText, rollbackResultText } from '../../../../src/cli/commands/export/export-text.ts';
-import { whyEnded } from '../../../../src/model/export/export-outcome.ts';
-import type { RolloutResult } from '../../../../src/model/export/site-export.ts';
+import type { RolloutResult } from '../../../../src/exports/rules/site-export.ts';
+import { whyEnded } from '../../../../src/exports/rules/site-export.ts';
 
 const paint = createColors(false);
 const rollouts: RolloutResult[] = [

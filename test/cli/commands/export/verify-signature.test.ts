@@ -1,7 +1,7 @@
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { signatureRuleTexts } from '../../../../src/bundle/rules/signature-rules.ts';
+import { signatureRuleTexts } from '../../../../src/exports/rules/verification-rules.ts';
 import { publishSite, smallSiteVersion } from '../../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, emptyFolder, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { Minisign, minisignProgram } from '../../../tools/servers/minisign.ts';

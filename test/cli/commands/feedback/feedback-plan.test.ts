@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
+import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
 

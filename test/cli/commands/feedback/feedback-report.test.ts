@@ -1,8 +1,8 @@
 import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
-import type { FeedbackEntry } from '../../../../src/model/sync/feedback-entry.ts';
+import type { FeedbackEntry } from '../../../../src/feedback/rules/feedback-entry.ts';
+import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
 

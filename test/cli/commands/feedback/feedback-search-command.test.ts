@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { entriesText } from '../../../../src/cli/commands/feedback/found-lines.ts';
+import { entriesText } from '../../../../src/cli/commands/feedback/search-text.ts';
 import { Output } from '../../../../src/cli/terminal/output.ts';
-import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
+import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastMonths } from '../../../../src/cli/commands/feedback/last-months.ts';
-import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
+import { lastMonths } from '../../../../src/cli/commands/feedback/feedback-stats.ts';
+import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
 

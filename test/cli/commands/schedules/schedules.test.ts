@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { applySchedules } from '../../../../src/client/schedules/schedules.ts';
+import { applySchedules } from '../../../../src/schedules/schedules.ts';
 import { configText, docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
 import { devServerEnvironment, forThisFile, useDevServer } from '../../../tools/temporal/temporal.ts';
@@ -10,7 +10,7 @@ import { devServerEnvironment, forThisFile, useDevServer } from '../../../tools/
 const environment = await forThisFile(devServerEnvironment());
 const queues: string[] = [];
 afterEach(async () => {
-  for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, [], 'quick');
+  for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, [], 'fast');
 });
 
 interface Schedules {

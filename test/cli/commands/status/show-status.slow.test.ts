@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applySchedules } from '../../../../src/client/schedules/schedules.ts';
+import { applySchedules } from '../../../../src/schedules/schedules.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../../tools/scene.ts';
 
@@ -12,14 +12,14 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  await applySchedules(scene.client, scene.taskQueue, [], 'quick');
+  await applySchedules(scene.client, scene.taskQueue, [], 'fast');
   await scene.end();
 });
 
 describe('docferry status', () => {
   it('shows every site and project, what waits for approval, and approves in bulk what the plan showed', async () => {
     const { org, domain, project, folder: cwd, config, client, taskQueue } = scene;
-    await applySchedules(client, taskQueue, config.organizations, 'quick');
+    await applySchedules(client, taskQueue, config.organizations, 'fast');
     const idle = await docferryJson(['status'], { cwd });
     expect(idle).toMatchObject({ exitCode: 0, document: { unavailable: [] } });
     expect(idle.document.sites).toMatchObject([

@@ -1,8 +1,8 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { DirectoryBundleStore } from '../../../../src/bundle/store/directory/directory-store.ts';
-import { versionName } from '../../../../src/model/export/version-name.ts';
+import { versionName } from '../../../../src/exports/rules/site-export.ts';
+import { DirectoryBundleStore } from '../../../../src/exports/store/directory-store.ts';
 import { filesOf, publish, stagedManifest } from '../../../tools/bundle/staged.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 

@@ -1,7 +1,9 @@
-"""Packs a folder: write.py KIND FOLDER, the archive to standard output. KIND is zip, stream, ustar, gnu or pax."""
+"""Packs a folder: write.py KIND FOLDER, the archive to standard output. KIND is zip, zip64,
+stream, stream64, ustar, gnu or pax."""
 
 import io
 import os
+import shutil
 import sys
 import tarfile
 import zipfile
@@ -30,12 +32,18 @@ def files():
 def pack_zip(target):
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, name in files():
-            archive.write(path, name)
+            if not kind.endswith("64"):
+                archive.write(path, name)
+                continue
+            entry = zipfile.ZipInfo.from_file(path, name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with open(path, "rb") as source, archive.open(entry, "w", force_zip64=True) as packed:
+                shutil.copyfileobj(source, packed)
 
 
-if kind == "stream":
+if kind.startswith("stream"):
     pack_zip(Pipe())
-elif kind == "zip":
+elif kind.startswith("zip"):
     made = io.BytesIO()
     pack_zip(made)
     sys.stdout.buffer.write(made.getvalue())

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { ArchiveFormat } from '../../../../src/model/export/archive-facts.ts';
+import type { ArchiveFormat } from '../../../../src/exports/rules/site-export.ts';
 import type { AcceptedArchive, Oracle } from './oracle.ts';
 import { type Tree, treeOnDisk } from './tree.ts';
 

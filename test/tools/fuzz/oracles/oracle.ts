@@ -1,4 +1,4 @@
-import type { ArchiveFormat } from '../../../../src/model/export/archive-facts.ts';
+import type { ArchiveFormat } from '../../../../src/exports/rules/site-export.ts';
 import type { Tree } from './tree.ts';
 
 /** An archive that the verifier accepted, in memory and on disk. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { EntryRules } from '../../../../src/bundle/archive/check-entry.ts';
-import { readerOf } from '../../../../src/bundle/archive/open-archive.ts';
-import { ReasonList } from '../../../../src/bundle/rules/reason-list.ts';
-import type { VerificationReport } from '../../../../src/bundle/verification/verification-report.ts';
-import type { ArchiveFormat } from '../../../../src/model/export/archive-facts.ts';
+import { EntryRules } from '../../../../src/exports/archive/check-entry.ts';
+import { readerOf } from '../../../../src/exports/archive/open-archive.ts';
+import type { ArchiveFormat } from '../../../../src/exports/rules/site-export.ts';
+import { ReasonList } from '../../../../src/exports/rules/verification-rules.ts';
+import type { VerificationReport } from '../../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from '../../archives/bytes-in-memory.ts';
 
 /** What an archive unpacks to: for each path `folder`, the SHA-256 of a file, or what else stands there. */

@@ -1,0 +1,134 @@
+import { activityInfo, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { defaultLimits } from '../exports/archive/check-entry.ts';
+import { rollOutVersion } from '../exports/rollout/roll-out-version.ts';
+import { RolloutSuperseded, TargetRefused } from '../exports/rollout/rollout-target.ts';
+import type { RolloutResult } from '../exports/rules/site-export.ts';
+import { NoSuchVersion, PointerMoved, VersionDamaged } from '../exports/store/bundle-store.ts';
+import { provenManifest } from '../exports/store/manifests.ts';
+import { verifyVersion } from '../exports/store/verify-store.ts';
+import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
+import { isTemporalFailure, notConfigured, permanent, publishFailure, storeFailure, transient } from './failures.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { type StoredVersion, versionStep } from './version-steps.ts';
+
+export interface RollOutInput {
+  org: string;
+  domain: string;
+  storeId: string;
+  version: string;
+  target: string;
+  force: boolean;
+}
+
+/** A target that failed so often is reported as failed; the others continue. */
+const rolloutTries = 4;
+
+export const createRolloutActivities = (deps: ActivityDependencies) => ({
+  /** Puts a published version into service at one target, unless it already runs there (E6). */
+  async rollOut(input: RollOutInput): Promise<RolloutResult> {
+    requireStore('bundle', input.storeId, deps.bundles);
+    const { domain, version } = input;
+    const target = siteOf(deps, input.org, domain).targets.find((candidate) => candidate.name === input.target);
+    if (!target) {
+      throw notConfigured('InvalidInput', `rollout target ${input.target} is no longer in the configuration`);
+    }
+    return withHeartbeats(
+      () => ({ version }),
+      async (signal) => {
+        try {
+          return await rollOutVersion({
+            bundles: deps.bundles,
+            domain,
+            version,
+            target,
+            force: input.force,
+            whileCurrent: true,
+            signal,
+            onProgress: () => Context.current().heartbeat({ version }),
+          });
+        } catch (error) {
+          throw rolloutFailure(error);
+        }
+      },
+    );
+  },
+});
+
+/** A refusal that a person must fix is not retried; the next export tries again (E6). */
+function rolloutFailure(error: unknown): Error {
+  if (isTemporalFailure(error)) return error;
+  const message = error instanceof Error ? error.message : 'unknown failure';
+  if (error instanceof RolloutSuperseded) return permanent('Superseded', message);
+  const isFinal = error instanceof TargetRefused || error instanceof NoSuchVersion || error instanceof VersionDamaged;
+  if (isFinal) return permanent('RolloutFailed', message);
+  const failure = storeFailure(error) ?? transient('RolloutFailed', message);
+  // Counted here: what the configuration lacks is tried more often.
+  const isLast = activityInfo().attempt >= rolloutTries;
+  return isLast ? ApplicationFailure.nonRetryable(failure.message, failure.type) : failure;
+}
+
+export interface RollBackInput extends StoredVersion {
+  reason: string | null;
+  /** Fixed by the workflow, so that attempts agree. */
+  at: number;
+}
+
+export interface RolledBack {
+  contentDigest: string;
+  pages: number;
+  files: number;
+  url: string;
+}
+
+/** Only exports that are about to find the site held can move the pointer meanwhile. */
+const tries = 5;
+
+export const createRollbackActivities = (deps: ActivityDependencies) => ({
+  /** Verifies a kept version again and tells the current one; touches nothing. */
+  async checkKeptVersion(input: StoredVersion): Promise<{ current: string | null }> {
+    const { bundles } = deps;
+    const { domain, version } = input;
+    const check = async (signal: AbortSignal) => {
+      const { files } = await provenManifest(bundles, domain, version);
+      // The rules and limits of its day accepted it: now only integrity counts. Folders count as files too.
+      const unpacked = files.reduce((sum, { bytes }) => sum + bytes, 0);
+      const maxBytes = Math.max(defaultLimits.maxBytes, unpacked);
+      const maxFiles = Math.max(defaultLimits.maxFiles, files.length * 10);
+      const limits = { ...defaultLimits, maxBytes, maxFiles };
+      const onProgress = () => Context.current().heartbeat({ version });
+      await verifyVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
+      return { current: (await bundles.current(domain))?.version ?? null };
+    };
+    return versionStep(deps, input, check, rollbackFailure);
+  },
+
+  /** Holds the site at the version, then makes it current: in this order, so that no export comes in between (E7). */
+  async rollBackTo(input: RollBackInput): Promise<RolledBack> {
+    const { bundles } = deps;
+    const { domain, version, reason, at } = input;
+    const move = async (): Promise<RolledBack> => {
+      const manifest = await provenManifest(bundles, domain, version);
+      await bundles.holds.place(domain, { version, reason, at: new Date(at) });
+      for (let left = tries; ; left -= 1) {
+        const epoch = (await bundles.current(domain))?.epoch ?? 0;
+        try {
+          await bundles.moveCurrent(domain, version, epoch, new Date(at));
+          break;
+        } catch (error) {
+          if (!(error instanceof PointerMoved) || left <= 1) throw error;
+        }
+      }
+      const { contentDigest, pages, files } = manifest;
+      return { contentDigest, pages, files: files.length, url: bundles.urlOf(domain, manifest) };
+    };
+    return versionStep(deps, input, move, rollbackFailure);
+  },
+});
+
+/** A version named by a person can be wrong in ways that an export's own version cannot. */
+function rollbackFailure(error: unknown, domain: string): Error {
+  if (error instanceof NoSuchVersion) return permanent('NoSuchVersion', error.message);
+  if (error instanceof VersionDamaged) return permanent('VersionDamaged', error.message);
+  return publishFailure(error, domain);
+}

@@ -1,0 +1,270 @@
+import { activityInfo, log } from '@temporalio/activity';
+import { type ChangeCounts, type ContentChanges, changesText } from '../exports/rules/site-export.ts';
+import {
+  type BundleStore,
+  type Current,
+  type Manifest,
+  NoSuchVersion,
+  PointerMoved,
+  SiteHeld,
+  type SiteHold,
+} from '../exports/store/bundle-store.ts';
+import { compareManifests, type ChangeCounts as ManifestCounts } from '../exports/store/compare-manifests.ts';
+import { provenManifest } from '../exports/store/manifests.ts';
+import { isPage } from '../exports/verify/site-links.ts';
+import { noticeReason } from '../runs/rules/notices.ts';
+import { type ActivityDependencies, requireStore, scheduledAt } from './dependencies.ts';
+import { bundleFailure, publishFailure } from './failures.ts';
+import { claimSite, withHeartbeats } from './heartbeats.ts';
+import { sendNoticesAlways } from './notices.ts';
+
+/** When a version becomes current, and what must still be current then; null for the first version. */
+export interface Promotion {
+  expected: Current | null;
+  publishedAt: number;
+}
+
+const tries = 5;
+
+/**
+ * Makes a version current. If the site is held, notes it as waiting instead and returns the hold. Safe to repeat. Throws
+ * `PointerMoved` and what the store throws.
+ */
+export async function promoteUnlessHeld(
+  bundles: Pick<BundleStore, 'moveCurrent' | 'current' | 'holds'>,
+  domain: string,
+  version: string,
+  { expected, publishedAt }: Promotion,
+): Promise<SiteHold | null> {
+  let epoch = expected?.epoch ?? 0;
+  for (let left = tries; ; left -= 1) {
+    try {
+      await bundles.moveCurrent(domain, version, epoch, new Date(publishedAt));
+      return null;
+    } catch (error) {
+      // A hold may itself have moved the pointer.
+      if (!(error instanceof SiteHeld || error instanceof PointerMoved)) throw error;
+      const hold = await bundles.holds.noteWaiting(domain, version);
+      if (hold !== null) return hold;
+      if (left <= 1) throw error;
+      if (error instanceof SiteHeld) continue;
+      // A hold that has ended may have changed the epoch, but not what is in service.
+      const now = await bundles.current(domain);
+      if (now === null || now.epoch === epoch || !isSame(now, expected)) throw error;
+      epoch = now.epoch;
+    }
+  }
+}
+
+/** Whether both are the same publication, whatever the epoch. */
+function isSame(now: Current, before: Current | null): boolean {
+  return now.version === before?.version && now.publishedAt === before.publishedAt;
+}
+
+/** A version in the store that the run began with. */
+export interface StoredVersion {
+  domain: string;
+  storeId: string;
+  version: string;
+}
+
+/** Does `work` on a version with heartbeats, in the store the run began with. */
+export async function versionStep<Result>(
+  deps: ActivityDependencies,
+  { domain, storeId, version }: StoredVersion,
+  work: (signal: AbortSignal) => Promise<Result>,
+  failureOf: (error: unknown, domain: string) => Error = publishFailure,
+): Promise<Result> {
+  requireStore('bundle', storeId, deps.bundles);
+  try {
+    return await withHeartbeats(() => ({ version }), work);
+  } catch (error) {
+    throw failureOf(error, domain);
+  }
+}
+
+export interface PublishInput extends StoredVersion {
+  org: string;
+  stageId: string;
+  /** Of what `fetchBundle` verified and staged. */
+  seal: string;
+  /** What the pointer to the current version must still be; null when the version does not become current. */
+  promote: Promotion | null;
+  /** A person decides before it is promoted. */
+  awaitsApproval: boolean;
+}
+
+/** Where a published version is, and the version at which a person holds the site. */
+export interface PublishedAt {
+  url: string;
+  heldAt: string | null;
+}
+
+export const createBundleActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Makes the staged archive a version and, if asked, the current one, unless the site is held (`heldAt`) or a person
+   * decides first. Safe to repeat.
+   */
+  async publishVersion(input: PublishInput): Promise<PublishedAt> {
+    return versionStep(deps, input, async (signal) => {
+      await claimSite(deps, input);
+      return publishStaged(deps, input, signal);
+    });
+  },
+
+  /** Removes a download that will not be published. Safe to repeat. */
+  async discardStaged(input: { storeId: string; stageId: string }): Promise<void> {
+    requireStore('bundle', input.storeId, deps.bundles);
+    try {
+      await deps.bundles.discardStaged(input.stageId);
+    } catch (error) {
+      throw bundleFailure(error);
+    }
+  },
+});
+
+/** What `publishVersion` does. Throws what the store throws, and `PointerMoved`. */
+export async function publishStaged(
+  deps: ActivityDependencies,
+  input: Omit<PublishInput, 'org' | 'storeId'>,
+  signal: AbortSignal,
+): Promise<PublishedAt> {
+  const { bundles } = deps;
+  const { domain, version, promote, awaitsApproval } = input;
+  const manifest = await bundles.publish(input.stageId, version, input.seal, { signal });
+  const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
+  const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
+  // A version that may still be rejected pushes out no older one.
+  if (!awaitsApproval || hold) await removeOldVersions(deps, domain);
+  return { url: bundles.urlOf(domain, manifest), heldAt: hold?.version ?? null };
+}
+
+/** Removes versions beyond the number to keep. A failure is only logged: the next export tries again. */
+export async function removeOldVersions(
+  { bundles, keepVersions }: ActivityDependencies,
+  domain: string,
+): Promise<void> {
+  try {
+    const removed = await bundles.prune(domain, keepVersions);
+    if (removed.length > 0) log.info('removed old versions', { domain, removed });
+    await bundles.removeAbandoned(domain, new Date());
+  } catch (error) {
+    log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+  }
+}
+
+/** Paths listed for each kind of change. */
+const listedPaths = 20;
+/** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
+const listedBytes = 3_000;
+
+/** What `export diff` shows, short enough for a history; `before` is null when nothing is in service yet. */
+export function summarizeChanges(before: Manifest | null, after: Manifest): ContentChanges {
+  const diff = compareManifests(before ?? { ...after, files: [], pages: 0 }, after);
+  const { pages, files } = diff.counts;
+  const pathsOf = (paths: string[]) => paths.filter(isPage).slice(0, listedPaths);
+  const listed = {
+    added: pathsOf(diff.added.map(({ path }) => path)),
+    removed: pathsOf(diff.removed.map(({ path }) => path)),
+    changed: pathsOf(diff.changed.map(({ path }) => path)),
+    moved: pathsOf(diff.moved.map(({ to }) => to)),
+  };
+  const fits = Buffer.byteLength(JSON.stringify(listed)) <= listedBytes;
+  return {
+    against: before?.version ?? null,
+    pages: countsOf(pages),
+    others: countsOf({
+      added: files.added - pages.added,
+      removed: files.removed - pages.removed,
+      changed: files.changed - pages.changed,
+      moved: files.moved - pages.moved,
+    }),
+    listed: fits ? listed : { added: [], removed: [], changed: [], moved: [] },
+  };
+}
+
+function countsOf({ added, removed, changed, moved }: Omit<ManifestCounts, 'unchanged'>): ChangeCounts {
+  return { added, removed, changed, moved };
+}
+
+export interface ApprovalAsked extends StoredVersion {
+  org: string;
+  /** The version in service; null for none. */
+  against: string | null;
+  /** How long a decision is waited for, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** Steps of a version that awaits a person's approval. */
+export const createApprovalActivities = (deps: ActivityDependencies) => ({
+  /**
+   * What the version changes compared with the current one: counts, and a few paths (architecture.md). Tells people that
+   * it waits for their approval. Safe to repeat.
+   */
+  async describeChanges(input: ApprovalAsked): Promise<ContentChanges> {
+    const { domain, version, against } = input;
+    const changes = await versionStep(deps, input, async () => {
+      const before = against === null ? null : await manifestIfThere(deps, domain, against);
+      return summarizeChanges(before, await deps.bundles.manifest(domain, version));
+    });
+    await tellOfApproval(deps, input, changes);
+    return changes;
+  },
+
+  /** Makes an approved version current, unless the site has been held meanwhile. Safe to repeat. */
+  async promoteVersion(input: StoredVersion & { promote: Promotion }): Promise<{ heldAt: string | null }> {
+    const { domain, version, promote } = input;
+    return versionStep(deps, input, async () => {
+      // It may have waited for days.
+      await provenManifest(deps.bundles, domain, version);
+      const hold = await promoteUnlessHeld(deps.bundles, domain, version, promote);
+      await removeOldVersions(deps, domain);
+      return { heldAt: hold?.version ?? null };
+    });
+  },
+
+  /** Removes a version that was not approved. Safe to repeat. */
+  async withdrawVersion(input: StoredVersion): Promise<void> {
+    return versionStep(deps, input, () => deps.bundles.withdraw(input.domain, input.version));
+  },
+});
+
+async function manifestIfThere(
+  { bundles }: ActivityDependencies,
+  domain: string,
+  version: string,
+): Promise<Manifest | null> {
+  try {
+    return await bundles.manifest(domain, version);
+  } catch (error) {
+    if (error instanceof NoSuchVersion) return null;
+    throw error;
+  }
+}
+
+async function tellOfApproval(
+  deps: ActivityDependencies,
+  { org, domain, version, against, timeoutMs }: ApprovalAsked,
+  changes: ContentChanges,
+): Promise<void> {
+  const at = scheduledAt();
+  const until = new Date(at.getTime() + timeoutMs).toISOString();
+  const { pages, others } = changes;
+  const facts = {
+    version,
+    ...(against !== null && { against }),
+    pagesAdded: pages.added,
+    pagesRemoved: pages.removed,
+    pagesChanged: pages.changed,
+    pagesMoved: pages.moved,
+    otherFiles: others.added + others.removed + others.changed + others.moved,
+    expiresAt: until,
+  };
+  const reason = noticeReason(changesText(changes));
+  const by = `approval ${activityInfo().workflowExecution?.runId} ${version}`;
+  await sendNoticesAlways(
+    deps,
+    { type: 'approval.wanted', subject: domain, state: 'begun', reason, facts, until },
+    { org, by, at },
+  );
+}

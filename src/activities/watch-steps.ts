@@ -1,0 +1,186 @@
+import { activityInfo, log } from '@temporalio/activity';
+import type { BundleStore, InService } from '../exports/store/bundle-store.ts';
+import type { NoticeType } from '../runs/rules/notices.ts';
+import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
+import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
+import { notConfigured } from './failures.ts';
+import { isGone, tell } from './notices.ts';
+
+/** Looks of many organizations within this time share one listing. */
+const sharedMs = 30_000;
+/** Of one store, the latest. */
+const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyMap<string, InService>> }>();
+
+/**
+ * What the sites of all organizations have in service, and which are held: one listing costs no request a site, and the
+ * looks of many organizations share it. It may be half a minute old.
+ */
+export async function listedSites(
+  { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
+  { watch }: Pick<Organization, 'watch'>,
+): Promise<ReadonlyMap<string, InService>> {
+  const before = listings.get(bundles);
+  const isFresh = before !== undefined && Date.now() - before.at < Math.min(sharedMs, watch.everyMs);
+  return (isFresh ? before : list(bundles, organizations)).found;
+}
+
+function list(bundles: BundleStore, organizations: readonly Organization[]) {
+  const domains = organizations.flatMap(({ sites }) => sites.map(({ domain }) => domain));
+  const listing = { at: Date.now(), found: bundles.inService(domains) };
+  listings.set(bundles, listing);
+  listing.found.catch(() => {
+    if (listings.get(bundles) === listing) listings.delete(bundles);
+  });
+  return listing;
+}
+
+export interface HeldSite {
+  domain: string;
+  version: string;
+  since: string;
+  waiting: string | null;
+}
+
+/** The sites of an organization that people hold. The listing says which may be held; only these are read. */
+export async function heldSites(
+  deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
+  organization: Organization,
+): Promise<HeldSite[]> {
+  const listed = await listedSites(deps, organization);
+  const held: HeldSite[] = [];
+  for (const { domain } of organization.sites) {
+    const hold = listed.get(domain)?.held ? await deps.bundles.holds.of(domain) : null;
+    if (hold !== null) held.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
+  }
+  return held;
+}
+
+type Drifted = NonNullable<Sight['drifted']>;
+
+/**
+ * Targets whose last rollout put the current version there, but that run another one now, as read back from them. A
+ * target that shows no version is left out: it may be on another machine. Only a target that differs from the listing
+ * costs requests to the store, which say what is current now: a rollout may have followed the listing.
+ */
+export async function driftedTargets(
+  deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
+  organization: Organization,
+): Promise<Drifted> {
+  const { bundles } = deps;
+  const listed = await listedSites(deps, organization);
+  const found: Drifted = [];
+  for (const { domain, targets } of organization.sites) {
+    const listedVersion = listed.get(domain)?.current;
+    if (!listedVersion) continue;
+    for (const target of targets) {
+      const running = await target.runningVersion();
+      if (running === null || running === listedVersion) continue;
+      const version = (await bundles.current(domain))?.version;
+      if (version === undefined || running === version) continue;
+      if ((await bundles.rolledOut(domain, target.name)) !== version) continue;
+      found.push({ domain, target: target.name, version, running });
+    }
+  }
+  return found;
+}
+
+export interface LookAround {
+  org: string;
+  /** When the watch began, in milliseconds. */
+  since: number;
+  /** Types that the look before no longer saw. */
+  absent: readonly NoticeType[];
+}
+
+export interface LookedAround {
+  /** Milliseconds until the next look. */
+  nextMs: number;
+  absent: NoticeType[];
+  /** What holds now, a few of it: `export.late docs.acme.example`. */
+  holding: string[];
+  count: number;
+}
+
+/** So many of the things that hold are named in the workflow. */
+const named = 20;
+
+/** What the watch of an organization does (docs/webhooks.md). */
+export const createWatchActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Looks once what has become late, stale, starved, held, taken back or refused, or is so no longer, and tells people. Safe
+   * to repeat.
+   */
+  async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
+    const organization = organizationOf(deps, org);
+    if (organization.webhooks.length === 0) {
+      throw notConfigured('InvalidInput', `${org} has no webhooks, so docferry notifies no receiver`);
+    }
+    const { workflowExecution, activityId } = activityInfo();
+    const at = scheduledAt();
+    const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
+    const open = await deps.notices.openNotices(org);
+    const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
+      type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
+    );
+    const sight: Sight = { ...(await look(deps, organization)), now: at.getTime(), since, approvals };
+    const next = changesSince(watchedConditions(sight), open, absent);
+    const back = open.flatMap(({ type, subject, mark }) => {
+      const webhook = organization.webhooks.find(({ name }) => name === subject);
+      const isStill = webhook !== undefined && isGone(webhook, new Map([[subject, mark]]));
+      return type !== 'webhook.gone' || isStill ? [] : [{ type, subject, state: 'ended' } as const];
+    });
+    // Given up by a run that was terminated.
+    const over = approvals
+      .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
+      .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
+    await tell(deps, [...next.changes, ...back, ...over], who);
+    const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
+    const { everyMs } = organization.watch;
+    return { nextMs: everyMs, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
+  },
+});
+
+/** An approval that no run has ended so long after its time has no run any more. */
+const lateMs = 3_600_000;
+
+type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 'refusedRuns'>;
+
+async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
+  const { id: org, watch } = organization;
+  const [projects, exported, holds, drifted, view, count] = await Promise.all([
+    Promise.all(
+      [...watch.freshness].map(async ([project, limitMs]) => ({
+        project,
+        limitMs,
+        verifiedUpTo: await deps.feedback.verifiedUpTo(org, project),
+      })),
+    ),
+    deps.notices.lastExports(org),
+    ifReadable('holds', () => heldSites(deps, organization)),
+    ifReadable('targets', () => driftedTargets(deps, organization)),
+    ifReadable('budget', () => deps.outlook.budget(org)),
+    ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
+  ]);
+  return {
+    projects,
+    sites: [...watch.lateAfter].map(([domain, limitMs]) => ({
+      domain,
+      limitMs,
+      lastExport: exported.get(domain) ?? null,
+    })),
+    holds,
+    drifted,
+    budget: view === null ? null : { org, view },
+    refusedRuns: count === null ? null : { org, count },
+  };
+}
+
+/** Null for what cannot be read now: the next look will. */
+async function ifReadable<Value>(what: string, read: () => Promise<Value>): Promise<Value | null> {
+  try {
+    return await read();
+  } catch (error) {
+    log.warn('the watch could not read everything', { what, failure: error instanceof Error ? error.name : 'unknown' });
+    return null;
+  }
+}

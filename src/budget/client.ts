@@ -1,0 +1,447 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Client,
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  WithStartWorkflowOperation,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
+import {
+  askPermitsUpdate,
+  attributesOf,
+  budgetLedgerQuery,
+  budgetStateQuery,
+  configureBudgetUpdate,
+  overrideBudgetUpdate,
+  pauseBudgetUpdate,
+  reportLeaseSignal,
+  retryKeySignal,
+  type Workflows,
+} from '../contract.ts';
+import { ExplainedError } from '../rules/errors.ts';
+import {
+  budgetWorkflowId,
+  keyCheckWorkflowId,
+  searchAttributes,
+  targetOfWorkflowId,
+  workflowTypes,
+} from '../rules/workflow-ids.ts';
+import type { Actor } from '../runs/rules/audit.ts';
+import { type Failover, failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { callsAtOnce, inBatches } from '../temporal/runs.ts';
+import { untilNow } from './rules/carry-window.ts';
+import type {
+  BudgetConfirmation,
+  ForAWhile,
+  KeyCheck,
+  LeaseReport,
+  OverrideAsk,
+  PermitAnswer,
+  PermitAsk,
+  WindowSettings,
+  WindowView,
+} from './rules/permits.ts';
+import type { BudgetInput, CarriedWindow } from './rules/window-state.ts';
+
+/** Updates of one workflow that a process sends at a time. The server takes ten, of all processes together. */
+const mostInFlight = 5;
+
+/** Work for each of several workflows, a few at a time for each; the others wait in their order. */
+export class InFlight {
+  readonly #running = new Map<string, number>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    await this.#enter(name);
+    try {
+      return await work();
+    } finally {
+      this.#leave(name);
+    }
+  }
+
+  async #enter(name: string): Promise<void> {
+    const running = this.#running.get(name) ?? 0;
+    if (running < mostInFlight) {
+      this.#running.set(name, running + 1);
+      return;
+    }
+    const waiting = this.#waiting.get(name) ?? [];
+    this.#waiting.set(name, waiting);
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  }
+
+  /** Its place goes to the next. */
+  #leave(name: string): void {
+    const next = this.#waiting.get(name)?.shift();
+    if (next) next();
+    else this.#running.set(name, (this.#running.get(name) ?? 1) - 1);
+  }
+}
+
+/** Codes of gRPC with which the server refuses an update before it arrives. */
+const resourceExhausted = 8;
+const failedPrecondition = 9;
+
+/** The workflow has ten updates already, of other processes: they are answered soon. */
+const crowdedForMs = 60_000;
+/** Its last workflow task counts as failed, as when messages cross its continue-as-new; or it has no worker. */
+const betweenTasksForMs = 5_000;
+const pauseMs = 250;
+
+/** Sends an update, which has an id or may be repeated, until the server admits it; throws what it was refused with last. */
+export async function untilAdmitted<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  const since = performance.now();
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      const passed = performance.now() - since;
+      const isRefused =
+        (hasCode(error, new Set([resourceExhausted])) && passed < crowdedForMs) ||
+        (hasCode(error, new Set([failedPrecondition])) && passed < betweenTasksForMs);
+      if (!isRefused) throw error;
+      // Processes that were refused together do not come again together.
+      await sleep(pauseMs * (0.5 + Math.random()));
+    }
+  }
+}
+
+/** Whether a call ended with one of these codes of gRPC, whatever the error is wrapped in. */
+export function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
+  if (isGrpcServiceError(error)) return codes.has(error.code);
+  return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
+}
+
+/** After this, a new attempt is better than waiting on. */
+const answerWithinMs = 10_000;
+const describedWithinMs = 3_000;
+
+/** The budget runs on another task queue than this worker's, and the workers of that queue do not answer. */
+export class BudgetElsewhere extends ExplainedError {
+  override readonly name = 'BudgetElsewhere';
+  readonly code = 'BudgetElsewhere';
+  readonly hint: string;
+
+  constructor(org: string, taskQueue: string, own: string) {
+    super(`the budget of ${org} runs on the task queue ${taskQueue}, where no worker answers`);
+    this.hint = `start a worker there, or move the budget to ${own} with \`docferry budget move ${org}\``;
+  }
+}
+
+/**
+ * The budgets of all organizations, through Temporal. The first message to a budget starts it (update-with-start), so
+ * there is nothing to set up and no race.
+ */
+export class BudgetClient {
+  readonly #client: Client;
+  readonly #taskQueue: string;
+  readonly #settings: ReadonlyMap<string, WindowSettings>;
+  readonly #lastGrantIn: (org: string) => Promise<number | null>;
+  readonly #inFlight = new InFlight();
+
+  /** `lastGrantIn` says when an earlier ledger may last have granted permits, as far as the stores know (B7). */
+  constructor(
+    client: Client,
+    taskQueue: string,
+    settings: ReadonlyMap<string, WindowSettings>,
+    lastGrantIn: (org: string) => Promise<number | null> = async () => null,
+  ) {
+    this.#client = client;
+    this.#taskQueue = taskQueue;
+    this.#settings = settings;
+    this.#lastGrantIn = lastGrantIn;
+  }
+
+  /** Asks for permits. Safe to repeat, thanks to the question's id. */
+  async ask(org: string, question: PermitAsk): Promise<PermitAnswer> {
+    const { installation } = this.#settingsOf(org);
+    const asked = installation === undefined ? question : { ...question, installation };
+    return this.#update(org, askPermitsUpdate, [asked], { updateId: question.id, withinMs: answerWithinMs });
+  }
+
+  async report(org: string, result: LeaseReport): Promise<void> {
+    await this.#client.withDeadline(Date.now() + answerWithinMs, () =>
+      this.#client.workflow.getHandle(budgetWorkflowId(org)).signal(reportLeaseSignal, result),
+    );
+  }
+
+  /** Makes the budget follow the configuration; starts it if necessary. By default a worker that starts does so. */
+  async configure(org: string, actor: Actor = { who: 'worker, by docferry.yaml' }): Promise<BudgetConfirmation> {
+    return this.#update(org, configureBudgetUpdate, [this.#settingsOf(org), actor]);
+  }
+
+  /** Overrides limit or reserve by hand, null returns to docferry.yaml; gives the window after it. */
+  async override(org: string, override: OverrideAsk | null, actor: Actor = {}): Promise<WindowView> {
+    await this.#update(org, overrideBudgetUpdate, [override, actor]);
+    if (override === null) await this.configure(org, actor);
+    return budgetView(this.#client, org);
+  }
+
+  /** Stops granting for a time, or until resumed; null resumes. Gives the window after it. */
+  async pause(org: string, pause: ForAWhile | null, actor: Actor = {}): Promise<WindowView> {
+    await this.#update(org, pauseBudgetUpdate, [pause, actor]);
+    return budgetView(this.#client, org);
+  }
+
+  /**
+   * Moves a budget that runs on another task queue to this one, with what it remembers if a worker still answers there;
+   * otherwise the new one waits out a window (B7). Throws `WorkflowNotFoundError` when none runs.
+   */
+  async move(org: string, actor: Actor = {}): Promise<'moved' | 'moved-empty' | 'in-place'> {
+    const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
+    const { status, taskQueue } = await handle.describe();
+    if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('no budget is running', budgetWorkflowId(org), '');
+    if (taskQueue === this.#taskQueue) return 'in-place';
+    const carried = await this.#takeLedger(org, actor).catch(unlessUnanswered);
+    const { workflowId, ...options } = this.#startOptions(org);
+    await this.#client.workflow.start<Workflows['rateBudget']>(workflowTypes.rateBudget, {
+      ...options,
+      workflowId,
+      // In one step: no question comes between the end of the old one and the start of the new one.
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+      args: [{ ...this.#input(org, untilNow), ...(carried === null ? {} : { carried }) }],
+    });
+    return carried === null ? 'moved-empty' : 'moved';
+  }
+
+  /** What the budget remembers once it grants nothing any more. The pause made for that is not taken along. */
+  async #takeLedger(org: string, { who }: Actor): Promise<CarriedWindow> {
+    return this.#client.withDeadline(Date.now() + answerWithinMs, async () => {
+      const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
+      const { paused } = await handle.query(budgetLedgerQuery);
+      const reason = 'the budget moves to another task queue';
+      await handle.executeUpdate(pauseBudgetUpdate, {
+        args: [{ forMs: null }, { ...(who !== undefined && { who }), reason }],
+      });
+      return { ...(await handle.query(budgetLedgerQuery)), paused };
+    });
+  }
+
+  /**
+   * Starts the budget if none runs, after looking for signs of an earlier one (B7). The server takes few updates of a
+   * workflow at a time: the others wait here for their turn, and for those of other processes.
+   */
+  async #update<Answer, Args extends [unknown, ...unknown[]]>(
+    org: string,
+    update: UpdateDefinition<Answer, Args>,
+    args: Args,
+    { updateId, withinMs = Number.POSITIVE_INFINITY }: { updateId?: string; withinMs?: number } = {},
+  ): Promise<Answer> {
+    const options = { args, ...(updateId === undefined ? {} : { updateId }) };
+    const { workflow } = this.#client;
+    const send = <T>(call: () => Promise<T>) =>
+      this.#inFlight.run(org, () =>
+        untilAdmitted(() =>
+          Number.isFinite(withinMs) ? this.#client.withDeadline(Date.now() + withinMs, call) : call(),
+        ),
+      );
+    try {
+      return await send(() => workflow.getHandle(budgetWorkflowId(org)).executeUpdate(update, options));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw await this.#explained(org, error);
+      const input = this.#input(org, await this.#earlierGrantAt(org));
+      return send(() => {
+        const startWorkflowOperation = new WithStartWorkflowOperation<Workflows['rateBudget']>(
+          workflowTypes.rateBudget,
+          {
+            ...this.#startOptions(org),
+            workflowIdConflictPolicy: 'USE_EXISTING',
+            args: [input],
+          },
+        );
+        return workflow.executeUpdateWithStart(update, { startWorkflowOperation, ...options });
+      });
+    }
+  }
+
+  /** A budget on another task queue, which may have no worker any more, would not answer for ever. */
+  async #explained(org: string, error: unknown): Promise<unknown> {
+    if (!isUnanswered(error)) return error;
+    const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
+    const described = await this.#client
+      .withDeadline(Date.now() + describedWithinMs, () => handle.describe())
+      .catch(() => null);
+    if (described === null || described.taskQueue === this.#taskQueue) return error;
+    return new BudgetElsewhere(org, described.taskQueue, this.#taskQueue);
+  }
+
+  /** By id and from the stores: a list of workflows lags behind. */
+  async #earlierGrantAt(org: string): Promise<number | null> {
+    const signs = await Promise.all([this.#closedAt(org), this.#lastGrantIn(org)]);
+    const moments = signs.filter((moment) => moment !== null);
+    return moments.length === 0 ? null : Math.max(...moments);
+  }
+
+  /** When the organization's last budget ended; null when Temporal knows of none that ended. */
+  async #closedAt(org: string): Promise<number | null> {
+    try {
+      const { closeTime } = await this.#client.workflow.getHandle(budgetWorkflowId(org)).describe();
+      return closeTime?.getTime() ?? null;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    }
+  }
+
+  #startOptions(org: string) {
+    return {
+      workflowId: budgetWorkflowId(org),
+      taskQueue: this.#taskQueue,
+      ...taskTimeoutFor(failoverIn(this.#settingsOf(org))),
+      staticSummary: `analytics requests of ${org}`,
+      typedSearchAttributes: attributesOf({ org }),
+    };
+  }
+
+  #input(org: string, earlierGrantAt: number | null): BudgetInput {
+    return { org, settings: this.#settingsOf(org), ...(earlierGrantAt === null ? {} : { earlierGrantAt }) };
+  }
+
+  #settingsOf(org: string): WindowSettings {
+    const settings = this.#settings.get(org);
+    if (!settings) throw new Error(`no budget is configured for ${org}`);
+    return settings;
+  }
+}
+
+/** A call whose deadline passes ends as exceeded or, if this side notices first, as cancelled. */
+const unanswered: ReadonlySet<number> = new Set(
+  Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
+);
+
+/** No worker answered, whatever the error is wrapped in. */
+const isUnanswered = (error: unknown): boolean => hasCode(error, unanswered);
+
+/** Null when no worker answers, or one of a version that cannot hand its ledger over. */
+function unlessUnanswered(error: unknown): null {
+  if (error instanceof QueryNotRegisteredError || isUnanswered(error)) return null;
+  throw error;
+}
+
+/** The window now; throws `WorkflowNotFoundError` for a budget that never started. */
+export async function budgetView(client: Client, org: string): Promise<WindowView> {
+  return client.workflow.getHandle(budgetWorkflowId(org)).query(budgetStateQuery, { at: Date.now() });
+}
+
+/** Like `retryKeys`, of one organization. */
+export async function retryKey(client: Client, org: string): Promise<void> {
+  await retryKeys(client, new Set([org]));
+}
+
+/**
+ * Tells all that waits for the keys of these organizations that they may have changed: exports, which one search finds, and
+ * the budgets for the syncs.
+ */
+export async function retryKeys(client: Client, orgs: ReadonlySet<string>): Promise<void> {
+  const [only, ...others] = orgs;
+  const query = [
+    `WorkflowType = "${workflowTypes.exportSite}"`,
+    ...(others.length === 0 ? [`${searchAttributes.org} = "${only}"`] : []),
+    `${searchAttributes.phase} = "unauthorized"`,
+    'ExecutionStatus = "Running"',
+  ].join(' AND ');
+  const ids = [...orgs].map(budgetWorkflowId);
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    if (orgs.has(targetOfWorkflowId(workflowId)?.org ?? '')) ids.push(workflowId);
+  }
+  await inBatches(ids, callsAtOnce, (workflowId) => signalIfThere(client, workflowId));
+}
+
+async function signalIfThere(client: Client, workflowId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowId).signal(retryKeySignal);
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
+/**
+ * Budgets that get the configuration at a time: a thousand workflow starts at once would keep a worker from its work.
+ */
+const atOnce = 16;
+const againAfterMs = 5_000;
+
+export interface TakeOver {
+  orgs: readonly string[];
+  /** Makes a budget follow this worker's configuration. */
+  configure(org: string): Promise<void>;
+  /** Tells what waits for the keys of these organizations that they may have changed. */
+  retryKeys(orgs: ReadonlySet<string>): Promise<void>;
+  /** A budget did not answer; it gets the configuration again. */
+  onFailure(org: string, error: unknown): void;
+  stopped(): boolean;
+}
+
+/**
+ * Sends the configuration of a worker that has started to all budgets, a few at a time, and then makes everything that
+ * waits for a key try it again, with one search for all organizations. Until a budget has taken over its configuration,
+ * the previous one applies, so this continues until the last budget has done so or the worker stops.
+ */
+export async function takeOverBudgets(how: TakeOver, waitMs = againAfterMs): Promise<void> {
+  let left = [...how.orgs];
+  let retried = new Set<string>();
+  while (!how.stopped()) {
+    const told = await inBatches(left, atOnce, (org) => succeeds(how, org, () => how.configure(org)));
+    for (const [index, org] of left.entries()) if (told[index]) retried.add(org);
+    left = left.filter((_, index) => !told[index]);
+    // This worker may have other keys than the previous one.
+    if (retried.size > 0 && (await succeeds(how, '', () => how.retryKeys(retried)))) retried = new Set();
+    if (left.length + retried.size === 0) return;
+    await sleep(waitMs, undefined, { ref: false });
+  }
+}
+
+async function succeeds(how: TakeOver, org: string, work: () => Promise<void>): Promise<boolean> {
+  if (how.stopped()) return false;
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (!how.stopped()) how.onFailure(org, error);
+    return false;
+  }
+}
+
+/**
+ * Terminates the budgets that run, and those of `orgs`, which a list may not show yet. Their successors find that they
+ * ended, and grant nothing until one window later (B7). Returns the ids of the organizations.
+ */
+export async function endBudgets(client: Client, orgs: readonly string[], reason: string): Promise<string[]> {
+  const ids = new Set(orgs.map(budgetWorkflowId));
+  const query = `WorkflowType = '${workflowTypes.rateBudget}' AND ExecutionStatus = 'Running'`;
+  for await (const { workflowId } of client.workflow.list({ query })) ids.add(workflowId);
+  const ended: string[] = [];
+  for (const id of ids) {
+    try {
+      await client.workflow.getHandle(id).terminate(reason);
+      ended.push(id.slice(budgetWorkflowId('').length));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+  return ended.sort();
+}
+
+/**
+ * Has a worker ask the service, with at most one request, whether it accepts the organization's key; joins a running
+ * check. Throws `WorkflowFailedError` when the worker could not.
+ */
+export async function askForKeyCheck(
+  client: Client,
+  taskQueue: string,
+  org: string,
+  failover: Failover,
+): Promise<KeyCheck> {
+  return client.workflow.execute<Workflows['checkKey']>(workflowTypes.checkKey, {
+    workflowId: keyCheckWorkflowId(org),
+    taskQueue,
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowExecutionTimeout: '2m',
+    ...taskTimeoutFor(failover),
+    args: [{ org }],
+    staticSummary: `key of ${org}`,
+    typedSearchAttributes: attributesOf({ org }),
+  });
+}

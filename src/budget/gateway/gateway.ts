@@ -1,0 +1,276 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listen, requestLimits, stopListening } from '../../http-server.ts';
+import type { AnalyticsAccess } from '../../service/analytics-access.ts';
+import { NetworkError } from '../../service/errors.ts';
+import type { OpenAnswer } from '../../service/outgoing-call.ts';
+import { LeaseOver, type PermitSource } from '../lease.ts';
+import { readRetryAfter } from '../rules/window-state.ts';
+import {
+  type AnalyticsTarget,
+  headersToClient,
+  headersToService,
+  type OwnAnswer,
+  readAnalyticsTarget,
+  refusals,
+  refuse,
+} from './forwarded-request.ts';
+import { type GatewayClient, type HeldPermit, type Outcome, PermitQueue } from './permit-queue.ts';
+
+/** Finds clients by their tokens, of which it keeps only digests. */
+export class ClientTokens {
+  readonly #known: readonly { digest: Buffer; client: GatewayClient }[];
+
+  constructor(clients: Iterable<{ token: string; client: GatewayClient }>) {
+    this.#known = [...clients].map(({ token, client }) => ({ digest: digestOf(token), client }));
+  }
+
+  /** The client of an `Authorization` header; null for none. Takes as long whatever the token. */
+  clientOf(authorization: string | undefined): GatewayClient | null {
+    const [, token = ''] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+    const digest = digestOf(token);
+    let found: GatewayClient | null = null;
+    for (const known of this.#known) if (timingSafeEqual(known.digest, digest)) found = known.client;
+    return found;
+  }
+}
+
+const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** What the requests of one organization go through. */
+export interface OrganizationAccess {
+  queue: PermitQueue;
+  analytics: AnalyticsAccess;
+}
+
+export interface HandlerOptions {
+  tokens: ClientTokens;
+  organizations: ReadonlyMap<string, OrganizationAccess>;
+  /** Longest wait of a request for a permit. */
+  patienceMs: number;
+  /** Most requests of a client that wait. */
+  mostWaiting: number;
+  /** A connection on which nothing moves for this long during an answer is cut. */
+  idleMs: number;
+  /** Aborted when no more requests are taken: those that still wait for a permit are refused. */
+  closing: AbortSignal;
+  /**
+   * Called for every request. `client` is null for an unknown client, `status` if the client left without an answer.
+   */
+  log(line: { client: string | null; status: number | null; ms: number; error?: string }): void;
+}
+
+const longestTarget = 8 * 1024;
+
+/** Answers the requests that come to the gateway. */
+export class RequestHandler {
+  readonly #options: HandlerOptions;
+
+  constructor(options: HandlerOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const since = performance.now();
+    const { tokens, log } = this.#options;
+    const client = tokens.clientOf(request.headers.authorization);
+    let failure: unknown;
+    try {
+      const target = this.#accept(request, response, client);
+      if (target !== null && client !== null) await this.#forward(request, response, client, target);
+    } catch (error) {
+      failure = error;
+      if (response.headersSent) response.destroy();
+      else refuse(response, answerFor(error));
+    }
+    log({
+      client: client?.name ?? null,
+      status: response.headersSent ? response.statusCode : null,
+      ms: Math.round(performance.now() - since),
+      ...(failure === undefined ? {} : { error: failure instanceof Error ? failure.name : 'unknown' }),
+    });
+  }
+
+  /** Null when the request was refused, whatever the budget says. */
+  #accept(request: IncomingMessage, response: ServerResponse, client: GatewayClient | null): AnalyticsTarget | null {
+    const { method, url = '', headers } = request;
+    const target = readAnalyticsTarget(url);
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+    if (url.length > longestTarget) refuse(response, refusals.tooLong);
+    else if (target === null) refuse(response, refusals.notHere);
+    else if (method !== 'GET') refuse(response, refusals.onlyGet);
+    else if (client === null) refuse(response, refusals.unknownToken);
+    else if (hasBody) refuse(response, refusals.noBody);
+    else if (this.#options.closing.aborted) refuse(response, refusals.closing);
+    else return target;
+    return null;
+  }
+
+  async #forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    client: GatewayClient,
+    target: AnalyticsTarget,
+  ): Promise<void> {
+    const { organizations, patienceMs, mostWaiting, closing } = this.#options;
+    const organization = organizations.get(client.org);
+    if (organization === undefined) throw new Error(`no organization ${client.org}`);
+    const { queue } = organization;
+    if (queue.waitingOf(client) >= mostWaiting) return refuse(response, refusals.noPermit(queue.told(client), 0));
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    const waiting = new AbortController();
+    const giveUp = () => waiting.abort();
+    const timer = setTimeout(giveUp, patienceMs);
+    for (const signal of [left.signal, closing]) signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      for (;;) {
+        const permit = await queue.permit(client, waiting.signal);
+        if (permit === null) break;
+        const answer = await this.#send(permit, organization.analytics, request, target, left.signal);
+        if (answer === 'unsent') continue;
+        clearTimeout(timer);
+        return await this.#passOn(answer, response);
+      }
+    } finally {
+      clearTimeout(timer);
+      closing.removeEventListener('abort', giveUp);
+    }
+    if (left.signal.aborted) return;
+    refuse(response, closing.aborted ? refusals.closing : refusals.noPermit(queue.told(client), patienceMs));
+  }
+
+  /** Sends the request under the permit. `unsent`: the permit returns to the budget, and the request may try another. */
+  async #send(
+    permit: HeldPermit,
+    analytics: AnalyticsAccess,
+    request: IncomingMessage,
+    target: AnalyticsTarget,
+    left: AbortSignal,
+  ): Promise<OpenAnswer | 'unsent'> {
+    // A client that leaves takes back what has not been sent; what has been is followed to its answer.
+    const unsent = new AbortController();
+    const withdraw = () => permit.isTaken || unsent.abort();
+    left.addEventListener('abort', withdraw, { once: true });
+    try {
+      const waitMs = permit.untilUse();
+      if (!Number.isFinite(waitMs) || left.aborted) return 'unsent';
+      await sleep(Math.ceil(waitMs), undefined, { signal: unsent.signal });
+      const answer = await analytics.get(target, headersToService(request.headers), {
+        signal: unsent.signal,
+        beforeSend: () => permit.take(),
+        afterWrite: () => permit.written(),
+      });
+      permit.answered(outcomeOf(answer));
+      return answer;
+    } catch (error) {
+      if (error instanceof LeaseOver || unsent.signal.aborted) return 'unsent';
+      throw error;
+    } finally {
+      left.removeEventListener('abort', withdraw);
+      permit.close();
+    }
+  }
+
+  async #passOn({ status, headers, body }: OpenAnswer, response: ServerResponse): Promise<void> {
+    if (response.destroyed || status === 401) {
+      body.destroy();
+      // Passed on, it would tell the client that its own token is wrong.
+      if (!response.destroyed) refuse(response, refusals.refusedPath);
+      return;
+    }
+    response.writeHead(status, headersToClient(headers));
+    response.setTimeout(this.#options.idleMs, () => response.destroy());
+    await pipeline(body, response);
+  }
+}
+
+function answerFor(error: unknown): OwnAnswer {
+  if (!(error instanceof NetworkError)) return refusals.failed;
+  return error.code === 'ETIMEDOUT' ? refusals.late : refusals.unreachable;
+}
+
+function outcomeOf({ status, headers }: OpenAnswer): Outcome {
+  if (status === 401) return { doubted: true };
+  if (status !== 429) return 'accepted';
+  const retryAfterMs = readRetryAfter(headers['retry-after'], headers.date, Date.now());
+  return { throttled: { retryAfterMs } };
+}
+
+export interface GatewayOptions {
+  /** 127.0.0.1 by default. */
+  host?: string;
+  /** 0 picks a free one. */
+  port: number;
+  clients: readonly { client: GatewayClient; token: string }[];
+  /** The analytics area with the key of each organization that has clients. */
+  analytics: ReadonlyMap<string, AnalyticsAccess>;
+  permits: PermitSource;
+  /** Longest wait of a request for a permit, in milliseconds. */
+  patienceMs: number;
+  log: GatewayLog;
+  /** Most connections; 1,024 by default. */
+  connections?: number;
+  /** Most requests of a client that wait; 256 by default. */
+  mostWaiting?: number;
+  /** A connection on which nothing moves for this long during an answer is cut; 60 s by default. */
+  idleMs?: number;
+}
+
+export interface GatewayLog {
+  info(line: object, message: string): void;
+  warn(line: object, message: string): void;
+}
+
+export interface Gateway {
+  url: string;
+  port: number;
+  /** Refuses new requests and those that wait for a permit, lets answers end that are coming, and frees the port. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the analytics area of the service to other programs of the organizations: each request waits for a permit of the
+ * budget and goes out with the organization's key (B6). Throws `PortTaken`.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { host = '127.0.0.1', connections = 1_024, mostWaiting = 256, idleMs = 60_000, log } = options;
+  const closing = new AbortController();
+  // Every request that waits listens.
+  setMaxListeners(0, closing.signal);
+  const organizations = new Map(
+    [...options.analytics].map(([org, analytics]) => {
+      const warn = (error: unknown) => log.warn({ org, err: error }, 'the budget could not be reached');
+      return [org, { analytics, queue: new PermitQueue(options.permits, org, warn) }];
+    }),
+  );
+  const handler = new RequestHandler({
+    tokens: new ClientTokens(options.clients),
+    organizations,
+    patienceMs: options.patienceMs,
+    mostWaiting,
+    idleMs,
+    closing: closing.signal,
+    log: (line) => log.info(line, 'request'),
+  });
+  const server = createServer(requestLimits, (request, response) => {
+    if (closing.signal.aborted) response.shouldKeepAlive = false;
+    void handler.answer(request, response);
+  });
+  server.maxConnections = connections;
+  const { port, url } = await listen(server, { host, port: options.port });
+  return {
+    url,
+    port,
+    async stop() {
+      const stopped = stopListening(server);
+      closing.abort();
+      await stopped;
+      await Promise.all([...organizations.values()].map(({ queue }) => queue.idle()));
+    },
+  };
+}

@@ -1,0 +1,239 @@
+import { askForLease, Lease, type PermitSource, type Refusal, type SentRequest } from '../lease.ts';
+import { maxLease, type PermitClass, type PermitWait, type WaitReason } from '../rules/permits.ts';
+
+/** A program that sends its requests through the gateway. */
+export interface GatewayClient {
+  /** Unique; the name under which the budget shows it. */
+  name: string;
+  org: string;
+  class: PermitClass;
+  /** The largest part of a window's limit that it may hold, in per cent; null for no limit of its own. */
+  share: number | null;
+}
+
+/** How the service answered: refused, or in any other way. */
+export type Outcome = Refusal | 'accepted';
+
+/** Tells the budget of a lease. */
+export type Settle = (report: ReturnType<Lease['settlement']>) => void;
+
+/** A lease whose permits are used by several requests at the same time. It is settled as soon as none needs it. */
+export class SharedLease {
+  readonly #lease: Lease;
+  readonly #settle: Settle;
+  #open = 0;
+  #isSettled = false;
+  #doubted: Refusal | undefined;
+
+  /** @param settle is called once, and once more for each refusal that comes after it */
+  constructor(lease: Lease, settle: Settle) {
+    this.#lease = lease;
+    this.#settle = settle;
+  }
+
+  /** Hands out the first `count` permits; the others, and those not used, return with the settlement. */
+  permits(count: number): HeldPermit[] {
+    this.#open = Math.min(count, this.#lease.permits);
+    if (this.#open === 0) this.#end();
+    return Array.from(
+      { length: this.#open },
+      (_, place) => new HeldPermit(this.#lease, place, (refusal) => this.#close(refusal)),
+    );
+  }
+
+  #close(refusal: Refusal | undefined): void {
+    this.#open -= 1;
+    if (refusal?.doubted) this.#doubted = refusal;
+    // The organization must wait from now on, whatever the others bring: their requests count as under way.
+    if (refusal?.throttled) this.#end(refusal);
+    else if (this.#open === 0) this.#end(this.#doubted);
+  }
+
+  #end(refusal?: Refusal): void {
+    if (!this.#isSettled || refusal !== undefined) this.#settle(this.#lease.settlement(refusal));
+    this.#isSettled = true;
+  }
+}
+
+/** The right to send one request. */
+export class HeldPermit {
+  readonly #lease: Lease;
+  readonly #place: number;
+  readonly #closed: (refusal: Refusal | undefined) => void;
+  #sent: SentRequest | null = null;
+  #outcome: Outcome | null = null;
+
+  constructor(lease: Lease, place: number, closed: (refusal: Refusal | undefined) => void) {
+    this.#lease = lease;
+    this.#place = place;
+    this.#closed = closed;
+  }
+
+  /** Milliseconds until it may be used; Infinity when its lease is over. */
+  untilUse(): number {
+    return this.#lease.untilPermit(this.#place);
+  }
+
+  get isTaken(): boolean {
+    return this.#sent !== null;
+  }
+
+  /** The last check before the request is written, as `Lease.take`. Throws `LeaseOver`. */
+  take(): void {
+    this.#sent = this.#lease.take();
+  }
+
+  written(): void {
+    this.#sent?.written();
+  }
+
+  answered(outcome: Outcome): void {
+    this.#sent?.answered(outcome === 'accepted' ? 'accepted' : 'refused');
+    this.#outcome = outcome;
+  }
+
+  /** To be called once, when the request was answered, failed, or was not sent. */
+  close(): void {
+    this.#closed(this.#outcome === 'accepted' || this.#outcome === null ? undefined : this.#outcome);
+  }
+}
+
+/** The budget's last answer to a client; moments of this process's monotonic clock. */
+export interface SentNotice {
+  /** When a permit can be expected. */
+  freeAt: number;
+  /** `no-answer`: the budget could not be asked. */
+  reason: WaitReason | 'no-answer';
+}
+
+interface Waiting {
+  client: GatewayClient;
+  serve(permit: HeldPermit | null): void;
+}
+
+/**
+ * The budget cannot wake a program when requests come free early. Asking this often keeps them from lying idle: the
+ * budget keeps a waiter's place for longer.
+ */
+const askAgainMs = 3_000;
+const retryMs = 1_000;
+
+/**
+ * The requests of an organization's clients, oldest first, with one question to the budget at a time: a budget takes
+ * ten. A question covers all waiting requests of one client. A client that was told to wait does not hold up the
+ * others.
+ */
+export class PermitQueue {
+  readonly #permits: PermitSource;
+  readonly #org: string;
+  readonly #warn: (error: unknown) => void;
+  #waiting: Waiting[] = [];
+  /** By client; `askAt` is when to ask again. */
+  readonly #told = new Map<GatewayClient, SentNotice & { askAt: number }>();
+  readonly #reports = new Set<Promise<void>>();
+  #asking: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param warn is told of what the budget could not be asked or told */
+  constructor(permits: PermitSource, org: string, warn: (error: unknown) => void) {
+    this.#permits = permits;
+    this.#org = org;
+    this.#warn = warn;
+  }
+
+  /** Requests of a client that wait. */
+  waitingOf(client: GatewayClient): number {
+    return this.#waiting.filter((waiting) => waiting.client === client).length;
+  }
+
+  /** A permit, to be closed in any case; null when `signal` is aborted first. */
+  permit(client: GatewayClient, signal: AbortSignal): Promise<HeldPermit | null> {
+    if (signal.aborted) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const serve = (permit: HeldPermit | null) => {
+        signal.removeEventListener('abort', leave);
+        resolve(permit);
+      };
+      const waiting = { client, serve };
+      const leave = () => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiting);
+        serve(null);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.push(waiting);
+      this.#next();
+    });
+  }
+
+  /** The budget's answer when the client last had to wait; null if it has been granted a permit since. */
+  told(client: GatewayClient): SentNotice | null {
+    return this.#told.get(client) ?? null;
+  }
+
+  /** Resolves when nothing is on its way to the budget any more. Call it when no request is left. */
+  async idle(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#asking;
+    await Promise.all(this.#reports);
+  }
+
+  /** Asks for the oldest request whose client may ask, or waits until one may. */
+  #next(): void {
+    clearTimeout(this.#timer);
+    if (this.#asking !== null || this.#waiting.length === 0) return;
+    const now = performance.now();
+    const askAt = ({ client }: Waiting) => this.#told.get(client)?.askAt ?? now;
+    const due = this.#waiting.find((waiting) => askAt(waiting) <= now);
+    if (due === undefined) {
+      const soonest = Math.min(...this.#waiting.map(askAt));
+      this.#timer = setTimeout(() => this.#next(), Math.ceil(soonest - now));
+      return;
+    }
+    this.#asking = this.#ask(due.client).finally(() => {
+      this.#asking = null;
+      this.#next();
+    });
+  }
+
+  async #ask(client: GatewayClient): Promise<void> {
+    const holder = `gateway:${client.name}`;
+    const waiting = this.waitingOf(client);
+    try {
+      const answer = await askForLease(this.#permits, this.#org, {
+        holder,
+        project: holder,
+        class: client.class,
+        wants: Math.min(waiting, maxLease),
+        remaining: waiting,
+        // Every gateway of the organization asks in this name: none replaces another.
+        attemptAt: 0,
+        program: { share: client.share },
+      });
+      if (answer instanceof Lease) this.#handOut(client, answer);
+      else if (answer.kind === 'wait') this.#note(client, answer);
+    } catch (error) {
+      this.#warn(error);
+      const askAt = performance.now() + retryMs;
+      this.#told.set(client, { freeAt: askAt, reason: 'no-answer', askAt });
+    }
+  }
+
+  #note(client: GatewayClient, { now, waitUntil, reason }: PermitWait): void {
+    const waitMs = waitUntil - now;
+    const at = performance.now();
+    this.#told.set(client, { freeAt: at + waitMs, reason, askAt: at + Math.min(waitMs, askAgainMs) });
+  }
+
+  #handOut(client: GatewayClient, lease: Lease): void {
+    this.#told.delete(client);
+    const served = this.#waiting.filter((waiting) => waiting.client === client).slice(0, lease.permits);
+    this.#waiting = this.#waiting.filter((waiting) => !served.includes(waiting));
+    const shared = new SharedLease(lease, (settlement) => {
+      const report = this.#permits.report(this.#org, settlement).catch(this.#warn);
+      const done = report.finally(() => this.#reports.delete(done));
+      this.#reports.add(done);
+    });
+    const permits = shared.permits(served.length);
+    for (const [place, { serve }] of served.entries()) serve(permits[place] ?? null);
+  }
+}

@@ -1,0 +1,437 @@
+import { type BudgetOverride, type PermitClass, permitClasses, type WindowSettings } from './permits.ts';
+
+/** A key the service refuses (401): one request tries it again from time to time. */
+export interface RefusedKey {
+  since: number;
+  triedAt: number;
+  nextTryAt: number;
+}
+
+const firstMs = 60_000;
+const longestMs = 15 * 60_000;
+
+/** Milliseconds until a key refused `refusals` times (at least 1) is tried again: a minute, doubled each time. */
+export function keyTryDelay(refusals: number): number {
+  return Math.min(longestMs, firstMs * 2 ** (refusals - 1));
+}
+
+/**
+ * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
+ * answered 401 although the key is accepted, so a program's 401 stops nobody.
+ */
+export interface KeyChecks {
+  /** When the last one was started; null for never. */
+  startedAt: number | null;
+  /** One is to be started now. */
+  due: boolean;
+}
+
+/** After a check, 401s of programs start no other for this long. */
+const believedMs = 15 * 60_000;
+/** Longer than a check takes that finds a permit. */
+const checkTakesMs = 60_000;
+
+/** A program was answered 401, or asks although the key is refused. */
+export function wantCheck({ startedAt, due }: KeyChecks, refused: RefusedKey | null, now: number): KeyChecks {
+  if (refused !== null && refused.nextTryAt > now) return { startedAt, due };
+  const pauseMs = refused === null ? believedMs : checkTakesMs;
+  return { startedAt, due: due || startedAt === null || startedAt + pauseMs <= now };
+}
+
+/**
+ * How much of a window other clients use, learnt from refusals: a 429 means that the window is full, so whatever part
+ * is not ours is theirs (B4).
+ */
+
+export interface Sighting {
+  /** When the service refused. */
+  at: number;
+  /** Requests of other clients in the window that ended then. */
+  requests: number;
+}
+
+/** Windows for which a sighting counts. */
+const windowsKept = 3;
+/** Requests of other clients that a refusal does not show: those refused or sent at the same time as ours. */
+const unseen = 2;
+/** Share of the limit that always stays ours: a refusal may mean something other than a full window. */
+const ownShare = 0.1;
+
+/** Adds what a refusal at `at` shows; `own` are our arrivals known by then. */
+export function addRefusal(
+  sightings: readonly Sighting[],
+  refusal: { at: number; limit: number; own: readonly number[]; windowMs: number },
+): Sighting[] {
+  const { at, limit, own, windowMs } = refusal;
+  const ours = own.filter((moment) => moment > at - windowMs && moment <= at).length;
+  return [...sightings, { at, requests: limit - ours + unseen }];
+}
+
+/** Takes arrivals of ours that were reported later off the other clients' account. */
+export function correctSightings(
+  sightings: readonly Sighting[],
+  arrivals: readonly number[],
+  windowMs: number,
+): Sighting[] {
+  return sightings.map(({ at, requests }) => ({
+    at,
+    requests: requests - arrivals.filter((moment) => moment > at - windowMs && moment <= at).length,
+  }));
+}
+
+/** Sightings that still count. */
+export function recentSightings(sightings: readonly Sighting[], now: number, windowMs: number): Sighting[] {
+  return sightings.filter(({ at }) => at + windowsKept * windowMs > now);
+}
+
+/** When the next sighting stops counting, so that more may be granted; null when there is none. */
+export function nextSightingExpiry(sightings: readonly Sighting[], windowMs: number): number | null {
+  return sightings.length === 0 ? null : Math.min(...sightings.map(({ at }) => at)) + windowsKept * windowMs;
+}
+
+/** Requests per window that other clients seem to make; null when nothing is known. */
+export function requestsOfOthers(sightings: readonly Sighting[], limit: number): number | null {
+  if (sightings.length === 0) return null;
+  const most = Math.max(0, ...sightings.map(({ requests }) => requests));
+  return Math.min(most, limit - Math.max(1, Math.ceil(limit * ownShare)));
+}
+
+/**
+ * Arithmetic for work done once per waiter or slot. In a workflow's sandbox each look-up of a global, `Math` too, costs
+ * about 0.2 µs: with a thousand waiters that was most of a message's cost.
+ */
+export const { floor, max, min } = Math;
+
+/** The order of waiters (B3): by class, with promotion by age; inside a class the projects take turns. */
+
+/** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
+export const comeBackGraceMs = 5_000;
+/**
+ * How long a late waiter keeps its place, in milliseconds. No other waiter waits for it meanwhile; but when it comes,
+ * after a restart of its worker or on a busy machine, it is as senior as before.
+ */
+export const placeKeptMs = 10 * 60_000;
+/** Shortest time a refused asker must wait: shorter server timers take a second anyway. */
+export const minWaitMs = 1_000;
+
+export interface Waiter {
+  holder: string;
+  project: string;
+  class: PermitClass;
+  wants: number;
+  remaining: number | null;
+  since: number;
+  /** When its turn (`turnOf`) was last granted a lease; null for never. */
+  servedAt: number | null;
+  /** When it was told to come back, or was woken. */
+  expectedAt: number;
+  /** As in `PermitAsk`. */
+  leave?: number;
+}
+
+/** What decides the place of an asker. */
+export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'wants' | 'since' | 'servedAt'>;
+
+/** What the order depends on besides the claims. */
+export interface QueueRules {
+  now: number;
+  /** A waiter rises one class each time this passes. */
+  promotionMs: number;
+}
+
+const classRanks = Object.fromEntries(permitClasses.map((name, rank) => [name, rank])) as Record<PermitClass, number>;
+
+/** 0 is the most urgent. Claims on spare requests never rise. */
+export function rankOf(claim: Pick<Claim, 'class' | 'since'>, { now, promotionMs }: QueueRules): number {
+  const rank = classRanks[claim.class];
+  if (claim.class === 'verify' || now - claim.since < promotionMs) return rank;
+  return max(0, rank - floor((now - claim.since) / promotionMs));
+}
+
+/** When a claim rises next; null when it is the most urgent already. */
+export function promotedAt(claim: Claim, rules: QueueRules): number | null {
+  if (claim.class === 'verify' || rankOf(claim, rules) === 0) return null;
+  return claim.since + (floor((rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
+}
+
+/**
+ * What takes turns: each class of a project separately, so that requests on demand do not keep putting back the
+ * project's promoted sweep.
+ */
+export const turnOf = ({ project, class: kind }: Pick<Claim, 'project' | 'class'>): string => `${project} ${kind}`;
+
+/** Whether slots are kept free for a waiter: it is not late. */
+export const isAwaited = (waiter: Waiter, now: number): boolean => waiter.expectedAt + comeBackGraceMs > now;
+
+/** Since when a claim's turn is due: one never served counts from its claim. */
+const dueSince = ({ servedAt, since }: Claim): number => servedAt ?? since;
+
+/** Negative when `a` is served before `b`; 0 when neither has a better claim. */
+function compare(a: Claim, rankOfA: number, b: Claim, rankOfB: number): number {
+  return rankOfA - rankOfB || dueSince(a) - dueSince(b) || a.since - b.since;
+}
+
+/** Claims in the order in which they are served; equal claims keep theirs. */
+export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules): T[] {
+  const ranked = claims.map((claim) => ({ claim, rank: rankOf(claim, rules) }));
+  return ranked.sort((a, b) => compare(a.claim, a.rank, b.claim, b.rank)).map(({ claim }) => claim);
+}
+
+/** Where a claim stands among the awaited waiters. */
+export interface Place {
+  /** How many are served before it. */
+  ahead: number;
+  /** Holders of the first of these, in their order. */
+  behind: string[];
+  /** Of these, claims on spare requests. */
+  spareAhead: number;
+  /** Slots kept free for those ahead: `KeptSlots`. */
+  kept: number;
+  /** Waiters of other holders that have the same rank, whether ahead or not. */
+  equals: number;
+}
+
+/** Most names that are given of those ahead. */
+const mostNamed = 5;
+
+/**
+ * The place of a claim. A waiter that asks again keeps its place, or two that came in the same millisecond would each let
+ * the other go first. `lease` is the most pages of a lease when others wait.
+ */
+export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules, lease: number): Place {
+  const own = rankOf(claim, rules);
+  const place: Place = { ahead: 0, behind: [], spareAhead: 0, kept: 0, equals: 0 };
+  const first: { waiter: Waiter; rank: number }[] = [];
+  let isPassed = false;
+  for (const waiter of waiters) {
+    if (waiter.holder === claim.holder) {
+      isPassed = true;
+      continue;
+    }
+    if (!isAwaited(waiter, rules.now)) continue;
+    const rank = rankOf(waiter, rules);
+    if (rank === own) place.equals += 1;
+    const order = compare(waiter, rank, claim, own);
+    if (order > 0 || (order === 0 && isPassed)) continue;
+    place.ahead += 1;
+    if (waiter.class === 'verify') place.spareAhead += 1;
+    place.kept += slotsKeptFor(waiter, rank < own, lease);
+    const at = first.findIndex((other) => compare(waiter, rank, other.waiter, other.rank) < 0);
+    if (at >= 0 || first.length < mostNamed) first.splice(at < 0 ? first.length : at, 0, { waiter, rank });
+    first.length = min(first.length, mostNamed);
+  }
+  place.behind = first.map(({ waiter }) => waiter.holder);
+  return place;
+}
+
+/** Slots kept free for one waiter ahead: one for an equal, so that leases interleave; up to a lease for a more urgent one. */
+export function slotsKeptFor({ wants }: Pick<Claim, 'wants'>, isMoreUrgent: boolean, lease: number): number {
+  return isMoreUrgent ? min(wants, lease) : 1;
+}
+
+/** State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
+
+export interface Lease {
+  /** Id of the question it answers: the same question gets the same lease. */
+  id: string;
+  holder: string;
+  project: string;
+  class: PermitClass;
+  /** Pages the holder expected to read, this lease's included. */
+  remaining: number | null;
+  /** When the holder first asked. */
+  since: number;
+  grantedAt: number;
+  /** No request may be sent at or after this moment. */
+  useBy: number;
+  /** Requests of this lease arrive before this moment, whatever `arrivalMs` becomes meanwhile. */
+  arrivesBy: number;
+  /** Earliest moment of use of each permit, ascending. */
+  notBefore: number[];
+}
+
+/** The latest attempt seen of a holder, by when the server scheduled it. */
+export interface Attempt {
+  holder: string;
+  at: number;
+}
+
+/** When a turn (`turnOf`) was last granted a lease. */
+export interface Turn {
+  turn: string;
+  at: number;
+}
+
+/** What the budget remembers of a program while it holds slots or waits. */
+export interface ProgramUse {
+  /** Per cent of the limit that it may hold, by its last question; null for no limit of its own. */
+  share: number | null;
+  /** Its part of the window's `spent`. */
+  spent: number[];
+}
+
+export interface WindowState {
+  /** As configured. */
+  settings: WindowSettings;
+  override: BudgetOverride | null;
+  /** Latest moment seen: time never runs backwards here. */
+  now: number;
+  /** Moments by which reported requests had arrived, ascending; each occupies its slot for one window. */
+  spent: number[];
+  /** Latest arrival of which no slot tells: those of a longer window, or of an earlier ledger, must still pass. */
+  unknownUntil: number | null;
+  leases: Lease[];
+  /** In the order in which they were served when it was last looked at, then those that came since. */
+  waiters: Waiter[];
+  /** One of each holder (remembered.ts). */
+  attempts: Attempt[];
+  /** Ids of questions whose return overtook them, the latest ones. */
+  returned: string[];
+  /** One of each turn (remembered.ts). */
+  served: Turn[];
+  /** When a class other than `verify` was last granted a lease; null for never. */
+  othersServedAt: number | null;
+  /** When the last permit of class `verify` was granted. */
+  lastSpare: number | null;
+  /** After a 429, no request is sent before this moment. */
+  throttledUntil: number | null;
+  /** With the number of refused tries. */
+  refusedKey: (RefusedKey & { tries: number }) | null;
+  keyChecks: KeyChecks;
+  /** Paused by hand, until that moment or until resumed. */
+  paused: { since: number; until: number | null } | null;
+  /** After a refusal by the service one request goes first: `due`, or the id of the probing lease. */
+  probe: string | null;
+  /** Programs that hold slots or wait, by holder. */
+  programs: Record<string, ProgramUse>;
+  /** Moments at which the service answered 429. */
+  throttles: number[];
+  /** What refusals showed of other clients. */
+  sightings: Sighting[];
+  /** When the installation of `settings` last sent a message; null before that. */
+  ownSeenAt: number | null;
+  /** Signals that made no sense (X5). */
+  ignored: number;
+}
+
+/** A lease that is over and was not reported: all that counts of it are its slots. Moments count back from `useBy`. */
+export type LapsedLease = [id: string, useBy: number, arrivesWithin: number, ...before: number[]];
+
+/** A waiter, with the latest attempt of its holder. */
+export type WaiterRow = [
+  holder: string,
+  attemptAt: number | null,
+  project: string,
+  kind: PermitClass,
+  wants: number,
+  remaining: number | null,
+  since: number,
+  servedAt: number | null,
+  expectedAt: number,
+  leave: number | null,
+];
+
+/** The window as a run hands it to the next (carried-window.ts). */
+export interface CarriedWindow extends Omit<WindowState, 'attempts' | 'served'> {
+  /** Of holders that do not wait. An earlier version carried moments by name. */
+  attempts: Attempt[] | Record<string, number>;
+  /** Of turns without a waiter. */
+  served: Turn[] | Record<string, number>;
+  lapsed?: LapsedLease[];
+  rows?: WaiterRow[];
+}
+
+/** Input of the budget's workflow. */
+export interface BudgetInput {
+  org: string;
+  settings: WindowSettings;
+  /** When an earlier ledger may last have granted permits (B7); absent when there are no signs of one. */
+  earlierGrantAt?: number;
+  /** Set by continue-as-new and `budget move`. */
+  carried?: CarriedWindow;
+}
+
+export const probeDue = 'due';
+
+/**
+ * The most waiters that get a place: as many as a run can carry to the next. The budget tells others when to ask again.
+ */
+export const mostWaiters = 2_000;
+
+/** Leases in use. */
+export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
+
+/** What the order of waiters depends on: a waiter rises one class per window. */
+export function rulesOf(state: WindowState): QueueRules {
+  return { now: state.now, promotionMs: state.settings.windowMs };
+}
+
+/** A file's clock that is ahead must not shut out what is written next. */
+export function writtenBefore(settings: WindowSettings, now: number): WindowSettings {
+  const { configuredAt } = settings;
+  return configuredAt === undefined ? settings : { ...settings, configuredAt: Math.min(configuredAt, now) };
+}
+
+export function emptyWindow(settings: WindowSettings, now: number): WindowState {
+  return {
+    settings: writtenBefore(settings, now),
+    override: null,
+    now,
+    spent: [],
+    unknownUntil: null,
+    leases: [],
+    waiters: [],
+    attempts: [],
+    returned: [],
+    served: [],
+    othersServedAt: null,
+    lastSpare: null,
+    throttledUntil: null,
+    refusedKey: null,
+    keyChecks: { startedAt: null, due: false },
+    paused: null,
+    probe: null,
+    programs: {},
+    throttles: [],
+    sightings: [],
+    ownSeenAt: null,
+    ignored: 0,
+  };
+}
+
+/** Longest delay that is respected, in milliseconds. */
+const maxRetryAfterMs = 24 * 60 * 60 * 1000;
+
+/** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone accepts nearly anything. */
+const imfOrRfc850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+const asctime = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * Reads a `Retry-After` header (service-interface.md: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
+ * Dates are relative to the same answer's `Date` header if there is one, so the service's clock may be wrong. Null when
+ * absent, negative or unreadable.
+ */
+export function readRetryAfter(
+  value: string | undefined,
+  dateHeader: string | undefined,
+  nowMs: number,
+): number | null {
+  const text = value?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), maxRetryAfterMs);
+  const until = readHttpDate(text);
+  if (until === null) return null;
+  const from = readHttpDate(dateHeader) ?? nowMs;
+  return Math.min(Math.max(until - from, 0), maxRetryAfterMs);
+}
+
+/** An HTTP date in milliseconds since the epoch; null when absent or unreadable. */
+export function readHttpDate(value: string | undefined): number | null {
+  const text = value?.trim() ?? '';
+  if (imfOrRfc850.test(text)) return finite(Date.parse(text));
+  if (asctime.test(text)) return finite(Date.parse(`${text} GMT`));
+  return null;
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

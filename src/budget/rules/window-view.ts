@@ -1,0 +1,179 @@
+import {
+  barText,
+  clockTime,
+  counted,
+  factsTable,
+  forecastText,
+  ignoredFacts,
+  momentText,
+  spanText,
+} from '../../rules/text.ts';
+import { forecaster } from './forecast.ts';
+import { type Limits, limitsIn, type WaitReason, type WindowView } from './permits.ts';
+import {
+  advance,
+  blockedBy,
+  capacityOf,
+  expectedReleases,
+  freeMoments,
+  latestReleases,
+  limitOf,
+  occupiedNow,
+  programViews,
+  reserveOf,
+} from './window.ts';
+import { active, comeBackGraceMs, requestsOfOthers, type WindowState } from './window-state.ts';
+
+/** The window at `at`, as `budget show` prints it; `forecasts`: of how many holders and of how many waiters. */
+export function viewOf(before: WindowState, at: number, forecasts = Number.POSITIVE_INFINITY): WindowView {
+  const state = advance(before, at);
+  const occupied = latestReleases(state);
+  const blocked = blockedBy(state, null);
+  const unknownUntil = blocked?.reason === 'window-full' ? blocked.until : 0;
+  const next = Math.max(unknownUntil, freeMoments(state, occupied, 0, 1)[0] ?? 0);
+  const forecastOf = forecaster(state);
+  const pause = blocked && blocked.reason !== 'probing' && blocked.reason !== 'window-full' ? blocked.reason : null;
+  return {
+    limit: limitOf(state),
+    reserve: reserveOf(state),
+    windowMs: state.settings.windowMs,
+    used: occupiedNow(state),
+    available: blocked === null ? Math.max(0, capacityOf(state) - occupied.length) : 0,
+    pausedUntil: state.paused ? state.paused.until : pause && blocked ? blocked.until : null,
+    pausedBy: pause,
+    nextFreeAt: next <= state.now ? null : next,
+    otherClients: requestsOfOthers(state.sightings, limitOf(state)),
+    override: state.override,
+    configured: limitsIn(state.settings),
+    holders: active(state).map((lease, i) => ({
+      workflowId: lease.holder,
+      class: lease.class,
+      permits: lease.notBefore.length,
+      since: lease.grantedAt,
+      forecast: i < forecasts ? forecastOf(lease) : null,
+    })),
+    waiters: state.waiters.map((waiter, i) => ({
+      workflowId: waiter.holder,
+      class: waiter.class,
+      since: waiter.since,
+      expectedAt: waiter.expectedAt,
+      forecast: i < forecasts ? forecastOf(waiter) : null,
+    })),
+    programs: programViews(state),
+    throttledInWindow: state.throttles.length,
+    configuredAt: state.settings.configuredAt ?? null,
+    ignored: state.ignored,
+    releases: expectedReleases(state),
+  };
+}
+
+/** The window of an organization that never asked for a permit. */
+export function untouchedView(limits: Limits): WindowView {
+  const { requests, reserve, windowMs } = limits;
+  return {
+    limit: requests,
+    reserve,
+    windowMs,
+    used: 0,
+    available: Math.max(1, requests - reserve),
+    pausedUntil: null,
+    pausedBy: null,
+    nextFreeAt: null,
+    otherClients: null,
+    override: null,
+    configured: limitsIn(limits),
+    holders: [],
+    waiters: [],
+    programs: [],
+    throttledInWindow: 0,
+    configuredAt: null,
+    ignored: 0,
+    releases: [],
+  };
+}
+
+/** Why an asker waits, in words. */
+export const waitText: Record<WaitReason, string> = {
+  'window-full': 'the window is full',
+  throttled: 'the service refused (429): others use the window',
+  probing: 'one request is testing whether the service has room again',
+  unauthorized: 'the service refuses the API key (401): correct it, and the pass continues',
+  paused: 'the budget was paused by hand',
+  'kept-free': 'the free requests are kept for others',
+  share: 'the program holds its share of the window',
+};
+
+/** Why nothing is granted, in words; null when only the window decides. */
+function pauseText(
+  { pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>,
+  now: number,
+): string | null {
+  const until = pausedUntil === null ? 'until resumed' : `until ${momentText(pausedUntil, now)}`;
+  switch (pausedBy) {
+    case null:
+      return null;
+    case 'paused':
+      return `by hand ${until}`;
+    case 'throttled':
+      return `by the service (429) ${until}`;
+    case 'unauthorized':
+      return `the service refuses the API key (401); tried again ${until.replace('until', 'at')}`;
+  }
+}
+
+/** What a person set by hand, in words. */
+function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {
+  const parts = [
+    ...(requests === undefined ? [] : [counted(requests, 'request')]),
+    ...(reserve === undefined ? [] : [`reserve ${reserve}`]),
+  ];
+  return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}`;
+}
+
+/** Holders, and waiters, that the Temporal UI shows: the details are rendered again and again. */
+export const detailRows = 20;
+
+/** The window as pairs of name and value: the same on the terminal and, with fewer rows, in the Temporal UI. */
+export function windowFacts(view: WindowView, now: number, rows = Number.POSITIVE_INFINITY): [string, string][] {
+  const { limit, reserve, windowMs, used, available, nextFreeAt, otherClients, throttledInWindow, ignored } = view;
+  const facts: [string, string][] = [
+    [
+      'window',
+      `${counted(limit, 'request')} in ${spanText(windowMs)}${reserve > 0 ? `, ${reserve} left to others` : ''}`,
+    ],
+    ['used', `${used}`],
+    ['free now', `${available}`],
+  ];
+  if (nextFreeAt !== null) facts.push(['next free', momentText(nextFreeAt, now)]);
+  const pause = pauseText(view, now);
+  if (pause !== null) facts.push(['paused', pause]);
+  if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
+  if (otherClients !== null) facts.push(['others use', `about ${otherClients} of ${limit}`]);
+  if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
+  facts.push(...ignoredFacts(ignored));
+  // A pause without an end leaves no forecast.
+  const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
+  const done = (forecast: WindowView['holders'][number]['forecast']) =>
+    forecast === null || openEnd ? '' : `, done ${forecastText(forecast, now)}`;
+  for (const { workflowId, class: kind, permits, since, forecast } of view.holders.slice(0, rows)) {
+    facts.push(['in use', `${permits} by ${workflowId} (${kind}) since ${momentText(since, now)}${done(forecast)}`]);
+  }
+  if (view.holders.length > rows) facts.push(['in use', `by ${view.holders.length - rows} more`]);
+  for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters.slice(0, rows)) {
+    const isLate = expectedAt + comeBackGraceMs <= now;
+    const due = isLate ? `late since ${momentText(expectedAt, now)}` : `expected ${momentText(expectedAt, now)}`;
+    const expected = openEnd ? 'until resumed' : `${due}${done(forecast)}`;
+    facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
+  }
+  if (view.waiters.length > rows) facts.push(['waiting', `${view.waiters.length - rows} more`]);
+  for (const { workflowId, used, share } of view.programs) {
+    facts.push(['program', `${workflowId} holds ${used}${share === null ? '' : `, at most ${share} % of the limit`}`]);
+  }
+  return facts;
+}
+
+/** The window as Markdown for the Temporal UI. */
+export function describeWindow(org: string, view: WindowView, now: number): string {
+  const slots: [string, string] = ['slots', barText((100 * view.used) / view.limit)];
+  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable([slots, ...windowFacts(view, now, detailRows)])}`;
+}

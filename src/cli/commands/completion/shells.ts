@@ -1,4 +1,0 @@
-/** Shells that can complete commands. */
-export const shells = ['bash', 'zsh', 'fish'] as const;
-
-export type Shell = (typeof shells)[number];

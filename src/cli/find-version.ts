@@ -1,0 +1,46 @@
+import type { BundleStore } from '../exports/store/bundle-store.ts';
+import { nearestName } from '../rules/text.ts';
+import { noSuchThing, usageFailure } from './failure.ts';
+import { printable } from './terminal/text.ts';
+
+/** The word for the newest kept version that is older than the current one. */
+const previous = 'previous';
+
+/**
+ * The stored version that a command line names: in full, by a beginning that only one has, or as `previous`. Throws
+ * `CliFailure`: none (exit code 4), or several (2).
+ */
+export async function findVersion(store: BundleStore, domain: string, wanted: string): Promise<string> {
+  const names = (await store.inventory(domain)).map(({ version }) => version);
+  if (names.includes(wanted)) return wanted;
+  if (wanted === previous) return versionBefore(names, domain, await currentVersion(store, domain));
+  const matches = wanted === '' ? [] : names.filter((name) => name.startsWith(wanted));
+  const [first, ...others] = matches;
+  if (others.length > 0) throw usageFailure(`${wanted} is the beginning of several versions`, listed(matches));
+  if (first !== undefined) return first;
+  const nearest = nearestName(wanted, [previous, ...names]);
+  const hint = nearest === null ? listed(names) : `did you mean ${nearest}? ${listed(names)}`;
+  throw noSuchThing('NoSuchVersion', `${domain} has no version ${printable(JSON.stringify(wanted), 80)}`, hint);
+}
+
+/** The version in service. Throws a failure with exit code 4 when there is none. */
+export async function currentVersion(store: BundleStore, domain: string): Promise<string> {
+  const current = await store.current(domain);
+  if (current) return current.version;
+  throw noSuchThing('NoSuchVersion', `${domain} has no current version`, 'name a version of `export versions`');
+}
+
+/** The newest of these versions that is older. Throws a failure with exit code 4 when there is none. */
+export function versionBefore(names: readonly string[], domain: string, version: string): string {
+  const before = names
+    .filter((name) => name < version)
+    .sort()
+    .at(-1);
+  if (before !== undefined) return before;
+  throw noSuchThing('NoSuchVersion', `there is no version of ${domain} before ${version}`, listed(names));
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return 'none of its versions are published';
+  return `published: ${names.slice(0, 10).join(', ')}${names.length > 10 ? ' …' : ''}`;
+}

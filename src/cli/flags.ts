@@ -1,0 +1,161 @@
+import type { Command } from 'commander';
+import { parseDuration } from '../config/field-schemas.ts';
+import { longestReason } from '../exports/rules/site-export.ts';
+import type { RecordFilter } from '../feedback/files/feedback-record.ts';
+import { knownSources, knownStatuses } from '../feedback/rules/feedback-entry.ts';
+import { boundsProblem } from '../feedback/rules/pass-bounds.ts';
+import { isoInstant } from '../rules/text.ts';
+import { usageFailure } from './failure.ts';
+
+/** `--from` and `--to`, as far as they are given. Throws a usage failure when they are not dates in this order. */
+export function dateRange({ from, to }: { from?: string; to?: string }): { from?: string; to?: string } {
+  const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const wrong = boundsProblem(range);
+  if (wrong) throw usageFailure(`--${wrong.field} is ${JSON.stringify(wrong.held)}: it ${wrong.problem}`);
+  return range;
+}
+
+// Each takes the name of a flag and returns what reads its value. They throw usage failures that name the flag.
+
+export const port = (flag: string) => (text: string) => {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= 65_535) return number;
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a port from 1 to 65535`);
+};
+
+export interface HostAndPort {
+  host: string;
+  port: number;
+}
+
+/** `host:port`; an IPv6 address is in brackets. */
+export const hostAndPort =
+  (flag: string) =>
+  (text: string): HostAndPort => {
+    const [, bracketed, host = bracketed, number = ''] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
+    if (host !== undefined) return { host, port: port(flag)(number) };
+    throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be host:port, e.g. 127.0.0.1:8091`);
+  };
+
+/** A positive duration, in milliseconds. */
+export const duration = (flag: string) => (text: string) => {
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return ms;
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h`);
+};
+
+export const wholeNumber = (flag: string) => (text: string) => {
+  if (/^\d{1,7}$/.test(text)) return Number(text);
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a whole number`);
+};
+
+/** Of a list: 1 to 100,000. */
+export const listLimit = (flag: string) => (text: string) => {
+  const number = wholeNumber(flag)(text);
+  if (number >= 1 && number <= 100_000) return number;
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be from 1 to 100000`);
+};
+
+/** `--reason`, trimmed; null when it is blank. */
+export function reason(text: string): string | null {
+  const trimmed = text.trim();
+  if (trimmed.length <= longestReason) return trimmed || null;
+  throw usageFailure(`--reason has ${trimmed.length} characters, expected at most ${longestReason}`);
+}
+
+/** The name of a Worker Deployment: Temporal writes a dot or colon between it and the build. */
+export function deploymentName(text: string): string {
+  if (/^[\w-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--deployment is ${JSON.stringify(text)}: it must have up to 100 letters, digits, _ or -`);
+}
+
+export function buildId(text: string): string {
+  if (/^[\w.+-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--build is ${JSON.stringify(text)}: it must have up to 100 letters, digits or . _ + -`);
+}
+
+/** The flags of commands that can wait for their workflow. */
+export interface WaitFlags {
+  wait?: boolean;
+  /** Milliseconds. */
+  timeout?: number;
+}
+
+export function addWaitFlags(command: Command): Command {
+  return command
+    .option('--wait', 'wait for the end and show progress; Ctrl-C only stops the waiting')
+    .option('--timeout <duration>', 'wait no longer than this, e.g. 30m (then exit code 5)', duration('--timeout'));
+}
+
+/** Node's timers hold no more, about 24 days. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Milliseconds of `--timeout`, null without one. Throws a usage failure. */
+export function waitTimeout({ wait, timeout }: WaitFlags): number | null {
+  if (timeout === undefined) return null;
+  if (!wait) throw usageFailure('--timeout limits the waiting and needs --wait');
+  return Math.min(timeout, longestTimerMs);
+}
+
+/** What a list of the past is narrowed down to. */
+export interface HistoryFlags<Outcome extends string = never> {
+  outcome?: Outcome;
+  /** Milliseconds before now. */
+  since?: number;
+  limit: number;
+}
+
+/** The filter of a store; it asks for one more than wanted, to see whether there are more. */
+export function historyFilter<Outcome extends string>({ outcome, since, limit }: HistoryFlags<Outcome>) {
+  return {
+    ...(outcome !== undefined && { outcome }),
+    ...(since !== undefined && { since: new Date(Date.now() - since).toISOString() }),
+    limit: limit + 1,
+  };
+}
+
+export interface FilterFlags {
+  from?: string;
+  to?: string;
+  source?: string;
+  status?: string;
+  includeDeleted?: boolean;
+}
+
+/** Which entries of any project the flags ask for. Throws a usage failure. */
+export function recordFilter(flags: FilterFlags): Omit<RecordFilter, 'org' | 'project'> {
+  const { source, status, includeDeleted } = flags;
+  const { from, to } = dateRange(flags);
+  return {
+    ...(from !== undefined && { from: utc(from) }),
+    ...(to !== undefined && { to: utc(to) }),
+    ...(source !== undefined && { sources: listOf('--source', source) }),
+    ...(status !== undefined && { statuses: listOf('--status', status) }),
+    includeDeleted: includeDeleted === true,
+  };
+}
+
+/** A warning for each value in a filter that the service does not document and no entry has. */
+export function unmetValues(
+  { sources = [], statuses = [] }: Pick<RecordFilter, 'sources' | 'statuses'>,
+  met: { sources: ReadonlySet<string>; statuses: ReadonlySet<string> },
+): string[] {
+  const warnings = (flag: string, asked: readonly string[], seen: ReadonlySet<string>, known: readonly string[]) =>
+    asked
+      .filter((value) => !seen.has(value) && !known.includes(value))
+      .map((value) => `no entry matched ${flag} ${JSON.stringify(value)}; known: ${known.join(', ')}`);
+  return [
+    ...warnings('--source', sources, met.sources, knownSources),
+    ...warnings('--status', statuses, met.statuses, knownStatuses),
+  ];
+}
+
+function utc(text: string): string {
+  return new Date(isoInstant(text) ?? Number.NaN).toISOString();
+}
+
+function listOf(flag: string, text: string): string[] {
+  const values = text.split(',').map((value) => value.trim());
+  if (values.every((value) => value !== '')) return [...new Set(values)];
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be values separated by commas`);
+}

@@ -1,7 +1,0 @@
-import { locationText } from '../../bundle/store/s3/s3-location.ts';
-import type { BundleStoreConfig } from '../../config/config.ts';
-
-/** Where the configured bundle store is, for people. */
-export function bundlePlace(bundles: BundleStoreConfig): string {
-  return bundles.kind === 'directory' ? bundles.directory : locationText(bundles);
-}

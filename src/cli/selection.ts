@@ -1,0 +1,137 @@
+import { Minimatch } from 'minimatch';
+import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../config/config.ts';
+import type { Selection } from '../operations/status.ts';
+import { naturalOrder } from '../rules/text.ts';
+import type { BulkFlags, SelectionFlags } from './actor.ts';
+import { noSuchThing, usageFailure } from './failure.ts';
+
+/** The site with this domain. A domain belongs to one organization. */
+export function findSite(config: Config, domain: string): { org: string; site: SiteConfig } {
+  const sites = config.organizations.flatMap(({ id, sites }) => sites.map((site) => ({ org: id, site })));
+  const found = sites.find(({ site }) => site.domain === domain.toLowerCase());
+  if (found) return found;
+  throw noSuchThing(
+    'UnknownDomain',
+    `${domain} is not a site of ${config.file}`,
+    listed(
+      'configured sites',
+      sites.map(({ site }) => site.domain),
+    ),
+  );
+}
+
+/** The project with this id or name, also written `org/id`. A project belongs to one organization. */
+export function findProject(config: Config, name: string): { org: string; project: ProjectConfig } {
+  const projects = config.organizations.flatMap(({ id, projects }) =>
+    projects.map((project) => ({ org: id, project })),
+  );
+  const found = projects.find(({ org, project }) => project.id === name || `${org}/${project.id}` === name);
+  if (found) return found;
+  const ids = (some: typeof projects) => some.map(({ org, project }) => `${org}/${project.id}`);
+  const [named, ...others] = projects.filter(
+    ({ org, project }) => project.name === name || (project.name && `${org}/${project.name}` === name),
+  );
+  if (named && others.length === 0) return named;
+  if (named) throw usageFailure(`several projects are called ${name}`, listed('they are', ids([named, ...others])));
+  throw noSuchThing(
+    'UnknownProject',
+    `${name} is not a project of ${config.file}`,
+    listed('configured projects', ids(projects)),
+  );
+}
+
+/** A project as commands list it. */
+export interface FoundProject {
+  org: string;
+  project: string;
+  /** For people; absent when the configuration gives none. */
+  name?: string;
+}
+
+/** The named project, or all projects without a name, in natural order. */
+export function findProjects(config: Config, name: string | undefined): FoundProject[] {
+  const listedOf = (org: string, { id, name: title }: ProjectConfig): FoundProject => ({
+    org,
+    project: id,
+    ...(title !== undefined && { name: title }),
+  });
+  if (name !== undefined) {
+    const { org, project } = findProject(config, name);
+    return [listedOf(org, project)];
+  }
+  return config.organizations
+    .flatMap(({ id, projects }) => projects.map((project) => listedOf(id, project)))
+    .sort((a, b) => naturalOrder(a.org, b.org) || naturalOrder(a.project, b.project));
+}
+
+/** The organization with this id; without an id the only one. */
+export function findOrganization(config: Config, name: string | undefined): OrganizationConfig {
+  const ids = config.organizations.map(({ id }) => id);
+  const [first, ...others] = config.organizations;
+  if (name === undefined && first && others.length === 0) return first;
+  if (name === undefined) throw usageFailure('name an organization', listed('configured organizations', ids));
+  const found = config.organizations.find(({ id }) => id === name);
+  if (found) return found;
+  throw noSuchThing(
+    'UnknownOrganization',
+    `${name} is not an organization of ${config.file}`,
+    listed('configured organizations', ids),
+  );
+}
+
+function listed(what: string, names: readonly string[]): string {
+  const shown = [...names].sort(naturalOrder).slice(0, 20).join(', ');
+  return `${what}: ${names.length === 0 ? 'none' : shown}${names.length > 20 ? ' …' : ''}`;
+}
+
+/** The configured sites and projects that the flags leave. Throws a failure for an unknown organization. */
+export function selected(config: Config, { org, match }: SelectionFlags): Selection {
+  const organizations = org === undefined ? config.organizations : [findOrganization(config, org)];
+  const matches = matcherOf(match);
+  return {
+    sites: organizations.flatMap(({ id, sites }) =>
+      sites.flatMap(({ domain }) => (matches(id, domain) ? [{ org: id, domain }] : [])),
+    ),
+    projects: organizations.flatMap(({ id, projects }) =>
+      projects.flatMap(({ id: project }) => (matches(id, project) ? [{ org: id, project }] : [])),
+    ),
+  };
+}
+
+/** A pattern with a slash is about `organization/name`, any other about the name. */
+export function matcherOf(glob: string | undefined): (org: string, name: string) => boolean {
+  if (glob === undefined) return () => true;
+  const pattern = new Minimatch(glob, { dot: true, nocase: true, nocomment: true, nonegate: true });
+  return glob.includes('/') ? (org, name) => pattern.match(`${org}/${name}`) : (_org, name) => pattern.match(name);
+}
+
+/** Whether many are meant and not the named one. Throws a usage failure unless exactly one way is given. */
+export function isBulk<Name extends string | undefined>(
+  name: Name,
+  { all, org, match }: BulkFlags,
+  what: string,
+): name is Name & undefined {
+  const chosen = all === true || org !== undefined || match !== undefined;
+  if (name !== undefined && chosen) throw usageFailure(`name a ${what}, or give --all, --org or --match, not both`);
+  if (name === undefined && !chosen) {
+    throw usageFailure(`missing required argument '${what}'`, 'or give --all, --org or --match; see --help');
+  }
+  return chosen;
+}
+
+/** Throws a usage failure for a flag that only makes sense for one. */
+export function refuseInBulk(flags: Readonly<Record<string, unknown>>): void {
+  const [given] = Object.entries(flags).find(([, value]) => value !== undefined && value !== false) ?? [];
+  if (given !== undefined) throw usageFailure(`${given} is for one, not together with --all, --org or --match`);
+}
+
+/** What the flags leave; throws a failure when a pattern matches nothing. */
+export function selectedInBulk<Kind extends keyof Selection>(
+  config: Config,
+  flags: BulkFlags,
+  kind: Kind,
+): Selection[Kind] {
+  const chosen = selected(config, flags)[kind];
+  if (chosen.length > 0 || flags.match === undefined) return chosen;
+  throw noSuchThing('NothingMatches', `none of the configured ${kind} matches ${JSON.stringify(flags.match)}`);
+}

@@ -1,0 +1,85 @@
+import {
+  type Client,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { retryKey } from '../budget/client.ts';
+import type { Config } from '../config/config.ts';
+import { connectClient } from '../temporal/connection.ts';
+import { type CliFailure, noSuchThing, operationFailure } from './failure.ts';
+
+/** A configuration and a connection to its Temporal. */
+export interface Session {
+  config: Config;
+  client: Client;
+}
+
+/** Connects for as long as the work takes. Throws `TemporalUnreachable`. */
+export async function withTemporal<Result>(
+  config: Config,
+  work: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  const client = await connectClient(config.temporal);
+  try {
+    return await work({ config, client });
+  } finally {
+    await client.connection.close();
+  }
+}
+
+/** What Temporal knows of a workflow, without asking a worker; null if it never ran or its retention is over. */
+export async function describeWorkflow(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
+  try {
+    return await handle.describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** Throws a failure with exit code 4 unless the workflow is running. */
+export async function requireRunning(handle: WorkflowHandle, what: string): Promise<WorkflowExecutionDescription> {
+  const description = await describeWorkflow(handle);
+  if (description?.status.name === 'RUNNING') return description;
+  throw noSuchThing('NotRunning', `no ${what} is running`);
+}
+
+const keyAnswerWithinMs = 5_000;
+
+/** A run that a command is about to wait for. */
+export interface WaitedRun<State> {
+  org: string;
+  /** True when it ran before the command. */
+  joined: boolean;
+  read: () => Promise<State>;
+  /** When a refused key is tried again; null while it works. */
+  refusedOf: (state: State) => number | null;
+}
+
+/**
+ * Tells from a state whether to stop waiting because the service refuses the key (architecture.md). A joined run may know an
+ * older refusal: the key is then tried again at once, and only the result of that counts.
+ */
+export async function refusedKey<State>(
+  client: Client,
+  { org, joined, read, refusedOf }: WaitedRun<State>,
+): Promise<(state: State, cancel: string) => CliFailure | null> {
+  // Without a worker there is no answer, and nothing is known.
+  const asked = joined ? client.withDeadline(Date.now() + keyAnswerWithinMs, read) : null;
+  const known = asked && (await asked.then(refusedOf, () => null));
+  if (known !== null) await retryKey(client, org);
+  return (state, cancel) => {
+    const refused = refusedOf(state);
+    return refused === null || refused === known ? null : keyRefused(org, cancel);
+  };
+}
+
+function keyRefused(org: string, cancel: string): CliFailure {
+  return operationFailure(
+    'Unauthorized',
+    `the service does not accept the API key of ${org} (401); the run waits until it does`,
+    'correct organizations[].apiKey, and restart the worker unless the key comes from a file: the run then goes on; ' +
+      `or cancel it with \`${cancel}\``,
+  );
+}

@@ -1,0 +1,90 @@
+import { createInterface } from 'node:readline';
+import { operationFailure, usageFailure } from '../failure.ts';
+
+/** Where a person is asked. */
+interface Terminal {
+  input: NodeJS.ReadableStream & { isTTY?: boolean };
+  output: NodeJS.WritableStream;
+}
+
+/** The question about what will happen, and what a no means. */
+interface Question {
+  text: string;
+  declined: string;
+}
+
+/**
+ * Returns once a person has said yes, with `--yes` at once. Throws a usage failure where no person can be asked, and the
+ * failure `Declined` after any other answer, Ctrl-C and the end of the input included.
+ */
+export async function confirm(
+  { text, declined }: Question,
+  yes: boolean,
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  if (yes) return;
+  if (input.isTTY !== true) throw usageFailure('this needs --yes: there is no terminal to ask on');
+  if (!(await answersYes(text, { input, output }))) throw operationFailure('Declined', declined);
+}
+
+function answersYes(question: string, { input, output }: Terminal): Promise<boolean> {
+  const lines = createInterface({ input, output });
+  return new Promise((resolve) => {
+    lines.once('close', () => resolve(false));
+    lines.question(`${question} [y/N] `, (answer) => {
+      resolve(/^y(es)?$/i.test(answer.trim()));
+      lines.close();
+    });
+  });
+}
+
+const stopSignals = ['SIGINT', 'SIGTERM'] as const;
+
+export interface Interrupt {
+  /** Aborted by the first Ctrl-C or SIGTERM. */
+  signal: AbortSignal;
+  /** Restores the default handling of the signals. */
+  dispose(): void;
+}
+
+/** Turns the first SIGINT or SIGTERM into an aborted signal; the second ends the process at once, as shells expect. */
+export function onInterrupt(): Interrupt {
+  const controller = new AbortController();
+  const listen = (signal: NodeJS.Signals) => {
+    if (controller.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143);
+    controller.abort();
+  };
+  for (const name of stopSignals) process.on(name, listen);
+  return {
+    signal: controller.signal,
+    dispose: () => {
+      for (const name of stopSignals) process.off(name, listen);
+    },
+  };
+}
+
+/** Resolves when the signal is aborted. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/**
+ * Runs work that looks at the signal between its steps, and cleans up itself. Throws the failure `Interrupted` when it
+ * ended because of Ctrl-C or SIGTERM; `what` says how things are then.
+ */
+export async function interruptible<Result>(
+  what: string,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const interrupt = onInterrupt();
+  try {
+    return await work(interrupt.signal);
+  } catch (error) {
+    throw interrupt.signal.aborted ? operationFailure('Interrupted', `interrupted: ${what}`) : error;
+  } finally {
+    interrupt.dispose();
+  }
+}

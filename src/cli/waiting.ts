@@ -1,0 +1,262 @@
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { Workflow, WorkflowResultType } from '@temporalio/common';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
+import { bulkQueueOf } from '../temporal/rules/failover.ts';
+import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
+import { grpc, grpcStatus } from './explain-failure.ts';
+import { CliFailure, exitCodes, operationFailure } from './failure.ts';
+import type { Session } from './session.ts';
+import type { LiveView, Step } from './terminal/live-lines.ts';
+import type { Output } from './terminal/output.ts';
+import { type Interrupt, onInterrupt } from './terminal/prompts.ts';
+
+/** Temporal lists a poller for minutes after its worker died; a live one polls at least once a minute. */
+const quietPollerMs = 80_000;
+const pollersWithinMs = 3_000;
+/** `TASK_QUEUE_TYPE_WORKFLOW` and `TASK_QUEUE_TYPE_ACTIVITY` of Temporal's interface. */
+const workflowTasks = 1;
+const activityTasks = 2;
+
+/** Whether a worker polls the task queue for workflows, and so answers queries and updates; null when Temporal does not say. */
+export async function workerPolls(client: Client, taskQueue: string): Promise<boolean | null> {
+  return isPolled(client, taskQueue, workflowTasks);
+}
+
+/** Those of docferry's two task queues that no worker polls; null when Temporal does not say. */
+export async function queuesWithoutWorker(client: Client, taskQueue: string): Promise<string[] | null> {
+  const bulk = bulkQueueOf(taskQueue);
+  const [short, long] = await Promise.all([workerPolls(client, taskQueue), isPolled(client, bulk, activityTasks)]);
+  if (short === null || long === null) return null;
+  return [...(short ? [] : [taskQueue]), ...(long ? [] : [bulk])];
+}
+
+/** That no worker polls some of the queues. */
+export const noWorkerText = (lacking: readonly string[]): string =>
+  `no worker polls the task queue ${lacking.join(' and ')}`;
+
+/** How to start a worker for the queues that lack one. */
+export function howToStart(taskQueue: string, lacking: readonly string[]): string {
+  const [first, ...others] = lacking;
+  if (others.length > 0 || first === undefined) return 'start one with `docferry worker` or `docferry up`';
+  const missing = first === taskQueue ? 'short' : 'bulk';
+  return `start one with \`docferry worker --only ${missing}\`, or both kinds with \`docferry worker\``;
+}
+
+async function isPolled(client: Client, taskQueue: string, taskQueueType: number): Promise<boolean | null> {
+  try {
+    const { pollers } = await client.withDeadline(Date.now() + pollersWithinMs, () =>
+      client.workflowService.describeTaskQueue({
+        namespace: client.options.namespace,
+        taskQueue: { name: taskQueue },
+        taskQueueType,
+      }),
+    );
+    const since = Date.now() - quietPollerMs;
+    return (pollers ?? []).some(({ lastAccessTime }) => (optionalTsToMs(lastAccessTime) ?? 0) > since);
+  } catch {
+    return null;
+  }
+}
+
+/** The activities being retried; none when unknown. */
+export async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
+  try {
+    return retriesIn(await client.withDeadline(Date.now() + pollersWithinMs, () => handle.describe()));
+  } catch {
+    return [];
+  }
+}
+
+/** A worker's answer to a query; null when none comes in time, because no worker is running or it is busy. */
+export async function answerOrNull<Answer>(
+  client: Client,
+  taskQueue: string,
+  ask: () => Promise<Answer>,
+): Promise<Answer | null> {
+  const [answer] = await answersOrNull(client, taskQueue, [null], ask);
+  return answer ?? null;
+}
+
+/** Like `answerOrNull`, for many queries within the same time; whether a worker polls is asked once. */
+export async function answersOrNull<Item, Answer>(
+  client: Client,
+  taskQueue: string,
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Answer>,
+): Promise<(Answer | null)[]> {
+  if (items.length === 0 || (await workerPolls(client, taskQueue)) === false) return items.map(() => null);
+  const endsAt = Date.now() + 2 * pollersWithinMs;
+  return inBatches(items, callsAtOnce, (item) => client.withDeadline(endsAt, () => ask(item)).catch(() => null));
+}
+
+/** A workflow that a command waits for. */
+export interface Waiting<W extends Workflow, State> {
+  handle: WorkflowHandle<W>;
+  /** Starts each line, e.g. the domain. */
+  label: string;
+  readState: () => Promise<State>;
+  stepOf: (state: State) => Step;
+  /** A failure that ends the waiting while the workflow continues, e.g. a refused key. */
+  troubleOf?: (state: State) => CliFailure | null;
+  /** Milliseconds; null waits as long as it takes. */
+  timeoutMs: number | null;
+  /** Set before the start, so that a Ctrl-C during the start detaches too. */
+  interrupt?: Interrupt | undefined;
+  /** Commands for a person who stops waiting. */
+  follow: string;
+  cancel: string;
+}
+
+const lookEveryMs = 10_000;
+const answerWithinMs = 5_000;
+/** A worker that has not answered for this long is away, not just busy. */
+const silentForMs = 8_000;
+
+/**
+ * Waits for a workflow and shows its progress; Ctrl-C detaches (contracts.md). Throws the workflow's failure,
+ * `TemporalUnreachable`, or a `CliFailure` with exit code 5 when it is still running.
+ */
+export async function waitShowing<W extends Workflow, State>(
+  output: Output,
+  session: Session,
+  waiting: Waiting<W, State>,
+): Promise<WorkflowResultType<W>> {
+  const interrupt = waiting.interrupt ?? onInterrupt();
+  const live = await output.startLive();
+  try {
+    return await waitInView(output, session, live, waiting, interrupt.signal);
+  } finally {
+    live.end();
+    interrupt.dispose();
+  }
+}
+
+/** Like `waitShowing`, in a view that others share. */
+export async function waitInView<W extends Workflow, State>(
+  output: Output,
+  { client, config }: Session,
+  live: LiveView,
+  waiting: Waiting<W, State>,
+  interrupted: AbortSignal,
+): Promise<WorkflowResultType<W>> {
+  const { handle, label, timeoutMs, readState, stepOf } = waiting;
+  const watch = watchTroubles(output, { client, config }, handle, label);
+  let reconnecting = false;
+  try {
+    return await waitForResult(client, handle, {
+      signal: interrupted,
+      ...(timeoutMs === null ? {} : { timeoutMs }),
+      readState: answering(
+        () => client.withDeadline(Date.now() + answerWithinMs, readState),
+        () => output.warn(`${label}: no worker answers; it goes on once one does`),
+      ),
+      onState: (state: State) => {
+        reconnecting = false;
+        live.show(label, stepOf(state));
+        const trouble = waiting.troubleOf?.(state);
+        if (trouble) throw trouble;
+      },
+      onReconnecting: () => {
+        if (!reconnecting) output.warn(`${label}: Temporal does not answer, trying again for 60 s`);
+        reconnecting = true;
+      },
+    });
+  } catch (error) {
+    if (error instanceof StillRunning) throw stillRunning('StillRunning', `${label} is still running`, waiting);
+    if (error instanceof TemporalUnreachable) throw new TemporalUnreachable(config.temporal.address);
+    if (error instanceof Detached) throw stillRunning('Detached', `no longer waiting; ${label} goes on`, waiting);
+    throw error;
+  } finally {
+    watch.stop();
+  }
+}
+
+function stillRunning(
+  code: string,
+  message: string,
+  { follow, cancel }: { follow: string; cancel: string },
+): CliFailure {
+  const hint = `follow it with \`${follow}\`, cancel it with \`${cancel}\``;
+  return new CliFailure({ code, message, hint, exitCode: exitCodes.stillRunning });
+}
+
+/** Asks, and says once when no worker answers. */
+function answering<State>(ask: () => Promise<State>, onSilence: () => void): () => Promise<State> {
+  let answeredAt = Date.now();
+  let told = false;
+  return async () => {
+    try {
+      const state = await ask();
+      answeredAt = Date.now();
+      told = false;
+      return state;
+    } catch (error) {
+      if (!told && Date.now() - answeredAt >= silentForMs) {
+        told = true;
+        onSilence();
+      }
+      throw error;
+    }
+  };
+}
+
+/** Says once each what holds a workflow up: no worker, or a step that keeps failing. */
+function watchTroubles(
+  output: Output,
+  { client, config }: Session,
+  handle: WorkflowHandle,
+  label: string,
+): { stop(): void } {
+  const { taskQueue } = config.temporal;
+  let stopped = false;
+  let lackedBefore: readonly string[] = [];
+  let told = '';
+  const look = async () => {
+    const lacking = await queuesWithoutWorker(client, taskQueue);
+    const [retry] = await retriesOf(client, handle);
+    if (stopped) return;
+    if (lacking !== null) {
+      const fresh = lacking.filter((queue) => !lackedBefore.includes(queue));
+      if (fresh.length > 0) output.warn(`${noWorkerText(lacking)}: ${howToStart(taskQueue, lacking)}`);
+      const found = lackedBefore.filter((queue) => !lacking.includes(queue));
+      if (found.length > 0) output.note(`a worker polls the task queue ${found.join(' and ')} now`);
+    }
+    lackedBefore = lacking ?? [];
+    if (retry && retry.reason !== told) {
+      output.warn(`${label}: ${retry.activity} failed and is ${triedAgain(retry)}: ${retry.reason}`);
+    }
+    told = retry?.reason ?? told;
+  };
+  void look();
+  const timer = setInterval(() => void look(), lookEveryMs);
+  return {
+    stop: () => {
+      stopped = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+const workerAnswersWithinMs = 10_000;
+
+/** A worker's answer to a query or update. Throws the failure `NoWorker` when none answers. */
+export async function askWorker<Answer>(
+  client: Client,
+  taskQueue: string,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await client.withDeadline(Date.now() + workerAnswersWithinMs, ask);
+  } catch (error) {
+    const code = grpcStatus(error)?.code;
+    // A call whose deadline has passed is cancelled at times, by the library or by the server.
+    const unanswered = [grpc.deadlineExceeded, grpc.cancelled, grpc.failedPrecondition].some((each) => each === code);
+    // If Temporal itself answers, it was the worker that did not.
+    if (unanswered && (await workerPolls(client, taskQueue)) !== null) {
+      const hint = 'start one with `docferry worker` or `docferry up`';
+      throw operationFailure('NoWorker', `no worker of the task queue ${taskQueue} answers`, hint);
+    }
+    throw error;
+  }
+}

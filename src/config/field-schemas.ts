@@ -1,0 +1,158 @@
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+
+const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of `500ms`, `20s`, `15m`, `1h`, `7d`; null for anything else. */
+export function parseDuration(text: string): number | null {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+  if (amount === undefined || unit === undefined) return null;
+  const milliseconds = Number(amount) * durationUnits[unit as keyof typeof durationUnits];
+  return Number.isSafeInteger(milliseconds) ? milliseconds : null;
+}
+
+const sizeUnits = {
+  B: 1,
+  KB: 1000,
+  MB: 1000 ** 2,
+  GB: 1000 ** 3,
+  TB: 1000 ** 4,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+  TiB: 1024 ** 4,
+};
+
+/** Bytes of `5GiB` (powers of 1024), `10MB` (powers of 1000) or plain `4096`; null for anything else. */
+export function parseSize(text: string): number | null {
+  const [, amount, unit = 'B'] = /^(\d+(?:\.\d+)?) ?(B|[KMGT]i?B)?$/.exec(text.trim()) ?? [];
+  if (amount === undefined) return null;
+  const bytes = Number(amount) * sizeUnits[unit as keyof typeof sizeUnits];
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}
+
+/** The part of `isHostName` that editors can check. */
+const hostNamePattern = '^[a-z0-9-]{1,63}([.][a-z0-9-]{1,63})*$';
+
+/** A duration, as milliseconds. */
+export function duration({ min, max }: { min: string; max: string }) {
+  const lowest = parseDuration(min) ?? 0;
+  const highest = parseDuration(max) ?? Number.POSITIVE_INFINITY;
+  const message = `expected a duration from ${min} to ${max}, such as 500ms, 20s, 15m, 1h or 7d`;
+  const shape = z.string(message).meta({
+    title: `duration from ${min} to ${max}`,
+    pattern: String.raw`^\s*\d+(\.\d+)?(ms|s|m|h|d)\s*$`,
+  });
+  return shape.transform((text, context) => {
+    const milliseconds = parseDuration(text);
+    if (milliseconds !== null && milliseconds >= lowest && milliseconds <= highest) return milliseconds;
+    context.addIssue(message);
+    return z.NEVER;
+  });
+}
+
+/** A size of at least 1, as bytes. */
+export function size() {
+  const message = 'expected a size such as 5GiB, 10MB or a number of bytes';
+  const units = z.string().meta({ pattern: String.raw`^\s*\d+(\.\d+)? ?(B|[KMGT]i?B)?\s*$` });
+  return z
+    .union([units, z.int().meta({ minimum: 1 })], message)
+    .meta({ title: 'size' })
+    .transform((value, context) => {
+      const bytes = parseSize(String(value));
+      if (bytes !== null && bytes >= 1) return bytes;
+      context.addIssue(message);
+      return z.NEVER;
+    });
+}
+
+export function wholeNumber(min: number, max: number) {
+  const message = `expected a whole number from ${min} to ${max}`;
+  return z.int(message).min(min, message).max(max, message);
+}
+
+export function text(what: string) {
+  return z
+    .string(`expected ${what}`)
+    .min(1, `expected ${what}`)
+    .meta({ title: what.replace(/^(an?|the) /, '') });
+}
+
+/** Ids become parts of workflow ids and file names. */
+export function id(what: string) {
+  const message = `expected ${what} of up to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit`;
+  return z
+    .string(message)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, message)
+    .meta({ title: what.replace(/^an? /, '') });
+}
+
+/** A name for people. It may not look like `org/project`, and nothing invisible may be in it. */
+export function name() {
+  const message = 'expected a name of up to 100 characters, without "/" and control characters';
+  return z
+    .string(message)
+    .regex(/^(?! )[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}/]{1,100}(?<! )$/u, message)
+    .meta({ title: 'text', pattern: '^[^/]{1,100}$' });
+}
+
+/** Bare host name in lower case: no scheme, port, path or trailing dot (service-interface.md appendix). */
+export function domain() {
+  const message = 'expected a bare host name such as docs.acme.example: no scheme, no port, no path';
+  return z
+    .string(message)
+    .superRefine((name, context) => {
+      if (isHostName(name)) return;
+      const better = suggestDomain(name);
+      context.addIssue(better === null ? message : `${message}; did you mean "${better}"?`);
+    })
+    .meta({ title: 'host name', pattern: hostNamePattern });
+}
+
+/** A host name or an IPv6 address in brackets, as links name it, with or without a port. */
+export function linkHost() {
+  return z
+    .string()
+    .refine((text) => {
+      const host = text.replace(/:\d{1,5}$/, '');
+      return isHostName(host) || isIPv6Host(host);
+    }, 'expected a host name in lower case, or host:port; an IPv6 address is written like [::1] or [::1]:8788')
+    .meta({
+      title: 'host name',
+      pattern: `${hostNamePattern.replace(/\$$/, '(:[0-9]{1,5})?$')}|^\\[[0-9a-f:]+\\](:[0-9]{1,5})?$`,
+    });
+}
+
+/** An http:// or https:// address without credentials, query and fragment. */
+export function address() {
+  const message = 'expected an http(s) address such as https://docs-service.example, without credentials and query';
+  return z
+    .string(message)
+    .refine((value) => {
+      const url = URL.canParse(value) ? new URL(value) : null;
+      return (
+        url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
+      );
+    }, message)
+    .meta({ title: 'http(s) address', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:' });
+}
+
+function isHostName(name: string): boolean {
+  const labels = name.split('.');
+  return name.length <= 253 && labels.every((label) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(label));
+}
+
+/** Only in the form that addresses have once they are read: links are compared with it. */
+function isIPv6Host(host: string): boolean {
+  const url = `http://${host}/`;
+  return host.startsWith('[') && URL.canParse(url) && new URL(url).hostname === host;
+}
+
+function suggestDomain(name: string): string | null {
+  const bare = name
+    .replace(/^[a-z]+:\/\//i, '')
+    .replace(/[/:?#].*$/s, '')
+    .replace(/\.$/, '');
+  const ascii = domainToASCII(bare).toLowerCase();
+  return ascii !== '' && isHostName(ascii) ? ascii : null;
+}

@@ -1,0 +1,30 @@
+import { ExplainedError } from '../rules/errors.ts';
+
+/** What the console itself refuses. */
+export class ConsoleFailure extends ExplainedError {
+  override readonly name = 'ConsoleFailure';
+  readonly code: string;
+  readonly hint: string | null;
+
+  constructor(code: string, message: string, hint: string | null = null) {
+    super(message);
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** A field of a form that must be there. */
+export function required(form: URLSearchParams, name: string): string {
+  const value = form.get(name) ?? '';
+  if (value !== '') return value;
+  throw new ConsoleFailure('Incomplete', `the form came without "${name}"`, 'go back, load the page again and repeat');
+}
+
+/** A reason as a person gave it, without what cannot be seen; null when it is empty. */
+export function reasonIn(form: URLSearchParams, longest: number): string | null {
+  const reason = (form.get('reason') ?? '').trim();
+  if (reason.length > longest) {
+    throw new ConsoleFailure('TooLong', `the reason is longer than ${longest} characters`, 'go back and shorten it');
+  }
+  return reason === '' ? null : reason;
+}

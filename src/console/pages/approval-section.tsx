@@ -1,0 +1,103 @@
+import { type AwaitedApproval, changesText } from '../../exports/rules/site-export.ts';
+import { counted, countText } from '../../rules/text.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
+import { Act, changesAddress, Facts, Foreign, pagePath, Reason, siteAddress, When } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+/** Paths under a line that opens and closes them; nothing for none. */
+export function PathList({
+  id,
+  title,
+  paths,
+  all,
+  addressOf = () => null,
+}: {
+  id: string;
+  title: string;
+  paths: string[];
+  all: number;
+  /** Where more is said of a path; null for nowhere. */
+  addressOf?: (path: string) => string | null;
+}) {
+  if (all === 0) return null;
+  return (
+    <details id={id} open={paths.length <= 20}>
+      <summary>{title}</summary>
+      <ul>
+        {paths.map((path) => (
+          <li>
+            <code>
+              <Path path={path} address={addressOf(path)} />
+            </code>
+          </li>
+        ))}
+        {all > paths.length && <li class="quiet">{`and ${countText(all - paths.length)} more`}</li>}
+      </ul>
+    </details>
+  );
+}
+
+function Path({ path, address }: { path: string; address: string | null }) {
+  const name = <Foreign text={pagePath(path)} />;
+  return address === null ? name : <a href={address}>{name}</a>;
+}
+
+const kinds = ['added', 'removed', 'changed', 'moved'] as const;
+
+/** The version that waits for a person, and what it changes. */
+export function Approval({ viewer, site, approval }: { viewer: Viewer; site: KnownSite; approval: AwaitedApproval }) {
+  const { version, since, expiresAt, changes } = approval;
+  return (
+    <section aria-labelledby="approval-title">
+      <h2 id="approval-title">Waits for approval</h2>
+      <div class="acts">
+        <Facts
+          facts={[
+            ['version', version],
+            [
+              'waits',
+              <>
+                since <When at={since} />, until <When at={expiresAt} />; then it counts as rejected
+              </>,
+            ],
+            ['changes', changesText(changes)],
+          ]}
+        />
+        <div class="changes">
+          {kinds.map((kind) => (
+            <PathList
+              id={`pages-${kind}`}
+              title={`${counted(changes.pages[kind], 'page')} ${kind}`}
+              paths={changes.listed[kind]}
+              all={changes.pages[kind]}
+            />
+          ))}
+        </div>
+        <p>
+          <a id="changes-link" class="button" href={changesAddress(site, version)}>
+            See what changes in the text
+          </a>
+        </p>
+        <Decide viewer={viewer} site={site} version={version} />
+      </div>
+    </section>
+  );
+}
+
+/** Approves or rejects the version that waits. */
+export function Decide({ viewer, site, version }: { viewer: Viewer; site: KnownSite; version: string }) {
+  const address = siteAddress(site.org, site.domain);
+  return (
+    <>
+      {viewer.mayAct && (
+        <p class="fine">
+          Approving puts this version into service at once, unless the site is held. Rejecting removes it for good.
+        </p>
+      )}
+      <Act viewer={viewer} action={`${address}/approve`} label="Approve" fields={{ version }} first />
+      <Act viewer={viewer} action={`${address}/reject`} label="Reject …" fields={{ version }}>
+        <Reason id="reject-reason" label="Why it is rejected" />
+      </Act>
+    </>
+  );
+}

@@ -1,0 +1,149 @@
+import type { ChangeCounts, ComparedVersion } from '../../exports/store/compare-manifests.ts';
+import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
+import { visible } from '../../feedback/report/figure.ts';
+import { counted, countText, sizeText } from '../../rules/text.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
+import { Decide, PathList } from './approval-section.tsx';
+import { Page } from './layout.tsx';
+import { Act, Facts, Foreign, pagePath, Reason, siteAddress } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+interface Changes {
+  viewer: Viewer;
+  site: KnownSite;
+  changes: VersionChanges;
+  /** The version that waits for approval; null for none. */
+  waiting: string | null;
+}
+
+/** What would change if a version went into service: counts, pages, and the text of small pages. */
+export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
+  const { from, to, counts, pages, texts, without } = changes;
+  const address = siteAddress(site.org, site.domain);
+  const isCurrent = from?.version === to.version;
+  const shownTexts = new Map(texts.map(({ path }, place) => [path, place]));
+  return (
+    <Page title={`What ${to.version} changes`} viewer={viewer}>
+      <p class="under">
+        <a id="to-site" href={address}>
+          <Foreign text={site.domain} />
+        </a>
+        {to.version === waiting && viewer.mayAct && (
+          <>
+            {' · '}
+            <a href="#decide-title">to the decision</a>
+          </>
+        )}
+      </p>
+      <Facts
+        facts={[
+          ['in service', from === null ? 'nothing yet' : wholeText(from)],
+          [to.version === waiting ? 'waits for approval' : 'compared with it', wholeText(to)],
+          ['pages', countsText(counts.pages)],
+          ['all files', countsText(counts.files)],
+        ]}
+      />
+      {isCurrent && <p class="notice">This version is in service: nothing would change.</p>}
+      <div class="changes">
+        {(['added', 'removed', 'changed', 'moved'] as const).map((kind) => (
+          <PathList
+            id={`pages-${kind}`}
+            title={`${counted(counts.pages[kind], 'page')} ${kind}`}
+            paths={pages[kind]}
+            all={counts.pages[kind]}
+            addressOf={(path) => (shownTexts.has(path) ? `#text-${shownTexts.get(path)}` : null)}
+          />
+        ))}
+      </div>
+      {counts.pages.changed > 0 && (
+        <section aria-labelledby="texts-title">
+          <h2 id="texts-title">Text that changes</h2>
+          <p class="fine">
+            {without === null
+              ? texts.length < counts.pages.changed
+                ? `${countText(texts.length)} of ${counted(counts.pages.changed, 'changed page')}; long and very deeply nested pages, and those after the first 20, are named only.`
+                : 'All changed pages.'
+              : `No text is shown: ${without}.`}
+          </p>
+          {texts.map((page, place) => (
+            <Text id={`text-${place}`} page={page} />
+          ))}
+        </section>
+      )}
+      {!isCurrent && viewer.mayAct && (
+        <section aria-labelledby="decide-title">
+          <h2 id="decide-title">{to.version === waiting ? 'Decide' : 'Put it into service'}</h2>
+          <div class="acts">
+            {to.version === waiting ? (
+              <Decide viewer={viewer} site={site} version={to.version} />
+            ) : (
+              <Act
+                viewer={viewer}
+                action={`${address}/rollback`}
+                label="Put into service …"
+                fields={{ version: to.version }}
+              >
+                <Reason id="rollback-reason" label="Why" />
+              </Act>
+            )}
+          </div>
+        </section>
+      )}
+    </Page>
+  );
+}
+
+function Text({ id, page: { path, parts } }: { id: string; page: ChangedPage }) {
+  return (
+    <article class="text" id={id}>
+      <h3>
+        <Foreign text={pagePath(path)} />
+      </h3>
+      {parts.length === 0 ? (
+        <p class="quiet">The text is the same; only the markup differs.</p>
+      ) : (
+        <ol class="diff">
+          {parts.map((part) => (
+            <Part part={part} />
+          ))}
+        </ol>
+      )}
+    </article>
+  );
+}
+
+function Part({ part }: { part: DiffPart }) {
+  if (part.kind === 'skipped') return <li class="fine">{`… ${counted(part.lines, 'line')}`}</li>;
+  if (part.kind === 'unmatched') return <li class="fine">The texts differ too much to be compared line by line.</li>;
+  const text = <Foreign text={part.text} />;
+  switch (part.kind) {
+    case 'same':
+      return <li dir="auto">{text}</li>;
+    case 'removed':
+      return (
+        <li dir="auto">
+          <del>
+            <span class="unseen">removed: </span>
+            {text}
+          </del>
+        </li>
+      );
+    case 'added':
+      return (
+        <li dir="auto">
+          <ins>
+            <span class="unseen">added: </span>
+            {text}
+          </ins>
+        </li>
+      );
+  }
+}
+
+function wholeText({ version, pages, bytes }: ComparedVersion): string {
+  return `${visible(version)}: ${counted(pages, 'page')}, ${sizeText(bytes)}`;
+}
+
+function countsText({ added, removed, changed, moved, unchanged }: ChangeCounts): string {
+  return `${countText(added)} added, ${countText(removed)} removed, ${countText(changed)} changed, ${countText(moved)} moved, ${countText(unchanged)} unchanged`;
+}

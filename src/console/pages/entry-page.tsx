@@ -1,0 +1,195 @@
+import type { Child } from 'hono/jsx';
+import { shortened } from '../../feedback/report/figure.ts';
+import { countText } from '../../rules/text.ts';
+import type { ShownEntry } from '../readings/feedback-readings.ts';
+import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
+import { ageText, projectNames, readable, Traits } from './feedback-hits.tsx';
+import { Page } from './layout.tsx';
+import { Aged, Facts, Foreign, pagePath, projectAddress, When } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+/**
+ * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that
+ * is not known, or would not lead to a page: what readers and agents leave may be any text.
+ */
+export function documentLink(path: string, domains: readonly string[]): string | null {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return pageAddress(path);
+  const [domain, ...others] = domains;
+  if (domain === undefined || others.length > 0) return null;
+  // `//elsewhere.example` and `/\elsewhere.example` would name another host.
+  const address = pageAddress(`https://${domain}/${path.replace(/^[\s/\\]+/, '')}`);
+  return address !== null && new URL(address).hostname === domain.toLowerCase() ? address : null;
+}
+
+const longest = 2_000;
+
+function pageAddress(text: string): string | null {
+  if (text.length > longest || !URL.canParse(text)) return null;
+  const { protocol, username, password, href } = new URL(text);
+  const isPage = (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
+  return isPage ? href : null;
+}
+
+interface Entry {
+  viewer: Viewer;
+  entry: ShownEntry;
+  choices: FilterChoices;
+  at: number;
+  late: boolean;
+}
+
+/** One entry whole, with what happened to it. */
+export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
+  const { org, project, document, createdAt, createdAtAsSent, firstSeenAt, lastSeenAt, deletedAt } = entry;
+  const { filename, lang, contact, comment, code, leftOut } = entry;
+  const organization = choices.organizations.find(({ id }) => id === org);
+  const name = projectNames(choices).get(project);
+  const allOfIt = documentAddress(name === undefined ? {} : { project }, document);
+  const foreign = (label: string, text: string | null) =>
+    text !== null && text !== '' && ([label, <Foreign text={shortened(text, 1_000)} />] as const);
+  return (
+    <Page title={shortened(pagePath(document), 120)} viewer={viewer} at="/feedback">
+      <p class="under">
+        <Traits entry={entry} />
+      </p>
+      <Aged at={at} late={late} />
+      <div class="split">
+        <section aria-labelledby="said-title">
+          <h2 id="said-title">What was said</h2>
+          <div class="texts">
+            {comment !== null && (
+              <blockquote class="said" dir="auto">
+                {readable(comment)}
+                <LeftOut characters={leftOut.comment} />
+              </blockquote>
+            )}
+            {code !== null && (
+              <pre class="code" dir="ltr">
+                <code>
+                  {readable(code)}
+                  <LeftOut characters={leftOut.code} />
+                </code>
+              </pre>
+            )}
+            {comment === null && code === null && <p class="quiet">No words.</p>}
+          </div>
+        </section>
+        <section aria-labelledby="about-title">
+          <h2 id="about-title">About it</h2>
+          <Facts
+            facts={[
+              ['page', <PageLink path={entry.path} domains={organization?.domains ?? []} />],
+              allOfIt !== null && ['about it', <a href={allOfIt}>all feedback on this page</a>],
+              [
+                'project',
+                name === undefined ? (
+                  <Foreign text={project} />
+                ) : (
+                  <a href={projectAddress(org, project)}>
+                    <Foreign text={name} />
+                  </a>
+                ),
+              ],
+              foreign('file', filename),
+              foreign('language', lang),
+              foreign('from', contact),
+              [
+                'created',
+                createdAt === null ? (
+                  'without a date'
+                ) : (
+                  <>
+                    {`${ageText(createdAt, at)}, `}
+                    <When at={createdAt} />
+                  </>
+                ),
+              ],
+              createdAt === null && foreign('date as sent', createdAtAsSent),
+              ['last seen', <When at={lastSeenAt} />],
+              foreign('id', entry.id),
+            ]}
+          />
+          {!viewer.seesContacts && (
+            <p class="fine">Only the people whom console.contacts in docferry.yaml names see who wrote it.</p>
+          )}
+        </section>
+      </div>
+      <section aria-labelledby="history-title">
+        <h2 id="history-title">History</h2>
+        <div class="scroll">
+          <table class="cards history">
+            <thead>
+              <tr>
+                <th scope="col">seen</th>
+                <th scope="col">what</th>
+              </tr>
+            </thead>
+            <tbody>
+              <Moment at={firstSeenAt}>first seen</Moment>
+              {entry.hasEarlierChanges && (
+                <tr>
+                  <td
+                    class="quiet"
+                    colspan={2}
+                    data-name=""
+                  >{`Of the changes, the latest ${entry.changes.length}:`}</td>
+                </tr>
+              )}
+              {entry.changes.map(({ field, old, new: now, seenAt }) => (
+                <Moment at={seenAt}>
+                  <ChangeText field={field} old={old} now={now} />
+                </Moment>
+              ))}
+              {deletedAt !== null && !entry.changes.some(({ new: now }) => now === deletedAt) && (
+                <Moment at={deletedAt}>deleted at the service</Moment>
+              )}
+            </tbody>
+          </table>
+        </div>
+      </section>
+    </Page>
+  );
+}
+
+function Moment({ at, children }: { at: string; children: Child }) {
+  return (
+    <tr>
+      <th scope="row">
+        <When at={at} />
+      </th>
+      <td data-name="">{children}</td>
+    </tr>
+  );
+}
+
+function ChangeText({ field, old, now }: { field: string; old: string | null; now: string | null }) {
+  if (field === 'deleted_at') return <>{now === null ? 'at the service again' : 'deleted at the service'}</>;
+  return (
+    <>
+      <Foreign text={field} />
+      {': '}
+      <Foreign text={shortened(old ?? 'none', 200)} />
+      {' → '}
+      <Foreign text={shortened(now ?? 'none', 200)} />
+    </>
+  );
+}
+
+function PageLink({ path, domains }: { path: string; domains: readonly string[] }) {
+  const link = documentLink(path, domains);
+  const text = <Foreign text={shortened(pagePath(path), 1_000)} />;
+  if (link === null) return text;
+  return (
+    <>
+      <a href={link} rel="noreferrer noopener">
+        {text}
+      </a>
+      <div class="fine">{`on ${new URL(link).host}`}</div>
+    </>
+  );
+}
+
+function LeftOut({ characters }: { characters: number }) {
+  if (characters === 0) return null;
+  return <span class="quiet">{` … and ${countText(characters)} more characters, which a file of the search has`}</span>;
+}

@@ -1,0 +1,124 @@
+import { visible } from '../../feedback/report/figure.ts';
+import { knownSources, knownStatuses } from '../../feedback/rules/feedback-entry.ts';
+import { type FeedbackQuery, feedbackAddress, helpfulValues } from '../readings/feedback-query.ts';
+import { longestField } from '../readings/feedback-readings.ts';
+import { Choice } from './parts.tsx';
+
+/** What there is to choose from. */
+export interface FilterChoices {
+  organizations: readonly {
+    id: string;
+    projects: readonly { id: string; name?: string }[];
+    /** Of its sites. */
+    domains: readonly string[];
+  }[];
+}
+
+const helpfulTexts = { yes: 'yes', no: 'no', none: 'not asked' };
+
+/** The form that asks. Without JavaScript too, all of it ends up in the address. */
+export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choices: FilterChoices }) {
+  const { words, org, project, source, status, helpful, document, from, to, since, by } = query;
+  const { organizations } = choices;
+  const several = organizations.length > 1;
+  const narrowed = [org, project, source, status, helpful, document, from, to].some((value) => value !== '');
+  return (
+    <form method="get" action="/feedback">
+      <div class="fields">
+        <div class="field sought">
+          <label for="words">Words in comments and code</label>
+          <input id="words" name="words" type="search" value={visible(words)} maxlength={1000} aria-describedby="how" />
+        </div>
+        <button type="submit" class="first">
+          Search
+        </button>
+        <a class="button" href="/feedback">
+          Clear
+        </a>
+      </div>
+      <p class="fine" id="how">
+        Every word must occur. <code>"side by side"</code> in quotes, <code>begin*</code> by its beginning.
+      </p>
+      <details class="more" open={narrowed}>
+        <summary>Filters</summary>
+        <div class="fields">
+          {several && (
+            <Choice name="org" label="Organization" value={org} options={organizations.map(({ id }) => [id, id])} />
+          )}
+          <ProjectChoice value={project} choices={choices} />
+          <Choice name="source" label="Source" value={source} options={knownSources.map((name) => [name, name])} />
+          <Choice
+            name="status"
+            label="Status"
+            value={status}
+            options={[['open', 'open'], ...knownStatuses.map((name): [string, string] => [name, name])]}
+          />
+          <Choice
+            name="helpful"
+            label="Helpful"
+            value={helpful}
+            options={helpfulValues.map((value) => [value, helpfulTexts[value]])}
+          />
+          <div class="field grow">
+            <label for="document">Page, as path or address</label>
+            <input id="document" name="document" type="text" value={visible(document)} maxlength={1000} />
+          </div>
+          <Moment name="from" label="From (UTC)" value={from} />
+          <Moment name="to" label="Before (UTC)" value={to} />
+          <button type="submit">Apply</button>
+        </div>
+      </details>
+      {since !== '' && <input type="hidden" name="since" value={since} />}
+      {by !== '' && <input type="hidden" name="by" value={by} />}
+    </form>
+  );
+}
+
+function ProjectChoice({ value, choices: { organizations } }: { value: string; choices: FilterChoices }) {
+  const options = ({ projects }: FilterChoices['organizations'][number]) =>
+    projects.map(({ id, name }) => (
+      <option value={id} selected={id === value}>
+        {name ?? id}
+      </option>
+    ));
+  return (
+    <div class="field">
+      <label for="project">Project</label>
+      <select id="project" name="project">
+        <option value="">all</option>
+        {organizations.length > 1
+          ? organizations.map((organization) => <optgroup label={organization.id}>{options(organization)}</optgroup>)
+          : organizations.map(options)}
+      </select>
+    </div>
+  );
+}
+
+/** A day is picked; a moment that an address has stays as it is. */
+function Moment({ name, label, value }: { name: string; label: string; value: string }) {
+  const isDay = value === '' || /^\d{4}-\d{2}-\d{2}$/.test(value);
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input id={name} name={name} type={isDay ? 'date' : 'text'} value={value} />
+    </div>
+  );
+}
+
+/** In characters as an address has them; the console takes 16 KiB, cookies included. */
+const longest = 8_000;
+
+/** Address of an entry's page; null for an id that no address can hold, such as `..`, which a browser takes for a step up. */
+export function entryAddress(project: string, id: string): string | null {
+  const address = `/feedback/${encodeURIComponent(project)}/${encodeURIComponent(id.toWellFormed())}`;
+  return /^\.{0,2}$/.test(id) || isCut(id) || address.length > longest ? null : address;
+}
+
+/** Address of what is said of a document, as far as it fits a query; null for a document that no address can hold. */
+export function documentAddress(query: Partial<FeedbackQuery>, document: string): string | null {
+  const address = feedbackAddress({ ...query, document, by: '', after: '' });
+  return isCut(document) || address.length > longest ? null : address;
+}
+
+/** Of a text so long only the beginning was read. */
+const isCut = (text: string): boolean => text.length >= longestField;

@@ -1,0 +1,299 @@
+import { raw } from 'hono/html';
+import type { Forecast, WindowView } from '../../budget/rules/permits.ts';
+import { waitText } from '../../budget/rules/window-view.ts';
+import type { StoredProject } from '../../feedback/figures/figure-store.ts';
+import { visible } from '../../feedback/report/figure.ts';
+import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import type { SyncState } from '../../feedback/rules/sync.ts';
+import { counted, countText, spanText } from '../../rules/text.ts';
+import { syncWorkflowId } from '../../rules/workflow-ids.ts';
+import type { KnownProject } from '../readings/console-reader.ts';
+import { feedbackAddress } from '../readings/feedback-query.ts';
+import type { ProjectFacts } from '../readings/project-facts.ts';
+import { Page } from './layout.tsx';
+import {
+  Act,
+  Aged,
+  DoneAt,
+  Facts,
+  Outcome,
+  projectAddress,
+  Retries,
+  TableHead,
+  Troubles,
+  When,
+  Why,
+} from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+interface Budget {
+  project: KnownProject;
+  /** Null when it is unknown. */
+  budget: WindowView | null;
+}
+
+/** What the organization's budget does for the project: what its passes hold, and when those that wait continue. */
+export function BudgetForProject({ project, budget }: Budget) {
+  return (
+    <section aria-labelledby="budget-title">
+      <h2 id="budget-title">Budget</h2>
+      <div class="acts">
+        {budget === null ? <p class="quiet">unknown</p> : <Share project={project} budget={budget} />}
+        <p>
+          <a id="to-budget" href="/budget">{`The whole budget of ${project.org}`}</a>
+        </p>
+      </div>
+    </section>
+  );
+}
+
+function Share({ project, budget }: { project: KnownProject; budget: WindowView }) {
+  const { limit, used, windowMs, available, nextFreeAt } = budget;
+  const asking = askersOf(project, budget);
+  return (
+    <Facts
+      facts={[
+        ['this project', asking.length === 0 ? 'holds nothing and waits for nothing' : null],
+        ...asking.map(
+          ({ pass, permits, place, expectedAt, forecast }) =>
+            [
+              pass,
+              <>
+                {permits > 0 && `uses ${permits} now `}
+                {place !== null && `waits, place ${place} of ${budget.waiters.length} `}
+                {expectedAt !== null && (
+                  <>
+                    until <When at={expectedAt} />
+                  </>
+                )}
+                {forecast !== null && (
+                  <div class="fine">
+                    done <DoneAt forecast={forecast} />
+                  </div>
+                )}
+              </>,
+            ] as const,
+        ),
+        ['all together', `${used} of ${limit} used in ${spanText(windowMs)}, ${available} free`],
+        nextFreeAt !== null && ['next free', <When at={nextFreeAt} />],
+      ]}
+    />
+  );
+}
+
+interface Asker {
+  pass: ReadingKind;
+  /** Requests that are under way. */
+  permits: number;
+  /** Among those that wait, from 1 on; null when it does not wait. */
+  place: number | null;
+  expectedAt: number | null;
+  forecast: Forecast | null;
+}
+
+function askersOf({ org, project }: KnownProject, { holders, waiters }: WindowView): Asker[] {
+  return readingKinds.flatMap((pass): Asker[] => {
+    const id = syncWorkflowId(org, project, pass);
+    const holder = holders.find(({ workflowId }) => workflowId === id) ?? null;
+    const waiter = waiters.find(({ workflowId }) => workflowId === id) ?? null;
+    if (holder === null && waiter === null) return [];
+    return [
+      {
+        pass,
+        permits: holder?.permits ?? 0,
+        place: waiter && waiters.indexOf(waiter) + 1,
+        expectedAt: waiter?.expectedAt ?? null,
+        forecast: (waiter ?? holder)?.forecast ?? null,
+      },
+    ];
+  });
+}
+
+/** What readers say, as the report shows it; null while the entries are counted, or cannot be. */
+export function Charts({ charts }: { charts: string | null }) {
+  return (
+    <section aria-labelledby="charts-title">
+      <h2 id="charts-title">What readers say</h2>
+      {charts === null ? (
+        <p class="quiet">The charts are not ready yet. Load the page again in a moment.</p>
+      ) : (
+        raw(charts)
+      )}
+    </section>
+  );
+}
+
+/** The passes that were begun last, and how they ended. */
+export function Passes({ stored }: { stored: StoredProject | null }) {
+  if (stored === null) return null;
+  return (
+    <section aria-labelledby="passes-title">
+      <h2 id="passes-title">Passes</h2>
+      {stored.passes.length === 0 ? (
+        <p class="quiet">None yet. A pass is one reading of the project’s feedback.</p>
+      ) : (
+        <div class="scroll">
+          <table class="cards">
+            <TableHead
+              columns={['pass', 'started', 'outcome', 'requests', 'seen', 'new', 'changed', 'deleted', 'why']}
+            />
+            <tbody>
+              {stored.passes.map(({ pass, startedAt, outcome, requests, entries, error }) => (
+                <tr>
+                  <th scope="row">{pass}</th>
+                  <td data-name="started">
+                    <When at={startedAt} />
+                  </td>
+                  <td data-name="outcome">
+                    <Outcome outcome={outcome} isBad={outcome === 'failed'} />
+                  </td>
+                  <td data-name="requests">{countText(requests)}</td>
+                  <td data-name="seen">{countText(entries.seen)}</td>
+                  <td data-name="new">{countText(entries.inserted)}</td>
+                  <td data-name="changed">{countText(entries.updated)}</td>
+                  <td data-name="deleted">{countText(entries.tombstoned)}</td>
+                  <td data-name="why">{error !== null && <Why reason={error} />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+const passes = ['incremental', 'review', 'sweep'] as const;
+
+interface Running {
+  viewer: Viewer;
+  project: KnownProject;
+  running: ProjectFacts['running'];
+}
+
+/** The passes that run, and a form that starts one. */
+export function RunningPasses({ viewer, project: { org, project }, running }: Running) {
+  const address = projectAddress(org, project);
+  return (
+    <div class="acts">
+      {running === null && <p class="quiet">unknown</p>}
+      {running?.length === 0 && <p class="quiet">Nothing runs.</p>}
+      {running?.map(({ pass, runId, state, retries }) => (
+        <div class="acts">
+          <Progress pass={pass} state={state} />
+          <Retries retries={retries} />
+          <Act
+            viewer={viewer}
+            action={`${address}/cancel`}
+            label={`Cancel the ${pass} …`}
+            fields={{ pass, run: runId }}
+          />
+        </div>
+      ))}
+      <Act viewer={viewer} action={`${address}/sync`} label="Sync now" first>
+        <div class="field">
+          <label for="pass">Pass</label>
+          <select id="pass" name="pass">
+            <option value="">the usual one</option>
+            {passes.map((pass) => (
+              <option value={pass}>{pass}</option>
+            ))}
+          </select>
+        </div>
+      </Act>
+    </div>
+  );
+}
+
+function Progress({ pass, state }: { pass: string; state: SyncState | null }) {
+  if (state === null) return <p>{`${pass}: running; its progress is unknown, no worker answers`}</p>;
+  const { phase, progress, waiting, forecast } = state;
+  return (
+    <Facts
+      facts={[
+        ['pass', pass],
+        [
+          'phase',
+          <span class={phase === 'unauthorized' ? 'state bad' : 'state wait'}>{phase.replaceAll('-', ' ')}</span>,
+        ],
+        progress !== null && [
+          'so far',
+          `${counted(progress.pages, 'page')}, ${counted(progress.entries.seen, 'entry', 'entries')}`,
+        ],
+        waiting !== null && [
+          'waits',
+          <>
+            until <When at={waiting.until} />
+            {`: ${waitText[waiting.reason]}, place ${waiting.place}`}
+            {waiting.behind.length > 0 && `, behind ${waiting.behind.map(visible).join(', ')}`}
+          </>,
+        ],
+        forecast !== null && ['done', <DoneAt forecast={forecast} />],
+      ]}
+    />
+  );
+}
+
+interface Project {
+  viewer: Viewer;
+  project: KnownProject;
+  facts: ProjectFacts;
+  /** The charts that `ProjectCharts` has drawn; null while they are made, or cannot be. */
+  charts: string | null;
+  at: number;
+  late: boolean;
+}
+
+/** All about the feedback of one project. */
+export function ProjectPage({ viewer, project: known, facts, charts, at, late }: Project) {
+  const { org, project, name } = known;
+  const { running, stored, budget, troubles } = facts;
+  return (
+    <Page
+      title={name ?? project}
+      viewer={viewer}
+      events={`/events?of=project&org=${encodeURIComponent(org)}&name=${encodeURIComponent(project)}`}
+    >
+      <p class="under">
+        {name === null ? `Feedback of ${org}` : `Feedback of ${org}, project ${project}`}:{' '}
+        <a href={feedbackAddress({ project })}>search its entries</a>
+      </p>
+      <div id="now" data-live>
+        <Aged at={at} late={late} />
+        <Troubles troubles={troubles} />
+        <div class="split">
+          <section aria-labelledby="stored-title">
+            <h2 id="stored-title">Stored</h2>
+            {stored === null ? <p class="quiet">unknown</p> : <Stored stored={stored} />}
+          </section>
+          <section aria-labelledby="running-title">
+            <h2 id="running-title">Running</h2>
+            <RunningPasses viewer={viewer} project={known} running={running} />
+          </section>
+        </div>
+        <BudgetForProject project={known} budget={budget} />
+      </div>
+      <div id="charts" data-live>
+        <Charts charts={charts} />
+      </div>
+      <div id="passes" data-live>
+        <Passes stored={stored} />
+      </div>
+    </Page>
+  );
+}
+
+function Stored({ stored }: { stored: StoredProject }) {
+  const { entries, rejects, tombstones, watermark, verifiedUpTo } = stored;
+  return (
+    <Facts
+      facts={[
+        ['complete as of', verifiedUpTo === null ? 'not known to be complete' : <When at={verifiedUpTo} />],
+        ['entries', countText(entries)],
+        rejects > 0 && ['not understood', countText(rejects)],
+        tombstones > 0 && ['deleted at the service', countText(tombstones)],
+        ['read up to', watermark === null ? 'never read to the end' : <When at={watermark} />],
+      ]}
+    />
+  );
+}

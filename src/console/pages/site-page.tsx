@@ -1,0 +1,397 @@
+import type { Child } from 'hono/jsx';
+import {
+  type EndDetail,
+  type ExportState,
+  isBadEnd,
+  transferFacts,
+  whyEnded,
+} from '../../exports/rules/site-export.ts';
+import { visible } from '../../feedback/report/figure.ts';
+import type { ExportRunRow } from '../../feedback/store/run-records.ts';
+import { counted, sizeText, spanText } from '../../rules/text.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
+import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
+import { Approval } from './approval-section.tsx';
+import { auditWords } from './audit-words.ts';
+import { Page } from './layout.tsx';
+import {
+  Act,
+  Aged,
+  changesAddress,
+  Facts,
+  Foreign,
+  Outcome,
+  Reason,
+  Retries,
+  siteAddress,
+  TableHead,
+  Troubles,
+  When,
+  Why,
+} from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+/** Something that happened to a site. */
+interface Happened {
+  at: string;
+  what: Child;
+  version: string | null;
+  /** Null for what no person did by hand. */
+  who: string | null;
+  why: Child;
+}
+
+/** How exports ended and what people did, newest first. */
+export function History({
+  runs,
+  auditEntries,
+}: {
+  runs: readonly ExportRunRow[] | null;
+  auditEntries: readonly AuditEntry[] | null;
+}) {
+  if (runs === null && auditEntries === null) return null;
+  const rows = [...(runs ?? []).map(ended), ...(auditEntries ?? []).map(done)].sort((a, b) => b.at.localeCompare(a.at));
+  return (
+    <section aria-labelledby="history-title">
+      <h2 id="history-title">History</h2>
+      {rows.length === 0 ? (
+        <p class="quiet">No export has ended yet, and no person did anything by hand.</p>
+      ) : (
+        <div class="scroll">
+          <table class="cards">
+            <TableHead columns={['what', 'when', 'version', 'who', 'why']} />
+            <tbody>
+              {rows.map((row) => (
+                <Row row={row} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Row({ row: { at, what, version, who, why } }: { row: Happened }) {
+  return (
+    <tr>
+      <th scope="row">{what}</th>
+      <td data-name="when">
+        <When at={at} />
+      </td>
+      <td data-name="version">{version ?? '–'}</td>
+      <td data-name="who">{who === null ? '–' : <Foreign text={who} />}</td>
+      <td data-name="why">{why}</td>
+    </tr>
+  );
+}
+
+function ended({ finishedAt, outcome, version, detail }: ExportRunRow): Happened {
+  const end = JSON.parse(detail) as EndDetail;
+  const why = whyEnded(end);
+  return {
+    at: finishedAt,
+    what: <Outcome outcome={outcome} isBad={isBadEnd(outcome, end)} />,
+    version,
+    who: null,
+    why: why !== '' && <Why reason={why} />,
+  };
+}
+
+function done({ at, action, who, reason, detail }: AuditEntry): Happened {
+  const { version = null } = JSON.parse(detail) as { version?: string | null };
+  return { at, what: auditWords[action] ?? action, version, who, why: reason !== null && <Foreign text={reason} /> };
+}
+
+/** Holds the site at its version, or releases it. */
+export function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite | null }) {
+  if (stored === null || stored.current === null || !viewer.mayAct) return null;
+  const address = siteAddress(site.org, site.domain);
+  return (
+    <section aria-labelledby="hold-title">
+      <h2 id="hold-title">{stored.hold === null ? 'Hold' : 'Held'}</h2>
+      {stored.hold === null ? (
+        <>
+          <p class="under">While a site is held, exports go on and are published, but put nothing into service.</p>
+          <Act viewer={viewer} action={`${address}/hold`} label="Hold at this version">
+            <Reason id="hold-reason" label="Why the site stays as it is" />
+          </Act>
+        </>
+      ) : (
+        <>
+          <p class="under">
+            Exports go on and are published, but put nothing into service. When the hold ends, what is in service stays
+            until the next export.
+          </p>
+          <Act viewer={viewer} action={`${address}/release`} label="End the hold" />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The export that runs, as it goes. */
+export function Running({
+  viewer,
+  site,
+  facts: { running, runs, troubles },
+}: {
+  viewer: Viewer;
+  site: KnownSite;
+  facts: SiteFacts;
+}) {
+  const address = siteAddress(site.org, site.domain);
+  if (running === null) {
+    return (
+      <div class="acts">
+        <p class="quiet">{troubles.length > 0 ? 'nothing that is known' : 'Nothing runs.'}</p>
+        {runs?.[0] !== undefined && <LastRun run={runs[0]} />}
+        <Act viewer={viewer} action={`${address}/start`} label="Start an export" first>
+          <label class="tick">
+            <input id="force" type="checkbox" name="force" value="yes" /> publish even if nothing changed
+          </label>
+        </Act>
+      </div>
+    );
+  }
+  const { state, runId, retries } = running;
+  const rollback = state?.parameters.rollback;
+  return (
+    <div class="acts">
+      {state === null ? <p class="quiet">Its phase is unknown: no worker answers.</p> : <Progress state={state} />}
+      <Retries retries={retries} />
+      {state?.nextPoll && <Act viewer={viewer} action={`${address}/poll-now`} label="Poll now" />}
+      <Act
+        viewer={viewer}
+        action={`${address}/cancel`}
+        label={rollback === undefined ? 'Cancel the export …' : 'Cancel the rollback …'}
+        fields={{ run: runId, ...(rollback !== undefined && { rollback }) }}
+      />
+    </div>
+  );
+}
+
+/** How the last run ended, and why: what a reader comes for after a failure. */
+function LastRun({ run: { outcome, finishedAt, detail } }: { run: ExportRunRow }) {
+  const end = JSON.parse(detail) as EndDetail;
+  const why = whyEnded(end);
+  return (
+    <Facts
+      facts={[
+        [
+          'last run',
+          <>
+            <Outcome outcome={outcome} isBad={isBadEnd(outcome, end)} /> <When at={finishedAt} />
+          </>,
+        ],
+        why !== '' && ['why', <Why reason={why} />],
+      ]}
+    />
+  );
+}
+
+function Progress({ state }: { state: ExportState }) {
+  const { phase, progress, nextPoll, download, version, parameters, unauthorized } = state;
+  const percent = progress?.percent ?? null;
+  return (
+    <Facts
+      facts={[
+        ['phase', <span class="state wait">{phase.replaceAll('-', ' ')}</span>],
+        unauthorized !== null &&
+          unauthorized !== undefined && ['key', <span class="state bad">refused by the service</span>],
+        percent !== null && [
+          'progress',
+          <>
+            <progress max={100} value={Math.floor(percent)} aria-label="Progress" /> {`${Math.floor(percent)}\u00a0%`}
+          </>,
+        ],
+        progress !== null && ['running for', spanText(Date.now() - progress.startedAt)],
+        progress?.pageCount != null && ['exported', `${counted(progress.pageCount, 'page')}, as the service counts`],
+        progress !== null && ['polled', counted(progress.polls, 'time')],
+        nextPoll !== null && [
+          'next poll',
+          <>
+            <When at={nextPoll.at} /> {`(${nextPoll.reason})`}
+          </>,
+        ],
+        download !== null && ['download', transferFacts(download).join(', ')],
+        parameters.rollback !== undefined
+          ? ['rollback to', parameters.rollback]
+          : version !== null && ['version', version],
+      ]}
+    />
+  );
+}
+
+/** What is in service, and at each target. */
+export function InService({ stored: { current, url, hold, targets } }: { stored: StoredSite }) {
+  return (
+    <Facts
+      facts={[
+        ['version', current ?? 'nothing yet'],
+        hold !== null && [
+          'held',
+          <>
+            {`at ${hold.version} since `}
+            <When at={hold.since} />
+            {hold.reason !== null && (
+              <>
+                {': '}
+                <Foreign text={hold.reason} />
+              </>
+            )}
+          </>,
+        ],
+        hold !== null && hold.waiting !== null && ['published meanwhile', `${hold.waiting}, not in service`],
+        ...targets.map(
+          ({ name, version }) =>
+            [
+              visible(name),
+              version === null
+                ? 'nothing yet'
+                : version === current
+                  ? `${version}`
+                  : `${version}, not what is in service`,
+            ] as const,
+        ),
+        url !== null && [
+          'bundle',
+          <a id="bundle-link" href={url} rel="noreferrer">
+            {url}
+          </a>,
+        ],
+      ]}
+    />
+  );
+}
+
+interface Kept {
+  viewer: Viewer;
+  site: KnownSite;
+  stored: StoredSite | null;
+  /** The version that waits for approval; null for none. */
+  waiting: string | null;
+}
+
+/** What can be rolled back to. */
+export function Versions({ viewer, site, stored, waiting }: Kept) {
+  if (stored === null) return null;
+  const address = siteAddress(site.org, site.domain);
+  // The newest first: what stands above it is newer than what is in service.
+  const inService = stored.versions.findIndex(({ version }) => version === stored.current);
+  return (
+    <section aria-labelledby="versions-title">
+      <h2 id="versions-title">Kept versions</h2>
+      {stored.versions.length === 0 ? (
+        <p class="quiet">None yet.</p>
+      ) : (
+        <div class="scroll">
+          <p class="fine">Each HTML file counts as a page, the error page too; the service may count otherwise.</p>
+          <table class="cards">
+            <thead>
+              <tr>
+                <th scope="col">version</th>
+                <th scope="col">published</th>
+                <th scope="col">content</th>
+                <th scope="col">
+                  <span class="unseen">changes, and rolling back</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {stored.versions.map(({ version, publishedAt, pages, bytes }, place) => (
+                <tr>
+                  <th scope="row">{version}</th>
+                  <td data-name="published">
+                    <When at={publishedAt} />
+                  </td>
+                  <td data-name="content">{`${counted(pages, 'page')}, ${sizeText(bytes)}`}</td>
+                  <td data-name="">
+                    <div class="row">
+                      {version !== stored.current && (
+                        <a id={`changes-${version}`} href={changesAddress(site, version)}>
+                          what it changes
+                        </a>
+                      )}
+                      {version === stored.current ? (
+                        <span class="state good">in service</span>
+                      ) : version === waiting ? (
+                        <span class="state wait">waits for approval</span>
+                      ) : (
+                        <Act
+                          viewer={viewer}
+                          action={`${address}/rollback`}
+                          label={place < inService ? 'Put into service …' : 'Roll back to this …'}
+                          fields={{ version }}
+                          small
+                        >
+                          <Reason id={`reason-${version}`} label="Why" />
+                        </Act>
+                      )}
+                    </div>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+interface Site {
+  viewer: Viewer;
+  site: KnownSite;
+  facts: SiteFacts;
+  at: number;
+  late: boolean;
+  /** Of the workflow in the Temporal UI; null when it is not known. */
+  temporal: string | null;
+}
+
+/** All about one site, and what can be done with it. */
+export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
+  const { org, domain } = site;
+  const { running, stored, troubles } = facts;
+  const approval = running?.state?.approval ?? null;
+  return (
+    <Page
+      title={domain}
+      viewer={viewer}
+      events={`/events?of=site&org=${encodeURIComponent(org)}&name=${encodeURIComponent(domain)}`}
+    >
+      <p class="under">{`Site of ${org}`}</p>
+      <div id="now" data-live>
+        <Aged at={at} late={late} />
+        <Troubles troubles={troubles} />
+        {approval !== null && <Approval viewer={viewer} site={site} approval={approval} />}
+        <div class="split">
+          <section aria-labelledby="service-title">
+            <h2 id="service-title">In service</h2>
+            {stored === null ? <p class="quiet">unknown</p> : <InService stored={stored} />}
+          </section>
+          <section aria-labelledby="running-title">
+            <h2 id="running-title">Running</h2>
+            <div class="acts">
+              <Running viewer={viewer} site={site} facts={facts} />
+              {temporal !== null && (running !== null || facts.runs?.length !== 0) && (
+                <p>
+                  <a id="temporal-link" href={temporal} rel="noreferrer">
+                    The workflow in the Temporal UI
+                  </a>
+                </p>
+              )}
+            </div>
+          </section>
+        </div>
+      </div>
+      <div id="versions" data-live>
+        <Hold viewer={viewer} site={site} stored={stored} />
+        <Versions viewer={viewer} site={site} stored={stored} waiting={approval?.version ?? null} />
+        <History runs={facts.runs} auditEntries={facts.auditEntries} />
+      </div>
+    </Page>
+  );
+}

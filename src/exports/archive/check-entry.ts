@@ -1,0 +1,249 @@
+import type { ReasonList, StructureRule } from '../rules/verification-rules.ts';
+import type { ArchiveEntry, EntryKind } from './archive-reader.ts';
+
+/** Longest path in UTF-8 bytes: PATH_MAX of macOS, the smallest of the supported systems. */
+const maxPathBytes = 1024;
+/** Longest name of one file or folder in UTF-8 bytes on the supported systems. */
+const maxSegmentBytes = 255;
+/** Joiners, which some scripts need, are left to `foldPath`. */
+const invisible = /[\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u;
+/** Device names on Windows, with or without an extension. */
+const reserved = /^(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(\.|$)/i;
+
+export interface BrokenPath {
+  rule: StructureRule;
+  detail: string;
+}
+
+export type CheckedPath = { path: string } | BrokenPath;
+
+/**
+ * Checks the name of an entry (verification.md) and returns its path, without one leading `./` (written by `tar -c .`)
+ * and, for folders, one trailing `/`. The archive's own root is the empty path.
+ */
+export function checkPath(name: string, isDirectory: boolean): CheckedPath {
+  const broken = brokenLength(name) ?? brokenCharacters(name);
+  if (broken) return broken;
+  if (isDirectory && (name === '.' || name === './')) return { path: '' };
+  const bare = name.startsWith('./') ? name.slice(2) : name;
+  const path = isDirectory && bare.endsWith('/') ? bare.slice(0, -1) : bare;
+  return escapeOf(name) ?? brokenSegments(path) ?? { path };
+}
+
+/** How a name leaves the folder it is unpacked to, on any system; null if it stays inside. */
+export function escapeOf(name: string): BrokenPath | null {
+  if (name.startsWith('/')) return { rule: 'absolute-path', detail: 'the path starts at the root of the file system' };
+  if (name.includes('\\')) return { rule: 'backslash', detail: 'the name holds a backslash' };
+  if (/^(\.\/)?[A-Za-z]:/.test(name)) return { rule: 'drive-letter', detail: 'the path starts with a drive letter' };
+  if (name.split('/').includes('..')) return { rule: 'path-traversal', detail: 'the path climbs out with ".."' };
+  return null;
+}
+
+function brokenLength(name: string): BrokenPath | null {
+  if (name === '') return { rule: 'empty-name', detail: 'the entry has no name' };
+  if (Buffer.byteLength(name) <= maxPathBytes) return null;
+  return { rule: 'path-too-long', detail: `the path is longer than ${maxPathBytes} bytes` };
+}
+
+function brokenCharacters(name: string): BrokenPath | null {
+  if (/[\p{Surrogate}\uFFFD]/u.test(name)) return { rule: 'not-utf8', detail: 'the name is not well-formed UTF-8' };
+  if (name.normalize('NFC') !== name) {
+    return { rule: 'unicode-form', detail: 'the name is not in the composed form of Unicode (NFC)' };
+  }
+  if (/\p{Cc}/u.test(name)) {
+    return { rule: 'control-character', detail: 'the name holds a NUL or another control character' };
+  }
+  if (invisible.test(name)) {
+    return { rule: 'invisible-character', detail: 'the name holds an invisible character' };
+  }
+  return null;
+}
+
+function brokenSegments(path: string): BrokenPath | null {
+  if (path.includes(':')) return { rule: 'colon', detail: 'the name holds a colon' };
+  for (const segment of path.split('/')) {
+    const broken = brokenSegment(segment);
+    if (broken) return broken;
+  }
+  return null;
+}
+
+function brokenSegment(segment: string): BrokenPath | null {
+  if (segment === '') return { rule: 'empty-segment', detail: 'the path holds an empty segment' };
+  if (segment === '.') return { rule: 'dot-segment', detail: 'the path holds a "." segment' };
+  if (/[. ]$/.test(segment)) {
+    return { rule: 'trailing-dot-or-space', detail: 'a name in the path ends in a dot or a space' };
+  }
+  if (/;\d*$/.test(segment)) {
+    return { rule: 'version-suffix', detail: 'a name in the path ends in a semicolon and a version number' };
+  }
+  if (reserved.test(segment)) {
+    return { rule: 'reserved-name', detail: 'a name in the path is that of a device on Windows' };
+  }
+  if (Buffer.byteLength(segment) <= maxSegmentBytes) return null;
+  return { rule: 'segment-too-long', detail: `a name in the path is longer than ${maxSegmentBytes} bytes` };
+}
+
+/** Equal for paths that a file system may treat as one, ignoring case (also ẞ, ß and SS), Unicode form or joiners. */
+export function foldPath(path: string): string {
+  // Most names are ASCII, which needs no folding.
+  if (/^\p{ASCII}*$/u.test(path)) return path.toLowerCase();
+  const visible = path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  // Upper case turns ß into SS but keeps ẞ; lower case first turns ẞ into ß.
+  return visible.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
+}
+
+export interface ArchiveLimits {
+  /** Most bytes of all files unpacked. */
+  maxBytes: number;
+  /** Most files and folders, including folders that are only implied by a path. */
+  maxFiles: number;
+  /** Most unpacked bytes for each byte of the archive; checked above 1 MiB unpacked. */
+  maxRatio: number;
+}
+
+/** Used where no configuration says otherwise. */
+export const defaultLimits: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, maxRatio: 200 };
+
+/** setuid, setgid and sticky. */
+const specialBits = 0o7000;
+/** What a reader that does not run as root needs to fill a folder, and a server to read a file. */
+const ownerBits = 0o700;
+const ownerReads = 0o400;
+const ratioFromBytes = 1024 ** 2;
+
+const refusedKinds: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
+  'symbolic-link': { rule: 'symbolic-link', detail: 'symbolic links are refused' },
+  'hard-link': { rule: 'hard-link', detail: 'hard links are refused' },
+  device: { rule: 'device', detail: 'devices, pipes and sockets are refused' },
+  other: { rule: 'entry-type', detail: 'neither a file nor a folder' },
+};
+
+interface Occupant {
+  path: string;
+  kind: 'file' | 'folder';
+  /** False for a folder only implied by the path of something in it. */
+  listed: boolean;
+}
+
+/** Checks entries one by one against the rules on names, types and sizes (verification.md); violations go to `reasons`. */
+export class EntryRules {
+  readonly #limits: ArchiveLimits;
+  readonly #archiveBytes: number;
+  readonly #reasons: ReasonList;
+  /** By folded path. */
+  readonly #occupants = new Map<string, Occupant>();
+  #entries = 0;
+  #bytes = 0;
+  #exhausted = false;
+
+  constructor(limits: ArchiveLimits, archiveBytes: number, reasons: ReasonList) {
+    this.#limits = limits;
+    this.#archiveBytes = archiveBytes;
+    this.#reasons = reasons;
+  }
+
+  /** True once a limit on size or number is exceeded: reading further is pointless. */
+  get exhausted(): boolean {
+    return this.#exhausted;
+  }
+
+  /** The path to use for the entry; null when it was refused or is the archive's own root. */
+  admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'mode' | 'bytes'>): string | null {
+    if (!this.count(entry)) return null;
+    const refusal = refusedKinds[entry.kind];
+    if (refusal) return this.#refuse(refusal.rule, entry.name, refusal.detail);
+    const checked = checkPath(entry.name, entry.kind === 'directory');
+    if ('rule' in checked) return this.#refuse(checked.rule, entry.name, checked.detail);
+    const mode = entry.mode ?? ownerBits;
+    if ((mode & specialBits) !== 0) {
+      return this.#refuse('special-mode', entry.name, 'the setuid, setgid or sticky bit is set');
+    }
+    if (entry.kind === 'directory' && entry.bytes > 0) {
+      return this.#refuse('data-on-directory', entry.name, 'a folder carries data');
+    }
+    if (entry.kind === 'directory' && (mode & ownerBits) !== ownerBits) {
+      return this.#refuse('closed-folder', entry.name, 'the owner of the folder may not write to it');
+    }
+    if ((mode & ownerReads) === 0) {
+      return this.#refuse('closed-file', entry.name, 'the owner of the file may not read it');
+    }
+    if (checked.path === '') return null;
+    const occupied = this.#occupyParents(checked.path) && this.#occupy(checked.path, entry.kind);
+    return occupied ? checked.path : null;
+  }
+
+  /** Checks only the limits, for an entry that another part admits; false when one is exceeded. */
+  count(entry: Pick<ArchiveEntry, 'bytes'>): boolean {
+    this.#entries += 1;
+    this.#bytes += entry.bytes;
+    return !this.#breaksLimit();
+  }
+
+  #breaksLimit(): boolean {
+    const { maxBytes, maxFiles, maxRatio } = this.#limits;
+    if (Math.max(this.#entries, this.#occupants.size) > maxFiles) {
+      this.#exhaust('too-many-files', `more than ${maxFiles} files and folders`);
+    } else if (this.#bytes > maxBytes) {
+      this.#exhaust('too-many-bytes', `more than ${maxBytes} bytes unpacked`);
+    } else if (this.#bytes > ratioFromBytes && this.#bytes > maxRatio * this.#archiveBytes) {
+      this.#exhaust('ratio', `unpacks to more than ${maxRatio} times the ${this.#archiveBytes} bytes of the archive`);
+    }
+    return this.#exhausted;
+  }
+
+  #exhaust(rule: StructureRule, detail: string): void {
+    this.#exhausted = true;
+    this.#reasons.add(rule, null, detail);
+  }
+
+  #refuse(rule: StructureRule, path: string, detail: string): null {
+    this.#reasons.add(rule, path, detail);
+    return null;
+  }
+
+  /** Records every folder above `path`; stops at the first known one, whose parents are known too. */
+  #occupyParents(path: string): boolean {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const parent = path.slice(0, end);
+      const key = foldPath(parent);
+      const occupant = this.#occupants.get(key);
+      if (!occupant) {
+        this.#occupants.set(key, { path: parent, kind: 'folder', listed: false });
+        continue;
+      }
+      if (occupant.path !== parent) return this.#collide(path, occupant.path);
+      if (occupant.kind === 'file') return this.#fileAsFolder(occupant.path);
+      return true;
+    }
+    return true;
+  }
+
+  #occupy(path: string, kind: EntryKind): boolean {
+    const key = foldPath(path);
+    const occupant = this.#occupants.get(key);
+    if (!occupant) {
+      this.#occupants.set(key, { path, kind: kind === 'directory' ? 'folder' : 'file', listed: true });
+      return true;
+    }
+    if (occupant.path !== path) return this.#collide(path, occupant.path);
+    if ((occupant.kind === 'folder') !== (kind === 'directory')) return this.#fileAsFolder(path);
+    if (occupant.listed) {
+      this.#reasons.add('duplicate-name', path, 'the name is in the archive twice');
+      return false;
+    }
+    occupant.listed = true;
+    return true;
+  }
+
+  #collide(path: string, with_: string): false {
+    const other = JSON.stringify(with_.slice(0, 200));
+    this.#reasons.add('name-collision', path, `differs from ${other} only by case or Unicode form`);
+    return false;
+  }
+
+  #fileAsFolder(path: string): false {
+    this.#reasons.add('file-as-folder', path, 'the same path is a file and a folder');
+    return false;
+  }
+}

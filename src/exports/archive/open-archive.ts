@@ -1,0 +1,63 @@
+import type { ArchiveFormat, Reason } from '../rules/site-export.ts';
+import type { StructureRule } from '../rules/verification-rules.ts';
+import { type ArchiveReader, type ByteFile, readAt } from './archive-reader.ts';
+import { readTar, readTarGz } from './read-tar.ts';
+import { readZip } from './read-zip.ts';
+
+const readers: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
+
+/** The reader of a format; `sniffFormat` recognizes formats. */
+export function readerOf(format: ArchiveFormat): ArchiveReader {
+  return readers[format];
+}
+
+const headBytes = 512;
+const ustarOffset = 257;
+
+export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
+
+/** Recognizes an archive by its first bytes, never by its name (verification.md). Throws `ArchiveFault`, system errors. */
+export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
+  return sniffBytes(await readAt(file, 0, Math.min(headBytes, file.size)));
+}
+
+/** Like `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
+function sniffBytes(head: Buffer): Sniffed {
+  if (head.length === 0) return refused('empty-file', 'the file is empty');
+  if (startsWith(head, [0x1f, 0x8b])) return { format: 'tar.gz' };
+  if (startsWith(head, [0x50, 0x4b, 3, 4]) || startsWith(head, [0x50, 0x4b, 5, 6])) return { format: 'zip' };
+  if (head.toString('latin1', ustarOffset, ustarOffset + 5) === 'ustar') return { format: 'tar' };
+  if (startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])) return refused('unsupported-compression', 'zstd is not supported');
+  if (startsWith(head, [0x42, 0x5a, 0x68])) return refused('unsupported-compression', 'bzip2 is not supported');
+  if (startsWith(head, [0xfd, 0x37, 0x7a, 0x58])) return refused('unsupported-compression', 'xz is not supported');
+  return sniffText(head);
+}
+
+function sniffText(head: Buffer): Sniffed {
+  const text = head
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .trimStart()
+    .toLowerCase();
+  if (text.startsWith('<!doctype html') || text.startsWith('<html')) {
+    return refused('html-page', 'an HTML page was sent in place of an archive, often an error page of a gateway');
+  }
+  if (text.startsWith('<')) {
+    return refused(
+      'xml-document',
+      'an XML document was sent in place of an archive, often an error of the object store',
+    );
+  }
+  if (text.startsWith('{') || text.startsWith('[')) {
+    return refused('json-document', 'a JSON document was sent in place of an archive, often an error of the service');
+  }
+  return refused('unknown-format', 'neither a gzip tar, nor a tar, nor a zip by its first bytes');
+}
+
+function startsWith(head: Buffer, bytes: number[]): boolean {
+  return bytes.every((byte, index) => head[index] === byte);
+}
+
+function refused(rule: StructureRule, detail: string): Sniffed {
+  return { format: null, reason: { rule, path: null, detail } };
+}

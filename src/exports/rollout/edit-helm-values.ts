@@ -1,0 +1,408 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  LineCounter,
+  type ParsedNode,
+  Parser,
+  type YAMLMap,
+} from 'yaml';
+
+export type ValuesProblem =
+  | 'invalid-yaml'
+  | 'duplicate-key'
+  | 'several-documents'
+  | 'line-ends'
+  | 'no-mapping'
+  | 'not-editable'
+  | 'shared-by-alias';
+
+/** A values file that cannot be edited safely; the message says where and why, and quotes no value of the file. */
+export class ValuesRefused extends Error {
+  override readonly name = 'ValuesRefused';
+  readonly problem: ValuesProblem;
+
+  constructor(problem: ValuesProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
+}
+
+/** The mapping of the three fields (service-interface.md, point 6). */
+export const staticExport = 'staticExport';
+
+export type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
+export type ValuesPair = ValuesMap['items'][number];
+
+/** A values file with its concrete syntax: nodes know their tokens, and tokens their offset in the text. */
+export interface ValuesDocument {
+  text: string;
+  /** Null when the file has nothing but comments. */
+  root: ValuesMap | null;
+  /** Where the document's content ends in the text: the end of the file, or the marker `...`. */
+  end: number;
+  /** Plain values, aliases and merge keys resolved; mappings as `Map`. */
+  values: ReadonlyMap<unknown, unknown>;
+}
+
+/** Far more than values files have; stops alias bombs. */
+const maxAliases = 10_000;
+
+/** Throws `ValuesRefused`. */
+export function parseHelmValues(text: string): ValuesDocument {
+  if (/\r(?!\n)/.test(text)) throw new ValuesRefused('line-ends', 'has line ends that are neither LF nor CRLF');
+  const lines = new LineCounter();
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const documents = [...new Composer({ keepSourceTokens: true, merge: true }).compose(tokens)];
+  const [document, ...others] = documents;
+  for (const { code, pos } of documents.flatMap(({ errors }) => errors)) {
+    const line = `line ${lines.linePos(pos[0]).line}`;
+    if (code === 'DUPLICATE_KEY') throw new ValuesRefused('duplicate-key', `${line}: a key is listed twice`);
+    throw new ValuesRefused('invalid-yaml', `${line}: is not valid YAML (${code})`);
+  }
+  if (others.length > 0) {
+    throw new ValuesRefused('several-documents', 'contains several documents, of which Helm reads only the first');
+  }
+  const end = tokens.find(({ type }) => type === 'doc-end')?.offset ?? text.length;
+  const root = document ? rootOf(document) : null;
+  return { text, root, end, values: root && document ? valuesOf(document) : new Map() };
+}
+
+/** The entry of a mapping with this key, however it is quoted. */
+export function findPair(map: ValuesMap, key: string): ValuesPair | undefined {
+  return map.items.find((pair) => isScalar(pair.key) && pair.key.value === key);
+}
+
+function rootOf(document: Document.Parsed): ValuesMap | null {
+  const { contents } = document;
+  if (isMap(contents)) return contents;
+  const empty = isScalar(contents) && contents.value === null && !sourceOf(contents);
+  if (contents === null || empty) return null;
+  throw new ValuesRefused('no-mapping', 'does not contain a mapping');
+}
+
+function sourceOf({ srcToken }: ParsedNode): string {
+  return srcToken && 'source' in srcToken ? srcToken.source : '';
+}
+
+function valuesOf(document: Document.Parsed): Map<unknown, unknown> {
+  try {
+    const values: unknown = document.toJS({ mapAsMap: true, maxAliasCount: maxAliases });
+    if (values instanceof Map) return values;
+  } catch {
+    // The reason is named below.
+  }
+  throw new ValuesRefused('invalid-yaml', 'has too many or unknown aliases');
+}
+
+/** Replaces the characters from `from` up to, not including, `to`. */
+export interface Splice {
+  from: number;
+  to: number;
+  text: string;
+}
+
+/** Applies all splices to one text; they must not overlap. Splices at the same offset keep their order. */
+export function applySplices(text: string, splices: readonly Splice[]): string {
+  let result = '';
+  let at = 0;
+  for (const splice of [...splices].sort((a, b) => a.from - b.from)) {
+    if (splice.from < at) throw new RangeError('splices overlap');
+    result += text.slice(at, splice.from) + splice.text;
+    at = splice.to;
+  }
+  return result + text.slice(at);
+}
+
+/** An entry to write: a scalar as YAML text, or a mapping of entries. */
+export interface NewEntry {
+  key: string;
+  value: string | NewEntry[];
+}
+
+const defaultIndent = 2;
+/** Addresses that mean the same without quotes, even between braces. */
+const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
+
+/**
+ * Replaces the value of an entry by `quoted`. An unquoted or single-quoted value keeps its style if `plain`, the same
+ * value without quotes, permits. Comments, anchors and line ends stay.
+ */
+export function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
+  if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} is a mapping or a list`);
+  const token = pair.value?.srcToken;
+  if (token?.type === 'block-scalar') {
+    const [header] = token.props;
+    if (header?.type !== 'block-scalar-header') throw new RangeError('a block scalar without a header');
+    const body = token.props.reduce((end, token) => end + lengthOf(token), token.offset);
+    return [replace(token.offset, header.source, quoted), replace(body, token.source, '')];
+  }
+  if (!token || !('source' in token) || token.source === '') return [insertValue(pair, quoted)];
+  return [replace(token.offset, token.source, inStyleOf(token.type, quoted, plain))];
+}
+
+/** Adds entries after the last one of a mapping, in its style. */
+export function addEntries(text: string, map: ValuesMap, entries: readonly NewEntry[]): Splice[] {
+  if (entries.length === 0) return [];
+  const token = map.srcToken;
+  if (token?.type === 'block-map') {
+    const lines = blockLines(entries, token.indent, stepOf(map));
+    return [insertLines(text, endOfEntries(text, map, token), lines)];
+  }
+  if (token?.type !== 'flow-collection') throw new ValuesRefused('not-editable', 'has a mapping of an unknown style');
+  const last = map.items.at(-1);
+  const written = entries.map((entry) => flowEntry(entry, isQuoted(map.items[0]))).join(', ');
+  if (!last) return [insert(token.start.offset + 1, ` ${written}${text[token.start.offset + 1] === '}' ? ' ' : ''}`)];
+  return [insert(endOf(last), `, ${written}`)];
+}
+
+/** Gives an empty entry (`key:`, `key: null`, `key: ~`) the mapping as its value. */
+export function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping: readonly NewEntry[]): Splice[] {
+  const token = pair.value?.srcToken;
+  const outer = map.srcToken;
+  const inFlow = `{ ${mapping.map((entry) => flowEntry(entry, isQuoted(pair))).join(', ')} }`;
+  if (token && 'source' in token && token.source !== '') return [replace(token.offset, token.source, inFlow)];
+  if (outer?.type !== 'block-map') return [insertValue(pair, inFlow)];
+  const lines = blockLines(mapping, outer.indent + stepOf(map), defaultIndent);
+  return [insertLines(text, startOfNextLine(text, endOfIndicator(pair)), lines)];
+}
+
+/** Adds entries to a file without any. */
+export function appendEntries({ text, end }: ValuesDocument, entries: readonly NewEntry[]): Splice[] {
+  return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
+}
+
+function replace(from: number, old: string, text: string): Splice {
+  return { from, to: from + old.length, text };
+}
+
+function insert(at: number, text: string): Splice {
+  return { from: at, to: at, text };
+}
+
+function inStyleOf(type: CST.Token['type'], quoted: string, plain: string | null): string {
+  if (plain === null || !plainAddress.test(plain)) return quoted;
+  if (type === 'scalar') return plain;
+  return type === 'single-quoted-scalar' ? `'${plain}'` : quoted;
+}
+
+function insertValue(pair: ValuesPair, value: string): Splice {
+  const hasColon = pair.srcToken?.sep?.some(({ type }) => type === 'map-value-ind') ?? false;
+  return insert(endOfIndicator(pair), hasColon ? ` ${value}` : `: ${value}`);
+}
+
+/** Where the value of an entry without one would follow: after its colon, tag and anchor, else after its key. */
+function endOfIndicator(pair: ValuesPair): number {
+  const parts = pair.srcToken?.sep?.filter(({ type }) => ['map-value-ind', 'tag', 'anchor'].includes(type)) ?? [];
+  const last = parts.at(-1);
+  return last ? last.offset + last.source.length : pair.key.range[1];
+}
+
+function endOf(pair: ValuesPair): number {
+  return pair.value?.range[1] ?? endOfIndicator(pair);
+}
+
+/** The offset after a block mapping's last entry and the deeper-indented comments that follow it. */
+function endOfEntries(text: string, map: ValuesMap, token: CST.BlockMap): number {
+  const last = map.items.at(-1);
+  if (!last) throw new ValuesRefused('not-editable', 'has a mapping without entries');
+  const end = endOf(last);
+  if (end === text.length && !text.endsWith('\n') && endsInBlockScalar(token)) {
+    // The missing line end is significant in that value; a line below would change it.
+    throw new ValuesRefused('not-editable', 'ends inside of a block scalar: end its last line with a line break');
+  }
+  // Nested block collections and block scalars end after their last line, all other values within it.
+  let at = text[end - 1] === '\n' ? end : startOfNextLine(text, end);
+  const comment = /( *)#.*(\r?\n|$)/y;
+  for (;;) {
+    comment.lastIndex = at;
+    const [line, indent = ''] = comment.exec(text) ?? [];
+    if (line === undefined || indent.length <= token.indent) return at;
+    at += line.length;
+  }
+}
+
+function endsInBlockScalar(token: CST.Token | null | undefined): boolean {
+  if (token?.type !== 'block-map' && token?.type !== 'block-seq') return token?.type === 'block-scalar';
+  return endsInBlockScalar(token.items.at(-1)?.value);
+}
+
+function startOfNextLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? text.length : end + 1;
+}
+
+/** Inserts lines at the start of a line, or after a last line without a line end, which stays so. */
+function insertLines(text: string, at: number, lines: readonly string[]): Splice {
+  const eol = lineEndAt(text, at);
+  const before = text.slice(0, at).replace(/^\uFEFF/, '');
+  const joined = lines.join(eol);
+  return insert(at, before === '' || before.endsWith('\n') ? `${joined}${eol}` : `${eol}${joined}`);
+}
+
+/** The line end used just before, else the first of the file. */
+function lineEndAt(text: string, at: number): string {
+  const before = at === 0 ? -1 : text.lastIndexOf('\n', at - 1);
+  const found = before === -1 ? text.indexOf('\n') : before;
+  return found > 0 && text[found - 1] === '\r' ? '\r\n' : '\n';
+}
+
+function blockLines(entries: readonly NewEntry[], indent: number, step: number): string[] {
+  const pad = ' '.repeat(indent);
+  return entries.flatMap(({ key, value }) =>
+    typeof value === 'string'
+      ? [`${pad}${key}: ${value}`]
+      : [`${pad}${key}:`, ...blockLines(value, indent + step, step)],
+  );
+}
+
+function flowEntry({ key, value }: NewEntry, quotedKeys: boolean): string {
+  const name = quotedKeys ? JSON.stringify(key) : key;
+  if (typeof value === 'string') return `${name}: ${value}`;
+  return `${name}: { ${value.map((entry) => flowEntry(entry, quotedKeys)).join(', ')} }`;
+}
+
+/** Whether keys are quoted as in JSON. */
+function isQuoted(pair: ValuesPair | undefined): boolean {
+  return pair?.srcToken?.key?.type === 'double-quoted-scalar';
+}
+
+/** Spaces by which a mapping's own mappings are indented. */
+function stepOf(map: ValuesMap): number {
+  const own = map.srcToken;
+  for (const { value } of map.items) {
+    const nested = isMap(value) ? value.srcToken : undefined;
+    if (nested?.type === 'block-map' && own?.type === 'block-map') return nested.indent - own.indent;
+  }
+  return defaultIndent;
+}
+
+function lengthOf(token: CST.Token): number {
+  return 'source' in token ? token.source.length : 0;
+}
+
+/** What the values file should say besides `enabled: true`. */
+export interface ExportInService {
+  bundleUrl: string;
+  version: string;
+}
+
+const exportFields = ['enabled', 'bundleUrl', 'version'] as const;
+export type ExportField = (typeof exportFields)[number];
+
+/**
+ * Sets `staticExport.enabled`, `bundleUrl` and `version` of a values file and leaves every other byte as it is
+ * (contracts.md "Helm values"): values are replaced in place; missing keys go after the last key of their mapping, in its
+ * style and indentation. The result is parsed again and compared with the text before. Throws `ValuesRefused` where that
+ * cannot be done safely.
+ */
+export function editHelmValues(text: string, wanted: ExportInService): { text: string; changed: ExportField[] } {
+  const before = parseHelmValues(text);
+  const found = exportMapping(before);
+  const changed = exportFields.filter((field) => !isRight(found, field, wanted));
+  if (changed.length === 0) return { text, changed };
+  const edited = applySplices(text, splicesFor(before, found, changed, wanted));
+  checkEdited(before, edited, wanted);
+  return { text: edited, changed };
+}
+
+/**
+ * The version that the file puts into service, with its address; null when there is none or it is disabled.
+ * Throws `ValuesRefused`.
+ */
+export function readHelmValues(text: string): ExportInService | null {
+  return inService(parseHelmValues(text));
+}
+
+function inService({ values }: ValuesDocument): ExportInService | null {
+  const fields = values.get(staticExport);
+  if (!(fields instanceof Map) || fields.get('enabled') !== true) return null;
+  const [bundleUrl, version]: unknown[] = [fields.get('bundleUrl'), fields.get('version')];
+  return typeof bundleUrl === 'string' && typeof version === 'string' ? { bundleUrl, version } : null;
+}
+
+/** The mapping to edit; null when it is missing or empty. */
+function exportMapping({ root }: ValuesDocument): ValuesMap | null {
+  const value = root && findPair(root, staticExport)?.value;
+  if (!value || (isScalar(value) && value.value === null)) return null;
+  if (isMap(value)) return value;
+  const what = isAlias(value) ? 'is an alias' : 'is not a mapping';
+  throw new ValuesRefused('not-editable', `${staticExport} ${what}: write it as a mapping of its own`);
+}
+
+/** A value that is right already is not written, so that no commit undoes another. */
+function isRight(found: ValuesMap | null, field: ExportField, wanted: ExportInService): boolean {
+  const value = found && findPair(found, field)?.value;
+  if (!isScalar(value)) return false;
+  if (field === 'enabled') return value.value === true;
+  // Unquoted, a version may be read as a number, here or by the next YAML library.
+  return value.value === wanted[field] && (field === 'bundleUrl' || value.type !== 'PLAIN');
+}
+
+function splicesFor(
+  before: ValuesDocument,
+  found: ValuesMap | null,
+  changed: readonly ExportField[],
+  wanted: ExportInService,
+): Splice[] {
+  const { root, text } = before;
+  const scalars = {
+    enabled: 'true',
+    bundleUrl: JSON.stringify(wanted.bundleUrl),
+    version: JSON.stringify(wanted.version),
+  };
+  const entryOf = (field: ExportField) => ({ key: field, value: scalars[field] });
+  if (found) {
+    const missing = changed.filter((field) => !findPair(found, field));
+    const present = changed.flatMap((field) => {
+      const pair = findPair(found, field);
+      return pair ? [{ pair, field }] : [];
+    });
+    return [
+      ...present.flatMap(({ pair, field }) => {
+        const plain = field === 'bundleUrl' ? wanted.bundleUrl : null;
+        return setScalar(pair, `${staticExport}.${field}`, scalars[field], plain);
+      }),
+      ...addEntries(text, found, missing.map(entryOf)),
+    ];
+  }
+  const mapping = exportFields.map(entryOf);
+  const pair = root && findPair(root, staticExport);
+  if (root && pair) return fillEmptyEntry(text, root, pair, mapping);
+  const entries = [{ key: staticExport, value: mapping }];
+  return root ? addEntries(text, root, entries) : appendEntries(before, entries);
+}
+
+/** Throws unless the three fields are as wanted and every other value is as before. */
+function checkEdited(before: ValuesDocument, text: string, wanted: ExportInService): void {
+  const after = parseEdited(text);
+  const done = exportFields.every((field) => isRight(exportMapping(after), field, wanted));
+  if (!done || !isDeepStrictEqual(inService(after), wanted)) {
+    throw new ValuesRefused('not-editable', `${staticExport} is written in a way that cannot be edited safely`);
+  }
+  if (!isDeepStrictEqual(others(before), others(after))) {
+    throw new ValuesRefused('shared-by-alias', `${staticExport} shares values with other keys by an anchor or alias`);
+  }
+}
+
+function parseEdited(text: string): ValuesDocument {
+  try {
+    return parseHelmValues(text);
+  } catch (error) {
+    if (!(error instanceof ValuesRefused)) throw error;
+    throw new ValuesRefused('not-editable', `${staticExport} is written in a way that cannot be edited safely`);
+  }
+}
+
+/** All values except the three fields. */
+function others({ values }: ValuesDocument): Map<unknown, unknown> {
+  const mapping = values.get(staticExport);
+  const rest = new Map<unknown, unknown>(mapping instanceof Map ? mapping : []);
+  for (const field of exportFields) rest.delete(field);
+  return new Map<unknown, unknown>(values).set(staticExport, rest);
+}

@@ -1,0 +1,76 @@
+import { availableParallelism } from 'node:os';
+
+/** Lets a number of pieces of work be done at a time; the others wait for their turn, first come, first served. */
+export class Semaphore {
+  /** May change at any time. */
+  most: number;
+  readonly #waiting: (() => void)[] = [];
+  #busy = 0;
+
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  /** Does the work once it has a slot. Throws what the work throws, and the signal's reason if that comes first. */
+  async use<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+    await this.#turn(signal);
+    try {
+      return await work();
+    } finally {
+      this.#busy -= 1;
+      this.#next();
+    }
+  }
+
+  async #turn(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        reject(signal?.reason);
+      };
+      const begin = () => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#waiting.push(begin);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    while (this.#busy < this.most) {
+      const begin = this.#waiting.shift();
+      if (!begin) return;
+      this.#busy += 1;
+      begin();
+    }
+  }
+}
+
+/** How much of what loads the machine this process does at a time; null: by the number of processors. */
+export interface MachineLimits {
+  verifications: number | null;
+  browsers: number | null;
+}
+
+/** An archive takes a thread while it is verified, a large zip two; the main thread needs a processor as well. */
+const usualVerifications = () => Math.max(1, Math.floor(availableParallelism() / 2));
+/** A browser takes about a processor, and hundreds of megabytes. */
+const usualBrowsers = () => Math.max(1, Math.floor(availableParallelism() / 4));
+/** Copies wait for disks and networks more than for processors. */
+const usualCopies = () => Math.max(2, availableParallelism());
+
+/** Archives being verified. */
+export const verificationSlots = new Semaphore(usualVerifications());
+/** Browsers that render pages. */
+export const browserSlots = new Semaphore(usualBrowsers());
+/** Archives being unpacked into place, or copied to a bucket. */
+export const copySlots = new Semaphore(usualCopies());
+
+/** Sets the limits of this process. */
+export function limitMachineUse({ verifications, browsers }: MachineLimits): void {
+  verificationSlots.most = verifications ?? usualVerifications();
+  browserSlots.most = browsers ?? usualBrowsers();
+}

@@ -1,0 +1,398 @@
+import type { Readable } from 'node:stream';
+import { errorCode } from '../../files.ts';
+import { ExplainedError } from '../../rules/errors.ts';
+import { withoutEnd } from '../../rules/text.ts';
+import type { ArchiveFacts } from '../rules/site-export.ts';
+import type { TrustedKeys } from '../signing/minisign.ts';
+
+/** `hold.json` of a domain: its pointer stays where it is until released (E7). */
+export interface SiteHold {
+  /** The version that stays current. */
+  version: string;
+  /** ISO 8601. */
+  since: string;
+  /** In a person's words; null when not given. */
+  reason: string | null;
+  /** The newest version that an export would have made current: it is stored, but not in service. */
+  waiting: string | null;
+}
+
+export interface HoldRequest {
+  /** Null for the current version. */
+  version: string | null;
+  reason: string | null;
+  at: Date;
+}
+
+/** The holds of a bundle store's domains. A hold binds every promotion that has not happened by the time it is placed. */
+export interface SiteHolds {
+  of(domain: string): Promise<SiteHold | null>;
+  /**
+   * Holds the domain: from then on its pointer moves to that version only. A hold at that version keeps its time and
+   * the version that waits. Throws `NoSuchVersion` when the version does not exist, or nothing is current.
+   */
+  place(domain: string, request: HoldRequest): Promise<SiteHold>;
+  /** The hold that was released; null when there was none. */
+  release(domain: string): Promise<SiteHold | null>;
+  /** Notes a version that was not promoted because of the hold; null when the hold is gone by now. */
+  noteWaiting(domain: string, version: string): Promise<SiteHold | null>;
+}
+
+/** The pointer was not moved, because a person holds the site at another version. */
+export class SiteHeld extends Error {
+  override readonly name = 'SiteHeld';
+  readonly hold: SiteHold;
+
+  constructor(domain: string, hold: SiteHold) {
+    super(`${domain} is held at ${hold.version} since ${hold.since}`);
+    this.hold = hold;
+  }
+}
+
+/** Throws `SiteHeld` when the hold keeps the version from becoming current. */
+export function requireNotHeldElsewhere(domain: string, hold: SiteHold | null, version: string): void {
+  if (hold !== null && hold.version !== version) throw new SiteHeld(domain, hold);
+}
+
+/** The hold after the request, given the one before. */
+export function holdAfter(before: SiteHold | null, version: string, { reason, at }: HoldRequest): SiteHold {
+  if (before?.version === version) return { ...before, reason: reason ?? before.reason };
+  // A version that waited and is now in service no longer waits.
+  return {
+    version,
+    since: at.toISOString(),
+    reason,
+    waiting: before?.waiting === version ? null : (before?.waiting ?? null),
+  };
+}
+
+/** Versions that retention keeps for a hold. */
+export function heldVersions(hold: SiteHold | null): string[] {
+  if (hold === null) return [];
+  return hold.waiting === null ? [hold.version] : [hold.version, hold.waiting];
+}
+
+/** `manifest.json` of a version (contracts.md "bundle store"). */
+export interface Manifest {
+  version: string;
+  contentDigest: string;
+  archive: ArchiveFacts;
+  pages: number;
+  files: { path: string; bytes: number; sha256: string }[];
+  source: { org: string; domain: string; jobId: string };
+}
+
+/** `current.json` of a domain. */
+export interface Current {
+  version: string;
+  contentDigest: string;
+  publishedAt: string;
+  /** Grows by one with every move of the pointer. */
+  epoch: number;
+}
+
+export interface PublishedVersion {
+  version: string;
+  contentDigest: string;
+  publishedAt: string;
+  pages: number;
+  bytes: number;
+  jobId: string;
+}
+
+/** What is known about a verified archive before it has a version's name. */
+export type StagedManifest = Omit<Manifest, 'version'>;
+
+/** What is stored under a version's name, complete or not. */
+export interface StoredVersion {
+  version: string;
+  files: { name: string; bytes: number }[];
+}
+
+/** What a site has in service, and where a person holds it; nulls for neither. */
+export interface InService {
+  current: string | null;
+  held: string | null;
+}
+
+/** How work is stopped, and how it reports progress. */
+export interface Work {
+  signal?: AbortSignal | undefined;
+  /** Called as work proceeds. */
+  onProgress?: (() => void) | undefined;
+}
+
+/** Who moves the pointer, if it may have been given up meanwhile. */
+export interface Mover {
+  /** When its step was scheduled: a later `claim` keeps it from the pointer. */
+  since: Date;
+  /** Called last before the move; throws to prevent it. */
+  confirm(): Promise<void>;
+}
+
+/** Bytes `start` to `end` of a file, both included. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * Published bundles. A reader of `versions/` or `current.json` never sees half of anything (E5). Domains and versions
+ * are checked names: no separators, no dot names. Besides the errors named below, stores throw `StoreNotWritable`,
+ * `StoreRefused` and `StoreUnreachable`.
+ */
+export interface BundleStore {
+  /** Random id written when the store was made, bound to its place; workflows pin it (`StoreMismatch`). */
+  readonly identity: string;
+  /** Identities of the stores it was restored from: it continues their runs. */
+  readonly predecessors: readonly string[];
+  /** Where it is, for people. */
+  readonly place: string;
+  readonly holds: SiteHolds;
+  /** A private file on this machine to download into; the same path for the same `stageId`. */
+  stagingFile(stageId: string): Promise<string>;
+  /**
+   * Records durably what verification found, with the staged file: from then on every worker of the store can publish
+   * it. Throws `StagedChanged`.
+   */
+  saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
+  /** What was recorded with a staged archive that is still there, if it has this seal (`staged-seal.ts`); null otherwise. */
+  staged(stageId: string, seal: string): Promise<StagedManifest | null>;
+  /** Removes a staged download and its leftovers; does nothing when there is none. */
+  discardStaged(stageId: string): Promise<void>;
+  /**
+   * Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. What
+   * was staged must have the `seal` (`staged-seal.ts`) that it had when it was verified, and the copy that is published
+   * is hashed again. Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`.
+   */
+  publish(stageId: string, version: string, seal: string, work?: Work): Promise<Manifest>;
+  /** Null when the domain has never published. */
+  current(domain: string): Promise<Current | null>;
+  /**
+   * Points the domain at `version` if its epoch is still `expectedEpoch` (0 = none yet); throws `PointerMoved`
+   * otherwise or when the domain was claimed since, and `SiteHeld` when it is held at another version. Does nothing when
+   * it points there already.
+   */
+  moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current>;
+  /** From now on no `Mover` from before `since` moves the pointer. */
+  claim(domain: string, since: Date): Promise<void>;
+  /** The manifest as it is stored; to act upon it, use `provenManifest`. Throws `NoSuchVersion`. */
+  manifest(domain: string, version: string): Promise<Manifest>;
+  /** Newest first. */
+  versions(domain: string): Promise<PublishedVersion[]>;
+  /** Runs `read` with a local path of the version's archive. Throws `NoSuchVersion`, `VersionDamaged`. */
+  withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
+  /** The immutable address of a version's archive under `publicUrl`. */
+  urlOf(domain: string, manifest: Manifest): string;
+  /** The version that last rolled out to `target` successfully, or null. */
+  rolledOut(domain: string, target: string): Promise<string | null>;
+  /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
+  startRollout(domain: string, target: string, version: string): Promise<void>;
+  recordRollout(domain: string, target: string, version: string): Promise<void>;
+  /**
+   * Removes versions beyond the newest `keep`, but never the current one, those of a hold, those that targets run, and
+   * those being rolled out or promoted. Returns what it removed.
+   */
+  prune(domain: string, keep: number): Promise<string[]>;
+  /** Removes a version that was not approved, unless `prune` would keep it as one in use; may be repeated. */
+  withdraw(domain: string, version: string): Promise<void>;
+  /**
+   * Removes what dead processes left of this domain, and at most once an hour of `now` what they left beside the
+   * domains: old staged downloads, unfinished uploads.
+   */
+  removeAbandoned(domain: string, now: Date): Promise<void>;
+  /**
+   * What is in service for these domains, without a request for each: `current` and `holds` remain authoritative
+   * (decisions/0100). Domains without either are left out.
+   */
+  inService(domains: readonly string[]): Promise<Map<string, InService>>;
+  /** Domains with anything in the store. */
+  domains(): Promise<string[]>;
+  /** Everything under `versions/`, complete or not, newest first. */
+  inventory(domain: string): Promise<StoredVersion[]>;
+  /** The content of a version's file, or a range of it; null when the file does not exist. */
+  open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
+  /**
+   * If the store signs, the keys, one of which must have signed each manifest; null otherwise. Throws
+   * `SigningKeyUnusable`.
+   */
+  verificationKeys(): Promise<TrustedKeys | null>;
+  /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
+  checkWritable(): Promise<void>;
+}
+
+export class PointerMoved extends Error {
+  override readonly name = 'PointerMoved';
+}
+
+/** Throws `PointerMoved` when the domain was claimed after the mover's step was scheduled. */
+export function requireUnclaimed(domain: string, claimedAt: Date | null, mover: Mover | undefined): void {
+  if (claimedAt === null || mover === undefined || claimedAt <= mover.since) return;
+  throw new PointerMoved(`${domain} was claimed by a later run`);
+}
+
+export class NoSuchVersion extends ExplainedError {
+  override readonly name = 'NoSuchVersion';
+  readonly code = 'NoSuchVersion';
+  readonly hint = 'see `docferry export versions`';
+}
+
+const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
+
+/** The store's folder cannot be used: missing rights, read-only, full. */
+export class StoreNotWritable extends ExplainedError {
+  override readonly name = 'StoreNotWritable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = null;
+  readonly folder: string;
+  /** Code of the system error, e.g. `EACCES`, `ENOSPC`. */
+  readonly systemCode: string;
+
+  constructor(folder: string, systemCode: string) {
+    super(whyNot(folder, systemCode));
+    this.folder = folder;
+    this.systemCode = systemCode;
+  }
+}
+
+function whyNot(folder: string, code: string): string {
+  if (full.test(code)) {
+    return `the disk of the bundle store ${folder} is full (${code}): free some space; what is published stays as it is`;
+  }
+  if (code === 'EXDEV') return `the bundle store lies on several file systems (${code}): put all of ${folder} on one`;
+  return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
+}
+
+/** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */
+export class StoreRefused extends ExplainedError {
+  override readonly name = 'StoreRefused';
+  readonly code = 'StoreUnavailable';
+  readonly hint: string;
+  /** True when it may pass without a person, as when expired credentials are renewed by their issuer. */
+  readonly mayPass: boolean;
+
+  constructor(problem: string, hint: string, mayPass = false) {
+    super(problem);
+    this.hint = hint;
+    this.mayPass = mayPass;
+  }
+}
+
+/** The object store does not answer or is overloaded; it may work later. */
+export class StoreUnreachable extends ExplainedError {
+  override readonly name = 'StoreUnreachable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
+}
+
+/** Nothing can be published because the signing key cannot be used; never holds a part of the key. */
+export class SigningKeyUnusable extends ExplainedError {
+  override readonly name = 'SigningKeyUnusable';
+  readonly code = 'SigningKeyUnusable';
+  readonly hint = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+
+  constructor(keyFile: string, problem: string) {
+    super(`the signing key ${keyFile} ${problem}`);
+  }
+}
+
+/** The version's name already has other content; versions never change. */
+export class VersionConflict extends Error {
+  override readonly name = 'VersionConflict';
+}
+
+/** A stored version is not, or no longer, what its manifest says; the message says how. */
+export class VersionDamaged extends Error {
+  override readonly name = 'VersionDamaged';
+}
+
+/** The staged archive is missing, or not the one that was verified. */
+export class StagedChanged extends Error {
+  override readonly name = 'StagedChanged';
+}
+
+/** A JSON file of the store is not what a store writes there: another program, or a person, has changed it. */
+export class RecordDamaged extends ExplainedError {
+  override readonly name = 'RecordDamaged';
+  readonly code = 'StoreUnavailable';
+  readonly hint = 'put it back from a backup; `docferry store verify` says what else is damaged';
+
+  constructor(file: string) {
+    super(`${file} in the bundle store is damaged`);
+  }
+}
+
+/** Another process has kept the store's lock for too long; it may work later. */
+export class StoreBusy extends Error {
+  override readonly name = 'StoreBusy';
+}
+
+const notWritable =
+  /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|EXDEV|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
+
+/** Runs a change of the store; errors of the file system that a person must fix become `StoreNotWritable`. */
+export async function changing<T>(folder: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    const code = errorCode(error) ?? '';
+    throw notWritable.test(code) ? new StoreNotWritable(folder, code) : error;
+  }
+}
+
+/** For host names, version names and stage ids: no separators, no leading dot (contracts.md). */
+const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}$/;
+
+export function isStoreName(name: string): boolean {
+  return namePattern.test(name);
+}
+
+/** Returns the name if it can name a folder in the store; throws `RangeError` otherwise. */
+export function storeName(what: 'domain' | 'version' | 'stage id' | 'file', name: string): string {
+  if (isStoreName(name)) return name;
+  throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is no ${what}`);
+}
+
+/** Paths in a bundle store, relative to its root (contracts.md "bundle store"). Each throws `RangeError`. */
+export const stagingRoot = '.staging';
+export const identityPath = '.store.json';
+export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;
+/**
+ * Small objects of a bucket whose names say what is in service for every domain, so that one listing shows it
+ * (decisions/0100).
+ */
+export const marksRoot = '.in-service';
+export const versionsPath = (domain: string): string => `${storeName('domain', domain)}/versions`;
+export const versionPath = (domain: string, version: string): string =>
+  `${versionsPath(domain)}/${storeName('version', version)}`;
+export const manifestPath = (domain: string, version: string): string =>
+  `${versionPath(domain, version)}/${manifestName}`;
+export const currentPath = (domain: string): string => `${storeName('domain', domain)}/current.json`;
+/** The version that each target last rolled out successfully. */
+export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
+/** Whether, and at which version, a person holds the site. */
+export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
+/** From when on a step must be scheduled to move the pointer (E11); absent: any. */
+export const claimPath = (domain: string): string => `${storeName('domain', domain)}/claim.json`;
+/** What must not be removed now (`retention.ts`). */
+export const inUsePath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
+
+export const manifestName = 'manifest.json';
+/** The manifest's signature, where the store signs (`signing/`). */
+export const signatureName = `${manifestName}.minisig`;
+
+/** Name of the archive in a version's folder. */
+export function bundleName(manifest: Pick<Manifest, 'archive'>): string {
+  return `bundle.${manifest.archive.format}`;
+}
+
+/** The immutable address of a version's archive. */
+export function publishedAddress(publicUrl: string, domain: string, manifest: Manifest): string {
+  return `${withoutEnd(publicUrl, '/')}/${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
+}

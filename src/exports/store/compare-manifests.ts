@@ -1,0 +1,139 @@
+import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
+import { isPage } from '../verify/site-links.ts';
+import type { Manifest } from './bundle-store.ts';
+
+/** A file that both versions have under the same path, with different content. */
+export interface ChangedFile {
+  path: string;
+  before: { bytes: number; sha256: string };
+  after: { bytes: number; sha256: string };
+}
+
+/** The same content under another path. */
+export interface MovedFile {
+  from: string;
+  to: string;
+  bytes: number;
+  sha256: string;
+}
+
+export interface ChangeCounts {
+  added: number;
+  removed: number;
+  changed: number;
+  moved: number;
+  unchanged: number;
+}
+
+/** One of the two versions as a whole. */
+export interface ComparedVersion {
+  version: string;
+  contentDigest: string;
+  files: number;
+  pages: number;
+  /** Unpacked. */
+  bytes: number;
+}
+
+/** What differs between two versions; every list has pages first, then other files, by the bytes of their paths. */
+export interface ManifestDiff {
+  from: ComparedVersion;
+  to: ComparedVersion;
+  /** True when both have the same files. */
+  equal: boolean;
+  added: ContentFile[];
+  removed: ContentFile[];
+  changed: ChangedFile[];
+  moved: MovedFile[];
+  /** Of all files, and of the pages among them. */
+  counts: { files: ChangeCounts; pages: ChangeCounts };
+}
+
+/**
+ * What became of the files of version `a` in version `b`, by their manifests alone (contracts.md `export diff`). A
+ * removed file and a new one with the same content count as one that moved: of several, those with the same name pair
+ * up first. Empty files are all alike, and so never count as moved.
+ */
+export function compareManifests(a: Manifest, b: Manifest): ManifestDiff {
+  const before = byPath(a.files);
+  const after = byPath(b.files);
+  const gone = pagesFirst(a.files.filter(({ path }) => !after.has(path)));
+  const come = pagesFirst(b.files.filter(({ path }) => !before.has(path)));
+  const moved = pairMoves(gone, come);
+  const from = new Set(moved.map((move) => move.from));
+  const to = new Set(moved.map((move) => move.to));
+  const added = come.filter(({ path }) => !to.has(path));
+  const removed = gone.filter(({ path }) => !from.has(path));
+  const changed = pagesFirst(b.files).flatMap(({ path, bytes, sha256 }) => {
+    const old = before.get(path);
+    if (old === undefined || old.sha256 === sha256) return [];
+    return [{ path, before: { bytes: old.bytes, sha256: old.sha256 }, after: { bytes, sha256 } }];
+  });
+  const count = (only: (path: string) => boolean): ChangeCounts => {
+    const some = {
+      added: added.filter(({ path }) => only(path)).length,
+      removed: removed.filter(({ path }) => only(path)).length,
+      changed: changed.filter(({ path }) => only(path)).length,
+      moved: moved.filter((move) => only(move.to)).length,
+    };
+    const now = b.files.filter(({ path }) => only(path)).length;
+    return { ...some, unchanged: now - some.added - some.changed - some.moved };
+  };
+  return {
+    from: whole(a),
+    to: whole(b),
+    equal: added.length + removed.length + changed.length + moved.length === 0,
+    added,
+    removed,
+    changed,
+    moved,
+    counts: { files: count(() => true), pages: count(isPage) },
+  };
+}
+
+/** Pairs files of the same name first, then the others, each in the order of the lists. */
+function pairMoves(gone: readonly ContentFile[], come: readonly ContentFile[]): MovedFile[] {
+  const oldOf = new Map<ContentFile, ContentFile>();
+  const paired = new Set<ContentFile>();
+  for (const key of [
+    ({ sha256, path }: ContentFile) => `${sha256} ${nameOf(path)}`,
+    ({ sha256 }: ContentFile) => sha256,
+  ]) {
+    const left = new Map<string, ContentFile[]>();
+    for (const old of gone) {
+      if (old.bytes === 0 || paired.has(old)) continue;
+      const alike = left.get(key(old));
+      if (alike) alike.push(old);
+      else left.set(key(old), [old]);
+    }
+    for (const alike of left.values()) alike.reverse();
+    for (const file of come) {
+      const old = oldOf.has(file) ? undefined : left.get(key(file))?.pop();
+      if (!old) continue;
+      oldOf.set(file, old);
+      paired.add(old);
+    }
+  }
+  return come.flatMap((file) => {
+    const old = oldOf.get(file);
+    return old ? [{ from: old.path, to: file.path, bytes: file.bytes, sha256: file.sha256 }] : [];
+  });
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function byPath(files: readonly ContentFile[]): Map<string, ContentFile> {
+  return new Map(files.map((file) => [file.path, file]));
+}
+
+function pagesFirst(files: readonly ContentFile[]): ContentFile[] {
+  const sorted = sortFiles(files);
+  return [...sorted.filter(({ path }) => isPage(path)), ...sorted.filter(({ path }) => !isPage(path))];
+}
+
+function whole({ version, contentDigest, pages, files }: Manifest): ComparedVersion {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return { version, contentDigest, files: files.length, pages, bytes };
+}

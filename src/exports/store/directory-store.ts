@@ -1,0 +1,371 @@
+import { randomUUID } from 'node:crypto';
+import { constants, createReadStream, readFileSync } from 'node:fs';
+import { copyFile, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import {
+  errorCode,
+  flushPath,
+  hashFile,
+  ifMissing,
+  placeFolder,
+  readIfExists,
+  readIfExistsSync,
+  replaceFile,
+  replaceFileSync,
+  sizeIfExists,
+  tempName,
+} from '../../files.ts';
+import { versionTime } from '../rules/site-export.ts';
+import type { ManifestSigner } from '../signing/manifest-signer.ts';
+import type { TrustedKeys } from '../signing/minisign.ts';
+import {
+  type BundleStore,
+  type ByteRange,
+  bundleName,
+  type Current,
+  changing,
+  currentPath,
+  type InService,
+  identityPath,
+  isStoreName,
+  type Manifest,
+  type Mover,
+  manifestName,
+  NoSuchVersion,
+  PointerMoved,
+  type PublishedVersion,
+  publishedAddress,
+  requireNotHeldElsewhere,
+  requireUnclaimed,
+  type SiteHolds,
+  StagedChanged,
+  type StagedManifest,
+  type StoredVersion,
+  signatureName,
+  stagingPath,
+  stagingRoot,
+  storeName,
+  versionPath,
+  versionsPath,
+} from './bundle-store.ts';
+import { DirectoryHolds, DirectoryRecords, withStoreLock } from './directory-records.ts';
+import {
+  parseCurrent,
+  parseIdentity,
+  parseManifest,
+  requireSameContent,
+  requireSealed,
+  type StoreIdentity,
+  sealedManifest,
+  toJson,
+} from './manifests.ts';
+import { removeAbandonedDownloads, removeAbandonedTemps, SharedLookout } from './retention.ts';
+
+/** The manifest in a version's folder; null unless the version is complete. */
+export async function readVersionFolder(folder: string): Promise<Manifest | null> {
+  const text = await readIfExists(join(folder, manifestName));
+  if (text === null) return null;
+  const manifest = parseManifest(text);
+  return (await sizeIfExists(join(folder, bundleName(manifest)))) === manifest.archive.bytes ? manifest : null;
+}
+
+/**
+ * Builds a version's folder at `building` and renames it to `folder`. Where another publisher was quicker, its folder
+ * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again
+ * before anything is signed, because an earlier attempt that was presumed dead may still have the staged file open.
+ */
+export async function putVersionFolder(
+  archive: string,
+  manifest: Manifest,
+  { building, folder }: { building: string; folder: string },
+  signer: ManifestSigner | null,
+): Promise<void> {
+  try {
+    await mkdir(building);
+    const copy = join(building, bundleName(manifest));
+    await copyFile(archive, copy, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+      throw errorCode(error) === 'ENOENT' ? new StagedChanged('the staged archive is gone') : error;
+    });
+    if ((await hashFile(copy)) !== manifest.archive.sha256) {
+      throw new StagedChanged('the staged archive is not the one that was verified');
+    }
+    await flushPath(copy);
+    const text = toJson(manifest);
+    await replaceFile(join(building, manifestName), text);
+    if (signer) await replaceFile(join(building, signatureName), await signer.sign(text, manifest));
+    await mkdir(dirname(folder), { recursive: true });
+    await placeFolder(building, folder);
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+export interface DirectoryStoreOptions {
+  /** The store's folder; created when missing. */
+  root: string;
+  /** Address under which the bundle server serves the store. */
+  publicUrl: string;
+  /** Signs the manifest of each version; none by default. */
+  signer?: ManifestSigner | undefined;
+}
+
+/**
+ * Published bundles in a folder of this machine (`store-layout.ts`), with a `.lock` beside them. A version's folder is
+ * built in the staging area and renamed into place, so that it appears whole or not at all.
+ */
+export class DirectoryBundleStore implements BundleStore {
+  readonly identity: string;
+  readonly predecessors: readonly string[];
+  readonly place: string;
+  readonly holds: SiteHolds;
+  readonly #root: string;
+  readonly #publicUrl: string;
+  readonly #records: DirectoryRecords;
+  readonly #signer: ManifestSigner | null;
+  readonly #shared = new SharedLookout();
+
+  private constructor({ identity, predecessors }: StoreIdentity, { root, publicUrl, signer }: DirectoryStoreOptions) {
+    this.identity = identity;
+    this.predecessors = predecessors;
+    this.place = root;
+    this.#root = root;
+    this.#publicUrl = publicUrl;
+    this.#records = new DirectoryRecords(root);
+    this.#signer = signer ?? null;
+    this.holds = new DirectoryHolds(root, this.#records);
+  }
+
+  /** Opens the store, or creates it. Throws `StoreNotWritable`. */
+  static async open(options: DirectoryStoreOptions): Promise<DirectoryBundleStore> {
+    const { root } = options;
+    const identity = await changing(root, async () => {
+      await mkdir(join(root, stagingRoot), { recursive: true, mode: 0o700 });
+      return ensureIdentity(root);
+    });
+    const store = new DirectoryBundleStore(identity, options);
+    await store.#checkFolder();
+    return store;
+  }
+
+  async stagingFile(stageId: string): Promise<string> {
+    const folder = this.#staging(stageId);
+    await changing(this.#root, () => mkdir(folder, { recursive: true }));
+    return this.#archive(stageId);
+  }
+
+  async saveStaged(stageId: string, manifest: StagedManifest): Promise<void> {
+    storeName('domain', manifest.source.domain);
+    const folder = this.#staging(stageId);
+    await changing(this.#root, async () => {
+      await mkdir(folder, { recursive: true });
+      await flushPath(this.#archive(stageId)).catch(ifMissing(undefined));
+      await replaceFile(join(folder, 'staged.json'), toJson(manifest));
+    });
+  }
+
+  async staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    const manifest = sealedManifest(await this.#stagedText(stageId), seal);
+    return manifest?.archive.bytes === (await sizeIfExists(this.#archive(stageId))) ? manifest : null;
+  }
+
+  async discardStaged(stageId: string): Promise<void> {
+    await changing(this.#root, () => rm(this.#staging(stageId), { recursive: true, force: true }));
+  }
+
+  async publish(stageId: string, version: string, seal: string): Promise<Manifest> {
+    storeName('version', version);
+    const staged = requireSealed(await this.#stagedText(stageId), stageId, seal);
+    const manifest: Manifest = { version, ...staged };
+    const { domain } = staged.source;
+    const published = await readVersionFolder(this.#versionFolder(domain, version));
+    if (published) return requireSameContent(published, manifest);
+    const folder = this.#versionFolder(domain, version);
+    const places = { building: tempName(join(this.#staging(stageId), 'version')), folder };
+    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places, this.#signer));
+    return requireSameContent(await readVersionFolder(folder), manifest);
+  }
+
+  async current(domain: string): Promise<Current | null> {
+    const text = await readIfExists(join(this.#root, currentPath(domain)));
+    return text === null ? null : parseCurrent(text);
+  }
+
+  async moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current> {
+    const { contentDigest } = await this.manifest(domain, version);
+    const file = join(this.#root, currentPath(domain));
+    await mover?.confirm();
+    return this.#records.locked(() => {
+      const text = readIfExistsSync(file);
+      const now = text === null ? null : parseCurrent(text);
+      if (now?.version === version) return now;
+      requireNotHeldElsewhere(domain, this.#records.hold(domain), version);
+      requireUnclaimed(domain, this.#records.claimedAt(domain), mover);
+      const epoch = now?.epoch ?? 0;
+      if (epoch !== expectedEpoch) {
+        throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
+      }
+      this.#records.requireVersion(domain, version);
+      const next: Current = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
+      replaceFileSync(file, toJson(next));
+      return next;
+    });
+  }
+
+  claim(domain: string, since: Date): Promise<void> {
+    return this.#records.claim(domain, since);
+  }
+
+  async manifest(domain: string, version: string): Promise<Manifest> {
+    const manifest = await readVersionFolder(this.#versionFolder(domain, version));
+    if (!manifest) throw new NoSuchVersion(`${domain} has no version ${version}`);
+    return manifest;
+  }
+
+  async versions(domain: string): Promise<PublishedVersion[]> {
+    const found: PublishedVersion[] = [];
+    for (const name of await this.#versionNames(domain)) {
+      const manifest = await readVersionFolder(this.#versionFolder(domain, name)).catch(() => null);
+      if (manifest) found.push(await this.#describe(domain, manifest));
+    }
+    return found;
+  }
+
+  async archivePath(domain: string, version: string): Promise<string> {
+    const manifest = await this.manifest(domain, version);
+    return join(this.#versionFolder(domain, version), bundleName(manifest));
+  }
+
+  async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>): Promise<T> {
+    return read(await this.archivePath(domain, version));
+  }
+
+  urlOf(domain: string, manifest: Manifest): string {
+    return publishedAddress(this.#publicUrl, domain, manifest);
+  }
+
+  async verificationKeys(): Promise<TrustedKeys | null> {
+    return (await this.#signer?.publicKeys()) ?? null;
+  }
+
+  async rolledOut(domain: string, target: string): Promise<string | null> {
+    return new Map(Object.entries(this.#records.rollouts(domain))).get(target) ?? null;
+  }
+
+  async startRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#records.startRollout(domain, target, version);
+  }
+
+  async recordRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#records.recordRollout(domain, target, version);
+  }
+
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#records.prune(domain, keep);
+  }
+
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#records.withdraw(domain, storeName('version', version));
+  }
+
+  async removeAbandoned(domain: string, now: Date): Promise<void> {
+    await changing(this.#root, async () => {
+      await removeAbandonedTemps(join(this.#root, storeName('domain', domain)), now);
+      if (!this.#shared.isDue(now)) return;
+      await removeAbandonedDownloads(join(this.#root, stagingRoot), now);
+      await removeAbandonedTemps(this.#root, now);
+    });
+  }
+
+  /** Reads the files themselves: on this machine that costs no request. */
+  async inService(domains: readonly string[]): Promise<Map<string, InService>> {
+    const found = new Map<string, InService>();
+    for (const domain of domains) {
+      const current = this.#records.current(domain);
+      const held = this.#records.hold(domain)?.version ?? null;
+      if (current !== null || held !== null) found.set(domain, { current, held });
+    }
+    return found;
+  }
+
+  async domains(): Promise<string[]> {
+    const entries = await readdir(this.#root, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() && isStoreName(entry.name) ? [entry.name] : [])).sort();
+  }
+
+  async inventory(domain: string): Promise<StoredVersion[]> {
+    const found: StoredVersion[] = [];
+    for (const version of await this.#versionNames(domain)) {
+      const folder = this.#versionFolder(domain, version);
+      const names = await readdir(folder).catch(() => []);
+      const sizes = await Promise.all(names.sort().map((name) => stat(join(folder, name)).catch(() => null)));
+      const files = names.flatMap((name, index) => (sizes[index] ? [{ name, bytes: sizes[index].size }] : []));
+      found.push({ version, files });
+    }
+    return found;
+  }
+
+  async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
+    const path = join(this.#versionFolder(domain, version), storeName('file', file));
+    const handle = await open(path).catch(ifMissing(null));
+    return handle === null ? null : createReadStream(path, { fd: handle, highWaterMark: 1024 ** 2, ...range });
+  }
+
+  /** Throws `StoreNotWritable`, `SigningKeyUnusable`. */
+  async checkWritable(): Promise<void> {
+    await this.#checkFolder();
+    await this.#signer?.check();
+  }
+
+  async #checkFolder(): Promise<void> {
+    await changing(this.#root, async () => {
+      const probe = tempName(join(this.#root, stagingRoot, 'probe'));
+      await writeFile(probe, '', { flag: 'wx' });
+      await rm(probe);
+    });
+  }
+
+  #stagedText(stageId: string): Promise<string | null> {
+    return readIfExists(join(this.#staging(stageId), 'staged.json'));
+  }
+
+  async #describe(domain: string, manifest: Manifest): Promise<PublishedVersion> {
+    const { version, contentDigest, pages, archive, source } = manifest;
+    const built = () => stat(join(this.#versionFolder(domain, version), 'manifest.json'));
+    const publishedAt = versionTime(version) ?? (await built()).mtime.toISOString();
+    return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
+  }
+
+  /** Newest first. */
+  async #versionNames(domain: string): Promise<string[]> {
+    const names = await readdir(join(this.#root, versionsPath(domain))).catch(ifMissing([]));
+    return names.filter(isStoreName).sort().reverse();
+  }
+
+  #staging(stageId: string): string {
+    return join(this.#root, stagingPath(stageId));
+  }
+
+  #archive(stageId: string): string {
+    return join(this.#staging(stageId), 'archive');
+  }
+
+  #versionFolder(domain: string, version: string): string {
+    return join(this.#root, versionPath(domain, version));
+  }
+}
+
+/** The identity that the first process wrote. */
+function ensureIdentity(root: string): Promise<StoreIdentity> {
+  const file = join(root, identityPath);
+  return withStoreLock(join(root, '.lock'), () => {
+    if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));
+    return parseIdentity(readFileSync(file, 'utf8'));
+  });
+}

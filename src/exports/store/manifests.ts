@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { contentDigest } from '../archive/content-digest.ts';
+import { versionTime } from '../rules/site-export.ts';
+import { checkSignature, type TrustedKeys } from '../signing/minisign.ts';
+import {
+  type BundleStore,
+  type Current,
+  type Manifest,
+  manifestName,
+  RecordDamaged,
+  type SiteHold,
+  StagedChanged,
+  type StagedManifest,
+  signatureName,
+  VersionConflict,
+  VersionDamaged,
+} from './bundle-store.ts';
+import type { InUse } from './retention.ts';
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const size = z.int().nonnegative();
+
+const stagedSchema = z.object({
+  contentDigest: digest,
+  archive: z.object({ sha256: digest, bytes: size, format: z.enum(['tar.gz', 'tar', 'zip']) }),
+  pages: size,
+  files: z.array(z.object({ path: z.string(), bytes: size, sha256: digest })),
+  source: z.object({ org: z.string(), domain: z.string(), jobId: z.string() }),
+});
+const manifestSchema = stagedSchema.extend({ version: z.string() });
+const currentSchema = z.object({
+  version: z.string(),
+  contentDigest: digest,
+  publishedAt: z.string(),
+  epoch: z.int().positive(),
+});
+const holdSchema = z.object({
+  version: z.string(),
+  since: z.string(),
+  reason: z.string().nullable(),
+  waiting: z.string().nullable(),
+});
+const claimSchema = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
+/** By the name of the target. */
+const rolloutsSchema = z.record(z.string(), z.string());
+const inUseSchema = z.object({
+  rollingOut: z.record(z.string(), z.string()),
+  promoting: z.record(z.string(), z.string()),
+  removing: z.array(z.string()),
+  changes: size.default(0),
+});
+const identitySchema = z.object({ identity: z.string().min(1), predecessors: z.array(z.string()).default([]) });
+
+/** `.store.json`. */
+export type StoreIdentity = z.infer<typeof identitySchema>;
+
+// The JSON files of a bundle store (contracts.md). Each throws `RecordDamaged` when the text is another.
+export const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
+export const parseManifest = (text: string): Manifest => parsed('manifest.json', manifestSchema, text);
+export const parseCurrent = (text: string): Current => parsed('current.json', currentSchema, text);
+export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
+export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
+export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
+export const parseClaim = (text: string): { since: Date } => parsed('claim.json', claimSchema, text);
+export const parseIdentity = (text: string): StoreIdentity => parsed('.store.json', identitySchema, text);
+
+function parsed<Record>(file: string, schema: z.ZodType<Record>, text: string): Record {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw new RecordDamaged(file);
+  }
+}
+
+/** The manifest that a text is; null when it is none. */
+export function manifestIn(text: string): Manifest | null {
+  try {
+    return parseManifest(text);
+  } catch {
+    return null;
+  }
+}
+
+/** JSON as people and programs read it. */
+export function toJson(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Where a manifest contradicts itself or its place: the site and the version under which it was found. */
+export function contradictions(domain: string, version: string, manifest: Manifest): string[] {
+  const wrong: string[] = [];
+  if (manifest.version !== version) wrong.push(`${manifestName} belongs to another version`);
+  if (manifest.source.domain !== domain) wrong.push(`${manifestName} belongs to another site`);
+  if (contentDigest(manifest.files) !== manifest.contentDigest) {
+    wrong.push(`the files in ${manifestName} do not have its content digest`);
+  }
+  if (versionTime(version) !== null && !version.endsWith(`-${manifest.contentDigest.slice(0, 12)}`)) {
+    wrong.push('its content digest is not the one in its name');
+  }
+  return wrong;
+}
+
+type Manifests = Pick<BundleStore, 'manifest' | 'open' | 'verificationKeys'>;
+
+/**
+ * The manifest of a version that is about to be used, once it is proved to be its own: site, version, content digest and,
+ * where the store signs, the signature. Another writer of the store could have put another in its place. Throws
+ * `NoSuchVersion`, `VersionDamaged`, `SigningKeyUnusable`.
+ */
+export async function provenManifest(store: Manifests, domain: string, version: string): Promise<Manifest> {
+  const found = await readManifest(store, domain, version);
+  const keys = await store.verificationKeys();
+  const manifest = keys === null ? found : await signedManifest(store, { domain, version, keys });
+  const wrong = contradictions(domain, version, manifest);
+  if (wrong.length > 0) throw new VersionDamaged(wrong.join('; '));
+  return manifest;
+}
+
+async function readManifest(store: Manifests, domain: string, version: string): Promise<Manifest> {
+  try {
+    return await store.manifest(domain, version);
+  } catch (error) {
+    throw error instanceof RecordDamaged ? new VersionDamaged(`${manifestName} is damaged`) : error;
+  }
+}
+
+/** Parsed from the very bytes whose signature was checked. */
+async function signedManifest(
+  store: Manifests,
+  { domain, version, keys }: { domain: string; version: string; keys: TrustedKeys },
+): Promise<Manifest> {
+  const read = async (name: string) => {
+    const stream = await store.open(domain, version, name);
+    return stream === null ? null : Buffer.concat(await stream.toArray());
+  };
+  const bytes = (await read(manifestName)) ?? Buffer.alloc(0);
+  const checked = checkSignature(bytes, (await read(signatureName))?.toString() ?? null, keys);
+  if ('broken' in checked) {
+    const { rule, detail } = checked.broken;
+    const remedy =
+      rule === 'signature-key'
+        ? 'if that key was once yours, list its public key in signing.formerKeys'
+        : `publish it again with \`export start --force\`, or sign its ${manifestName} with minisign`;
+    throw new VersionDamaged(`${manifestName} is not signed by this store's keys: ${detail} (${remedy})`);
+  }
+  const manifest = manifestIn(bytes.toString());
+  if (manifest === null) throw new VersionDamaged(`${manifestName} is damaged`);
+  return manifest;
+}
+
+/** The manifest published under a version's name, if it has the wanted content. Throws `VersionConflict`. */
+export function requireSameContent(published: Manifest | null, wanted: Manifest): Manifest {
+  if (!published)
+    throw new VersionConflict(
+      `version ${wanted.version} is in the store, but incomplete: remove it there, then export again`,
+    );
+  const same = published.contentDigest === wanted.contentDigest && published.archive.sha256 === wanted.archive.sha256;
+  if (!same) throw new VersionConflict(`version ${wanted.version} is already published with other content`);
+  return published;
+}
+
+/**
+ * SHA-256 of what verification recorded of an archive (`staged.json`): its digest, its hash and every file. Temporal
+ * keeps it, in heartbeats and the run's history, out of reach of those who can write to the store.
+ */
+export function sealOf(manifest: StagedManifest): string {
+  return sha256Of(toJson(manifest));
+}
+
+/** What a record says; null when there is none, or not the sealed one. */
+export function sealedManifest(text: string | null, seal: string): StagedManifest | null {
+  return text !== null && sha256Of(text) === seal ? parseStaged(text) : null;
+}
+
+/** The same. Throws `StagedChanged`. */
+export function requireSealed(text: string | null, stageId: string, seal: string): StagedManifest {
+  const manifest = sealedManifest(text, seal);
+  if (manifest !== null) return manifest;
+  if (text === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
+  throw new StagedChanged('staged.json is not what was recorded when the archive was verified');
+}
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,35 @@
+import type { BundlePlaceConfig } from '../../config/config.ts';
+import type { ManifestSigner } from '../signing/manifest-signer.ts';
+import type { BundleStore } from './bundle-store.ts';
+
+/**
+ * Opens the bundle store of the configuration, creating it if necessary. The S3 client and the signer are loaded only if
+ * used. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
+ */
+export async function openBundleStore(config: BundlePlaceConfig): Promise<BundleStore> {
+  const signer = await signerOf(config);
+  if (config.kind === 'directory') {
+    const { DirectoryBundleStore } = await import('./directory-store.ts');
+    return DirectoryBundleStore.open({ root: config.directory, publicUrl: config.publicUrl, signer });
+  }
+  const { S3BundleStore } = await import('./s3-store.ts');
+  return S3BundleStore.open({ ...config, signer, agents: await proxyAgents(config.endpoint) });
+}
+
+/** Signer for the manifests of new versions; undefined without a configured key. */
+async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
+  if (!signing) return undefined;
+  const { ManifestSigner } = await import('../signing/manifest-signer.ts');
+  const { keyFile, password, formerKeys } = signing;
+  return new ManifestSigner({ keyFile, password: password && (() => password.read()), formerKeys });
+}
+
+/** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */
+async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
+  const { proxyFor } = await import('../../service/service-connection.ts');
+  const proxy = proxyFor(new URL(endpoint), process.env);
+  if (proxy === null) return undefined;
+  const { ServiceAgent } = await import('../../service/service-connection.ts');
+  const agent = (tls: object | null) => new ServiceAgent({ tls, proxy: () => proxy, keepAlive: true });
+  return { httpAgent: agent(null), httpsAgent: agent({}) };
+}

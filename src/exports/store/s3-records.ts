@@ -1,0 +1,380 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Current,
+  claimPath,
+  currentPath,
+  type HoldRequest,
+  holdAfter,
+  holdPath,
+  type InService,
+  inUsePath,
+  type Mover,
+  manifestName,
+  manifestPath,
+  marksRoot,
+  NoSuchVersion,
+  PointerMoved,
+  requireNotHeldElsewhere,
+  requireUnclaimed,
+  rolloutsPath,
+  type SiteHold,
+  type SiteHolds,
+  StoreUnreachable,
+  storeName,
+  versionPath,
+  versionsPath,
+} from './bundle-store.ts';
+import { parseClaim, parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from './manifests.ts';
+import {
+  type InUse,
+  livePromotions,
+  nothingInUse,
+  prunable,
+  type RetentionFacts,
+  withdrawable,
+  withPromotion,
+  withRollout,
+} from './retention.ts';
+import type { S3Bucket } from './s3-bucket.ts';
+
+/** Epochs as text in the order of their numbers. */
+const epochDigits = 12;
+
+/**
+ * What is in service, written into the names of small objects under one prefix: one listing returns a thousand of them,
+ * while each pointer would take a request. A mark follows its pointer or hold, and never decides anything
+ * (decisions/0100).
+ */
+export class S3Marks {
+  readonly #bucket: S3Bucket;
+
+  constructor(bucket: S3Bucket) {
+    this.#bucket = bucket;
+  }
+
+  /** Marks the pointer, once it has moved. Of marks that overtake each other the one with the greatest epoch counts. */
+  async current(domain: string, { version, epoch }: Current): Promise<void> {
+    const folder = folderOf(domain, 'current');
+    const name = `${String(epoch).padStart(epochDigits, '0')}-${version}`;
+    await this.#bucket.write(`${folder}${name}`, toJson({ version, epoch }), null);
+    for (const { path } of await this.#bucket.list(folder)) {
+      if (path.slice(folder.length) < name) await this.#bucket.remove(path);
+    }
+  }
+
+  /** Marks a domain before it is held: a hold without a mark would be told to nobody. */
+  async holding(domain: string, version: string): Promise<void> {
+    await this.#bucket.write(`${folderOf(domain, 'held')}${version}`, toJson({ version }), null);
+  }
+
+  /** Marks where a domain is held now, and nothing else; null for nowhere. */
+  async held(domain: string, version: string | null): Promise<void> {
+    const folder = folderOf(domain, 'held');
+    if (version !== null) await this.holding(domain, version);
+    for (const { path } of await this.#bucket.list(folder)) {
+      if (path !== `${folder}${version}`) await this.#bucket.remove(path);
+    }
+  }
+
+  /** What the marks of all domains say; a domain marked as held may be so no longer, or not yet. */
+  async all(): Promise<Map<string, InService>> {
+    const found = new Map<string, InService>();
+    for (const { path } of await this.#bucket.list(`${marksRoot}/`)) {
+      const [domain = '', what, name = ''] = path.slice(marksRoot.length + 1).split('/');
+      const before = found.get(domain) ?? { current: null, held: null };
+      // Names come in the order of their epochs.
+      if (what === 'current') found.set(domain, { ...before, current: name.slice(epochDigits + 1) });
+      else if (what === 'held') found.set(domain, { ...before, held: name });
+    }
+    return found;
+  }
+}
+
+const folderOf = (domain: string, what: 'current' | 'held'): string =>
+  `${marksRoot}/${storeName('domain', domain)}/${what}/`;
+
+/** Of several writers of one object, each needs a try more than the one before it. */
+const mostTries = 30;
+
+/**
+ * The JSON records of a domain that change in an S3 store: pointer, rollouts, `in-use.json`. There is no lock: each is
+ * one object that is changed by compare-and-swap, and what two of them must agree on goes through `in-use.json`
+ * (decisions/0061).
+ */
+export class S3Records {
+  readonly marks: S3Marks;
+  readonly #bucket: S3Bucket;
+
+  constructor(bucket: S3Bucket) {
+    this.#bucket = bucket;
+    this.marks = new S3Marks(bucket);
+  }
+
+  async current(domain: string): Promise<Current | null> {
+    const found = await this.#bucket.read(currentPath(domain));
+    return found === null ? null : parseCurrent(found.text);
+  }
+
+  async hold(domain: string): Promise<SiteHold | null> {
+    const found = await this.#bucket.read(holdPath(domain));
+    return found === null ? null : parseHold(found.text);
+  }
+
+  /** Throws `NoSuchVersion`. */
+  async requireManifest(domain: string, version: string): Promise<void> {
+    if ((await this.#bucket.stat(manifestPath(domain, version))) !== null) return;
+    throw new NoSuchVersion(`${domain} has no version ${version}`);
+  }
+
+  async rollouts(domain: string): Promise<Record<string, string>> {
+    const found = await this.#bucket.read(rolloutsPath(domain));
+    return found === null ? {} : parseRollouts(found.text);
+  }
+
+  /**
+   * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` checks that the version still
+   * exists. Throws `NoSuchVersion`.
+   */
+  async promoting<T>(domain: string, version: string, promotion: () => Promise<T>): Promise<T> {
+    const attempt = { version, id: randomUUID() };
+    await this.#changeInUse(domain, (inUse) =>
+      withPromotion(requireNotCondemned(inUse, domain, version), attempt, new Date()),
+    );
+    try {
+      return await promotion();
+    } finally {
+      await this.#changeInUse(domain, (inUse) => withPromotion(inUse, attempt, null));
+    }
+  }
+
+  /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
+  async renewEpoch(domain: string, known: Current): Promise<boolean> {
+    const found = await this.#bucket.read(currentPath(domain));
+    if (found === null || parseCurrent(found.text).epoch !== known.epoch) return false;
+    const renewed = { ...known, epoch: known.epoch + 1 };
+    return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
+  }
+
+  /** Like `swapCurrent`, then marks the pointer: a repetition after a crash between the two marks it too. */
+  async moveCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
+    const moved = await this.swapCurrent(domain, next, mover);
+    await this.marks.current(domain, moved);
+    return moved;
+  }
+
+  /** Makes `next` the pointer if it is at the epoch before; no error when it is there already. Throws `PointerMoved`, `SiteHeld`. */
+  async swapCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
+    const path = currentPath(domain);
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const found = await this.#bucket.read(path);
+      const now = found === null ? null : parseCurrent(found.text);
+      // This is so too when our own write arrived and its answer did not.
+      if (now?.version === next.version) return now;
+      // After the pointer: a hold or claim from here on changes its ETag, and the swap fails.
+      requireNotHeldElsewhere(domain, await this.hold(domain), next.version);
+      if (mover) requireUnclaimed(domain, await this.#claimedAt(domain), mover);
+      const epoch = now?.epoch ?? 0;
+      if (epoch + 1 !== next.epoch) {
+        throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${next.epoch - 1}: another run has published`);
+      }
+      await mover?.confirm();
+      const condition = found === null ? 'absent' : { etag: found.etag };
+      if (await this.#bucket.write(path, toJson(next), condition)) return next;
+      await waitAfterConflict(tries);
+    }
+    throw new StoreUnreachable('the object store refuses every change of current.json');
+  }
+
+  /** As `BundleStore.claim`. The pointer's new epoch fails a swap that has begun. */
+  async claim(domain: string, since: Date): Promise<void> {
+    await this.change(claimPath(domain), (text) =>
+      text !== null && parseClaim(text).since >= since ? null : toJson({ since }),
+    );
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const current = await this.current(domain);
+      if (current === null || (await this.renewEpoch(domain, current))) return;
+      await waitAfterConflict(tries);
+    }
+    throw new StoreUnreachable(`${domain} cannot be claimed: its pointer keeps moving`);
+  }
+
+  async #claimedAt(domain: string): Promise<Date | null> {
+    const found = await this.#bucket.read(claimPath(domain));
+    return found === null ? null : parseClaim(found.text).since;
+  }
+
+  async startRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#changeInUse(domain, (inUse) =>
+      withRollout(requireNotCondemned(inUse, domain, version), target, version),
+    );
+  }
+
+  async recordRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.change(rolloutsPath(domain), (text) =>
+      toJson({ ...(text === null ? {} : parseRollouts(text)), [target]: version }),
+    );
+  }
+
+  /** As `BundleStore.prune`. */
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#remove(domain, (facts) => prunable(facts, keep));
+  }
+
+  /** As `BundleStore.withdraw`. */
+  withdraw(domain: string, version: string): Promise<string[]> {
+    return this.#remove(domain, (facts) => withdrawable(facts, version));
+  }
+
+  /** Condemns versions first, by a change that fails when one is taken into use in between, then removes them. */
+  async #remove(domain: string, choose: (facts: RetentionFacts) => string[]): Promise<string[]> {
+    const folder = `${versionsPath(domain)}/`;
+    const names = (await this.#bucket.list(folder)).map(({ path }) => path.slice(folder.length).split('/')[0] ?? '');
+    const stored = [...new Set(names)];
+    let removing: string[] = [];
+    await this.#changeInUse(domain, async (inUse) => {
+      const now = new Date();
+      const current = (await this.current(domain))?.version ?? null;
+      const rollouts = await this.rollouts(domain);
+      const hold = await this.hold(domain);
+      const chosen = choose({ stored, current, hold, rollouts, inUse, now });
+      // An earlier retention may have died between condemning versions and removing them.
+      removing = [...new Set([...inUse.removing, ...chosen])];
+      return removing.length === 0 ? inUse : { ...inUse, promoting: livePromotions(inUse, now), removing };
+    });
+    for (const version of removing) await this.#removeVersion(domain, version);
+    if (removing.length > 0) {
+      const gone = new Set(removing);
+      await this.#changeInUse(domain, (inUse) => ({
+        ...inUse,
+        removing: inUse.removing.filter((version) => !gone.has(version)),
+      }));
+    }
+    return removing;
+  }
+
+  /** The manifest first: without it there is no version. */
+  async #removeVersion(domain: string, version: string): Promise<void> {
+    const folder = `${versionPath(domain, version)}/`;
+    await this.#bucket.remove(`${folder}${manifestName}`);
+    for (const { path } of await this.#bucket.list(folder)) await this.#bucket.remove(path);
+  }
+
+  async #changeInUse(domain: string, change: (inUse: InUse) => InUse | Promise<InUse>): Promise<void> {
+    await this.change(inUsePath(domain), async (text) => {
+      const inUse = text === null ? nothingInUse : parseInUse(text);
+      const changed = await change(inUse);
+      return changed === inUse ? null : toJson({ ...changed, changes: inUse.changes + 1 });
+    });
+  }
+
+  /** Reads an object, changes it and writes it back, again when another writer was quicker; null changes nothing. */
+  async change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const found = await this.#bucket.read(path);
+      const text = await change(found?.text ?? null);
+      if (text === null) return;
+      if (await this.#bucket.write(path, text, found === null ? 'absent' : { etag: found.etag })) return;
+      await waitAfterConflict(tries);
+    }
+    throw new StoreUnreachable(`the object store refuses every change of ${path}`);
+  }
+}
+
+/** A random wait, up to twice as long after each try and a second at most: the other writers finish meanwhile. */
+function waitAfterConflict(tries: number): Promise<void> {
+  return sleep(Math.random() * Math.min(1_000, 10 * 2 ** tries));
+}
+
+/** The same; throws `NoSuchVersion` when retention has condemned the version. */
+function requireNotCondemned(inUse: InUse, domain: string, version: string): InUse {
+  if (!inUse.removing.includes(version)) return inUse;
+  throw new NoSuchVersion(`${domain} has no version ${version} any more: it is being removed`);
+}
+
+/** Of several writers of one object, each needs a try more than the one before it. */
+
+/**
+ * Holds of an S3 store. There is no lock: a promotion reads the pointer, then the hold, then swaps the pointer; a hold is
+ * written first, then the pointer gets another epoch. Whichever comes second sees the other (decisions/0073).
+ */
+export class S3Holds implements SiteHolds {
+  readonly #bucket: S3Bucket;
+  readonly #records: S3Records;
+
+  constructor(bucket: S3Bucket, records: S3Records) {
+    this.#bucket = bucket;
+    this.#records = records;
+  }
+
+  of(domain: string): Promise<SiteHold | null> {
+    return this.#records.hold(domain);
+  }
+
+  async place(domain: string, request: HoldRequest): Promise<SiteHold> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const current = await this.#records.current(domain);
+      const version = request.version ?? current?.version;
+      if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
+      await this.#records.requireManifest(domain, version);
+      // First: this command may die behind the hold, and one without a mark would be told to nobody.
+      await this.#records.marks.holding(domain, version);
+      // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
+      const hold = await this.#records.promoting(domain, version, async () => {
+        // Retention may have removed it since.
+        await this.#records.requireManifest(domain, version);
+        return this.#change(domain, (before) => holdAfter(before, version, request));
+      });
+      if (hold === null) throw new StoreUnreachable('the object store lost a hold');
+      // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
+      if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) {
+        await this.#tidyMarks(domain);
+        return hold;
+      }
+    }
+    throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
+  }
+
+  async release(domain: string): Promise<SiteHold | null> {
+    const hold = await this.of(domain);
+    await this.#bucket.remove(holdPath(domain));
+    await this.#tidyMarks(domain);
+    return hold;
+  }
+
+  async noteWaiting(domain: string, version: string): Promise<SiteHold | null> {
+    const hold = await this.#change(domain, (before) => before && { ...before, waiting: version });
+    // An older docferry may have died before it was marked.
+    if (hold !== null) await this.#records.marks.holding(domain, hold.version);
+    return hold;
+  }
+
+  /**
+   * Leaves the mark of the hold as it is now, whichever process has changed it last. A failure changes nothing about the
+   * hold, so the command has done its work: a mark too many is looked up and found to say nothing.
+   */
+  async #tidyMarks(domain: string): Promise<void> {
+    const heldAt = async () => (await this.of(domain))?.version ?? null;
+    try {
+      let held = await heldAt();
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        await this.#records.marks.held(domain, held);
+        // Another process may have placed a hold, whose mark went with the others.
+        const now = await heldAt();
+        if (now === held) return;
+        held = now;
+      }
+    } catch {
+      // As said above.
+    }
+  }
+
+  async #change(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {
+    let changed: SiteHold | null = null;
+    await this.#records.change(holdPath(domain), (text) => {
+      changed = change(text === null ? null : parseHold(text));
+      return changed && toJson(changed);
+    });
+    return changed;
+  }
+}

@@ -1,0 +1,396 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { versionTime } from '../rules/site-export.ts';
+import { Semaphore } from '../semaphore.ts';
+import { contentTypes } from '../server/published-files.ts';
+import type { ManifestSigner } from '../signing/manifest-signer.ts';
+import type { TrustedKeys } from '../signing/minisign.ts';
+import {
+  type BundleStore,
+  type ByteRange,
+  bundleName,
+  type Current,
+  changing,
+  type InService,
+  identityPath,
+  isStoreName,
+  type Manifest,
+  type Mover,
+  manifestName,
+  manifestPath,
+  NoSuchVersion,
+  type PublishedVersion,
+  publishedAddress,
+  RecordDamaged,
+  type SiteHolds,
+  StagedChanged,
+  type StagedManifest,
+  type StoredVersion,
+  StoreRefused,
+  signatureName,
+  stagingRoot,
+  storeName,
+  VersionDamaged,
+  versionPath,
+  versionsPath,
+  type Work,
+} from './bundle-store.ts';
+import { manifestIn, parseIdentity, parseManifest, requireSameContent, toJson } from './manifests.ts';
+import { SharedLookout } from './retention.ts';
+import { locationText, type S3Agents, S3Bucket, type S3Headers, type S3Location } from './s3-bucket.ts';
+import { copyIfAbsent, readS3Object, S3Staging } from './s3-multipart.ts';
+import { S3Holds, S3Records } from './s3-records.ts';
+
+/** Headers of objects that never change. */
+export const immutable = (ContentType: string): S3Headers => ({
+  ContentType,
+  CacheControl: 'public, max-age=31536000, immutable',
+});
+
+/** Path of a version's archive. */
+export function archivePath(manifest: Manifest): string {
+  return `${versionPath(manifest.source.domain, manifest.version)}/${bundleName(manifest)}`;
+}
+
+/**
+ * Copies a staged archive to its version's place, unless it is there already, and then hashes what is there: the object
+ * store makes the copy itself and does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
+ * `S3Bucket` throws.
+ */
+export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {
+  const { sha256, bytes, format } = manifest.archive;
+  const staged = await bucket.stat(from);
+  if (staged === null) throw new StagedChanged('the staged archive is gone');
+  const to = archivePath(manifest);
+  const copied = await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]));
+  const there = await bucket.stat(to);
+  if (there?.bytes === bytes && (await sha256Of(bucket, to, there, work)) === sha256) return;
+  // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
+  if (!copied) requireSameContent(null, manifest);
+  await bucket.remove(to);
+  throw new StagedChanged('the staged archive is not the one that was verified');
+}
+
+/**
+ * Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged` when it is not the one its
+ * manifest names, system errors and what `S3Bucket` throws.
+ */
+export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
+  const { version, source, archive } = manifest;
+  const path = archivePath(manifest);
+  const found = await bucket.stat(path);
+  if (found === null) throw new NoSuchVersion(`${source.domain} has no version ${version} any more`);
+  const hash = createHash('sha256');
+  const hashed = async function* () {
+    for await (const chunk of readS3Object(bucket, path, found, work)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  await pipeline(hashed, createWriteStream(file, { flags: 'wx' }));
+  if (hash.digest('hex') !== archive.sha256) {
+    throw new VersionDamaged('its archive is not the one its manifest names: the SHA-256 differs');
+  }
+}
+
+async function sha256Of(
+  bucket: S3Bucket,
+  path: string,
+  object: { bytes: number; etag: string },
+  work: Work,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of readS3Object(bucket, path, object, work)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/**
+ * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
+ * another store. Throws `StoreRefused`.
+ */
+export async function storeIdentity(bucket: S3Bucket): Promise<string> {
+  const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
+  const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
+  const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
+  return `s3-${own.digest('hex').slice(0, 32)}`;
+}
+
+function idIn(text: string, { location }: S3Bucket): string {
+  try {
+    return parseIdentity(text).identity;
+  } catch {
+    const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
+    throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
+  }
+}
+
+async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
+  const text = toJson({ identity: randomUUID() });
+  if (await bucket.write(identityPath, text, 'absent')) return { text };
+  const found = await bucket.read(identityPath);
+  if (found === null)
+    throw new StoreRefused(`${locationText(bucket.location)} does not keep what is written`, 'check the bucket');
+  return found;
+}
+
+export interface S3StoreOptions extends S3Location {
+  /** Folder of this machine for downloads before their upload and for archives to unpack; created when needed. */
+  workFolder: string;
+  /** Address under which the published versions are served. */
+  publicUrl: string;
+  agents?: S3Agents | undefined;
+  /** Signs the manifest of each version; none by default. */
+  signer?: ManifestSigner | undefined;
+}
+
+/** Small objects. */
+const readsAtOnce = 8;
+
+/**
+ * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version exists once it has its
+ * `manifest.json`, which is written last. Verified archives are staged in the bucket, so that the worker that
+ * publishes need not be the one that downloaded.
+ */
+export class S3BundleStore implements BundleStore {
+  readonly identity: string;
+  /** None: a bucket is replicated, never restored by docferry. */
+  readonly predecessors: readonly string[] = [];
+  readonly place: string;
+  readonly holds: SiteHolds;
+  readonly #bucket: S3Bucket;
+  readonly #records: S3Records;
+  readonly #staging: S3Staging;
+  readonly #workFolder: string;
+  readonly #publicUrl: string;
+  readonly #signer: ManifestSigner | null;
+  readonly #shared = new SharedLookout();
+
+  private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
+    this.identity = identity;
+    this.place = locationText({ ...bucket.location, endpoint: undefined });
+    this.#bucket = bucket;
+    this.#records = new S3Records(bucket);
+    this.holds = new S3Holds(bucket, this.#records);
+    this.#staging = new S3Staging(bucket, workFolder);
+    this.#workFolder = workFolder;
+    this.#publicUrl = publicUrl;
+    this.#signer = signer ?? null;
+  }
+
+  /** Opens the store, writing its identity when it is new. Throws `StoreRefused`, `StoreUnreachable`. */
+  static async open(options: S3StoreOptions): Promise<S3BundleStore> {
+    const { bucket, prefix, endpoint, region, agents } = options;
+    const opened = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
+    return new S3BundleStore(await storeIdentity(opened), opened, options);
+  }
+
+  stagingFile(stageId: string): Promise<string> {
+    return this.#staging.localFile(stageId);
+  }
+
+  async saveStaged(stageId: string, manifest: StagedManifest, work: Work = {}): Promise<void> {
+    storeName('domain', manifest.source.domain);
+    await this.#staging.save(stageId, manifest, work);
+  }
+
+  staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    return this.#staging.find(stageId, seal);
+  }
+
+  discardStaged(stageId: string): Promise<void> {
+    return this.#staging.discard(stageId);
+  }
+
+  async publish(stageId: string, version: string, seal: string, work: Work = {}): Promise<Manifest> {
+    storeName('version', version);
+    const { manifest: staged, path } = await this.#staging.saved(stageId, seal);
+    const manifest: Manifest = { version, ...staged };
+    const { domain } = manifest.source;
+    const published = await this.#bucket.read(manifestPath(domain, version));
+    if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
+    await putArchive(this.#bucket, path, manifest, work);
+    const text = toJson(manifest);
+    const signature = await this.#signer?.sign(text, manifest);
+    if (signature !== undefined) {
+      // Replaces the signature of a publisher that died here: it may have had another key, and no reader has seen it.
+      const path = `${versionPath(domain, version)}/${signatureName}`;
+      await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
+    }
+    await this.#bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
+    return requireSameContent(await this.#wholeManifest(domain, version), manifest);
+  }
+
+  current(domain: string): Promise<Current | null> {
+    return this.#records.current(domain);
+  }
+
+  async moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current> {
+    return this.#records.promoting(domain, version, async () => {
+      const { contentDigest } = await this.manifest(domain, version);
+      const epoch = expectedEpoch + 1;
+      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch };
+      return this.#records.moveCurrent(domain, next, mover);
+    });
+  }
+
+  claim(domain: string, since: Date): Promise<void> {
+    return this.#records.claim(domain, since);
+  }
+
+  async manifest(domain: string, version: string): Promise<Manifest> {
+    const manifest = await this.#wholeManifest(domain, version);
+    if (!manifest) throw new NoSuchVersion(`${domain} has no version ${version}`);
+    return manifest;
+  }
+
+  async versions(domain: string): Promise<PublishedVersion[]> {
+    const stored = (await this.inventory(domain)).filter(({ files }) =>
+      files.some(({ name }) => name === manifestName),
+    );
+    const slots = new Semaphore(readsAtOnce);
+    const found = stored.map((version) => slots.use(undefined, () => this.#describe(domain, version)));
+    return (await Promise.all(found)).filter((version) => version !== null);
+  }
+
+  async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T> {
+    const manifest = await this.manifest(domain, version);
+    const folder = join(this.#workFolder, `archive-${randomUUID()}`);
+    try {
+      await changing(this.#workFolder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
+      const file = join(folder, bundleName(manifest));
+      await changing(this.#workFolder, () => downloadArchive(this.#bucket, manifest, file, work));
+      return await read(file);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  urlOf(domain: string, manifest: Manifest): string {
+    return publishedAddress(this.#publicUrl, domain, manifest);
+  }
+
+  async verificationKeys(): Promise<TrustedKeys | null> {
+    return (await this.#signer?.publicKeys()) ?? null;
+  }
+
+  async rolledOut(domain: string, target: string): Promise<string | null> {
+    return new Map(Object.entries(await this.#records.rollouts(domain))).get(target) ?? null;
+  }
+
+  async startRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#records.startRollout(domain, target, version);
+    // Checked only now: retention may have removed it a moment ago.
+    await this.manifest(domain, version);
+  }
+
+  async recordRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#records.recordRollout(domain, target, version);
+  }
+
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#records.prune(domain, keep);
+  }
+
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#records.withdraw(domain, storeName('version', version));
+  }
+
+  /** A domain has no temporary files in a bucket. */
+  async removeAbandoned(_domain: string, now: Date): Promise<void> {
+    if (this.#shared.isDue(now)) await this.#staging.removeAbandoned(now);
+  }
+
+  async inService(domains: readonly string[]): Promise<Map<string, InService>> {
+    const asked = new Set(domains);
+    const marked = [...(await this.#records.marks.all())].filter(([domain]) => asked.has(domain));
+    // Few are held, and a mark may have outlived its hold, or a command that died before it placed one.
+    const slots = new Semaphore(readsAtOnce);
+    const found = marked.map(async ([domain, { current, held: mark }]) => {
+      const held = mark === null ? null : await slots.use(undefined, () => this.#heldAt(domain, mark));
+      return [domain, { current, held }] as const;
+    });
+    return new Map((await Promise.all(found)).filter(([, { current, held }]) => current !== null || held !== null));
+  }
+
+  async domains(): Promise<string[]> {
+    return (await this.#bucket.folders()).filter(isStoreName).sort();
+  }
+
+  async inventory(domain: string): Promise<StoredVersion[]> {
+    const folder = `${versionsPath(domain)}/`;
+    const versions = new Map<string, StoredVersion['files']>();
+    for (const { path, bytes } of await this.#bucket.list(folder)) {
+      const [version = '', ...names] = path.slice(folder.length).split('/');
+      if (isStoreName(version))
+        versions.set(version, [...(versions.get(version) ?? []), { name: names.join('/'), bytes }]);
+    }
+    return [...versions]
+      .map(([version, files]) => ({ version, files }))
+      .sort((a, b) => (a.version < b.version ? 1 : -1));
+  }
+
+  async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
+    const path = `${versionPath(domain, version)}/${storeName('file', file)}`;
+    const found = await this.#bucket.stat(path);
+    return found === null ? null : Readable.from(readS3Object(this.#bucket, path, found, {}, range));
+  }
+
+  /** Also refuses object stores that ignore the conditions of writes, on which atomic publication rests (E5). */
+  async checkWritable(): Promise<void> {
+    await this.#staging.checkWritable();
+    await this.#signer?.check();
+    const path = `${stagingRoot}/probe-${randomUUID()}`;
+    await this.#bucket.write(path, 'probe', 'absent');
+    try {
+      const twice = await this.#bucket.write(path, 'probe', 'absent');
+      const wrongTag = await this.#bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
+      if (!twice && !wrongTag) return;
+      throw new StoreRefused(
+        `the object store of ${locationText(this.#bucket.location)} ignores If-None-Match and If-Match on writes`,
+        'use one that honours them: without them two publishers could overwrite each other',
+      );
+    } finally {
+      await this.#bucket.remove(path);
+    }
+  }
+
+  /** Where a domain that is marked as held is held; null when it is not. The mark stands for a record that is damaged. */
+  async #heldAt(domain: string, mark: string): Promise<string | null> {
+    try {
+      return (await this.#records.hold(domain))?.version ?? null;
+    } catch (error) {
+      if (error instanceof RecordDamaged) return mark;
+      throw error;
+    }
+  }
+
+  /** Null unless the version is complete. */
+  async #wholeManifest(domain: string, version: string): Promise<Manifest | null> {
+    const found = await this.#bucket.read(manifestPath(domain, version));
+    if (found === null) return null;
+    const manifest = parseManifest(found.text);
+    const archive = await this.#bucket.stat(`${versionPath(domain, version)}/${bundleName(manifest)}`);
+    return archive?.bytes === manifest.archive.bytes ? manifest : null;
+  }
+
+  async #describe(domain: string, { version, files }: StoredVersion): Promise<PublishedVersion | null> {
+    const found = await this.#bucket.read(manifestPath(domain, version));
+    const manifest = found === null ? null : manifestIn(found.text);
+    if (!manifest) return null;
+    const { contentDigest, pages, archive, source } = manifest;
+    const size = files.find(({ name }) => name === bundleName(manifest))?.bytes;
+    if (size !== archive.bytes) return null;
+    const publishedAt = versionTime(version) ?? new Date(0).toISOString();
+    return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
+  }
+}

@@ -1,0 +1,154 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { ExplainedError } from '../../rules/errors.ts';
+import { candidatesOf } from './site-links.ts';
+
+/** Pages cannot be rendered on this machine, for a reason that a person can fix. */
+export class BrowserUnusable extends ExplainedError {
+  override readonly name = 'BrowserUnusable';
+  readonly code = 'BrowserUnusable';
+  readonly hint: string;
+
+  constructor(problem: string, hint: string) {
+    super(problem);
+    this.hint = hint;
+  }
+}
+
+/** A Chromium, and whether it may use its own sandbox. */
+export interface BrowserChoice {
+  /** Its program; null to search this machine for one. */
+  program: string | null;
+  /** False only where the machine itself isolates the browser, such as in a container. */
+  sandbox: boolean;
+}
+
+const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome', 'microsoft-edge'];
+const onMacos = [
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
+];
+
+/** The program to start. Throws `BrowserUnusable`. */
+export async function findBrowser(
+  { program, sandbox }: BrowserChoice,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> {
+  if (sandbox && process.getuid?.() === 0) {
+    throw new BrowserUnusable(
+      'Chromium does not use its sandbox as root',
+      'run docferry as another user, or do without: `bundle.render.sandbox: false`, `--no-browser-sandbox`',
+    );
+  }
+  if (program !== null) {
+    if (await isProgram(program)) return program;
+    throw new BrowserUnusable(`there is no browser ${program}`, 'name the program of Chromium, Chrome or Edge');
+  }
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  const places = [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...onMacos];
+  for (const place of places) if (await isProgram(place)) return place;
+  throw new BrowserUnusable(
+    'there is no Chromium to render pages with',
+    'install one (apt-get install chromium), or name it: `bundle.render.browser`, `--browser FILE`',
+  );
+}
+
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** What a web server of the site would answer. */
+export interface SiteAnswer {
+  status: 200 | 404;
+  /** Null for an answer without a body. */
+  file: string | null;
+  type: string;
+}
+
+const types: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  htm: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  map: 'application/json; charset=utf-8',
+  webmanifest: 'application/manifest+json; charset=utf-8',
+  xml: 'application/xml; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  ico: 'image/x-icon',
+  woff: 'font/woff',
+  woff2: 'font/woff2',
+  ttf: 'font/ttf',
+  otf: 'font/otf',
+  wasm: 'application/wasm',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  pdf: 'application/pdf',
+};
+
+/** The files of an unpacked site as a web server sends them; only listed files are ever named. */
+export class SiteFiles {
+  readonly #folder: string;
+  readonly #paths: ReadonlySet<string>;
+
+  constructor(folder: string, paths: readonly string[]) {
+    this.#folder = folder;
+    this.#paths = new Set(paths);
+  }
+
+  /** @param pathname of a URL, still encoded */
+  answer(pathname: string): SiteAnswer {
+    const path = decoded(pathname)?.replace(/^\//, '');
+    const found = path === undefined ? undefined : candidatesOf(path).find((candidate) => this.#paths.has(candidate));
+    if (found !== undefined) return { status: 200, file: join(this.#folder, found), type: typeOf(found) };
+    const page = this.#paths.has('404.html') ? join(this.#folder, '404.html') : null;
+    return { status: 404, file: page, type: 'text/html; charset=utf-8' };
+  }
+}
+
+/** The address of a file of the site. */
+export function addressOf(origin: string, path: string): string {
+  return `${origin}/${path.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+function typeOf(path: string): string {
+  const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+  return types[extension] ?? 'application/octet-stream';
+}
+
+function decoded(pathname: string): string | undefined {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The browsers in which pages of the configured sites are opened, each once. */
+export function browsersOf({ organizations }: Config): BrowserChoice[] {
+  const renders = organizations.flatMap(({ sites }) => sites.flatMap(({ bundle }) => bundle.render ?? []));
+  const choices = renders.map(({ browser, sandbox }) => ({ program: browser, sandbox }));
+  return [...new Map(choices.map((choice) => [`${choice.program} ${choice.sandbox}`, choice])).values()];
+}
+
+/** Throws `BrowserUnusable` when a configured browser is missing. */
+export async function requireBrowsers(config: Config): Promise<void> {
+  for (const choice of browsersOf(config)) await findBrowser(choice);
+}

@@ -1,0 +1,400 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inflateSync } from 'node:zlib';
+import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core';
+import { unpack } from '../archive/unpack.ts';
+import type { Reason } from '../rules/site-export.ts';
+import {
+  isRenderRule,
+  printablePath,
+  type RenderRule,
+  type RenderRuleLevels,
+  type RuleLevel,
+  renderRuleTexts,
+} from '../rules/verification-rules.ts';
+import { browserSlots } from '../semaphore.ts';
+import { addressOf, type BrowserChoice, BrowserUnusable, findBrowser, SiteFiles } from './find-browser.ts';
+import { isPage } from './site-links.ts';
+import type { VerificationReport } from './verify-archive.ts';
+
+/** At most 100 a page; each rule has its own share, so that a flood of one hides nothing of another. */
+const keptPerRule = 25;
+const detailCharacters = 300;
+
+/** The distinct findings of one page; a hostile page can cause any number of them. */
+export class PageFindings {
+  readonly #kept = new Map<RenderRule, Set<string>>();
+  readonly #dropped = new Map<RenderRule, number>();
+
+  add(rule: RenderRule, detail: string): void {
+    const kept = this.#kept.get(rule) ?? new Set();
+    this.#kept.set(rule, kept);
+    // Copied: a slice would keep the whole of a long text in memory.
+    const cut = Buffer.from(detail.slice(0, detailCharacters)).toString();
+    if (kept.has(cut)) return;
+    if (kept.size < keptPerRule) kept.add(cut);
+    else this.#dropped.set(rule, this.dropped(rule) + 1);
+  }
+
+  /** What was kept, each once. */
+  of(rule: RenderRule): string[] {
+    return [...(this.#kept.get(rule) ?? [])];
+  }
+
+  /** How many were not kept, repetitions included. */
+  dropped(rule: RenderRule): number {
+    return this.#dropped.get(rule) ?? 0;
+  }
+}
+
+const signature = '89504e470d0a1a0a';
+/** Bytes of a pixel, by the colour type in the header; screenshots have no others. */
+const pixelBytes: Record<number, number> = { 2: 3, 6: 4 };
+
+/** Whether all pixels of a PNG with 8 bits a channel and without interlacing, such as a screenshot, are the same. */
+export function isSingleColour(png: Buffer): boolean {
+  if (png.toString('hex', 0, 8) !== signature) throw new TypeError('a screenshot is no PNG');
+  const width = png.readUInt32BE(16);
+  const pixel = pixelBytes[png.readUInt8(25)];
+  if (png.readUInt8(24) !== 8 || pixel === undefined || png.readUInt8(28) !== 0) {
+    throw new TypeError('a screenshot is an unsupported kind of PNG');
+  }
+  const rows = inflateSync(Buffer.concat([...imageData(png)]));
+  const length = width * pixel;
+  let above = Buffer.alloc(length);
+  let first: Buffer | null = null;
+  for (let at = 0; at + 1 + length <= rows.length; at += 1 + length) {
+    const row = Buffer.from(rows.subarray(at + 1, at + 1 + length));
+    unfilter(rows.readUInt8(at), row, above, pixel);
+    first ??= Buffer.from(row.subarray(0, pixel));
+    for (let x = 0; x < length; x += 1) if (row[x] !== first[x % pixel]) return false;
+    above = row;
+  }
+  return true;
+}
+
+function* imageData(png: Buffer): Generator<Buffer> {
+  for (let at = 8; at + 12 <= png.length; ) {
+    const length = png.readUInt32BE(at);
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') yield png.subarray(at + 8, at + 8 + length);
+    at += 12 + length;
+  }
+}
+
+/** Undoes the filter of a row in place (PNG, Filter Algorithms). */
+function unfilter(filter: number, row: Buffer, above: Buffer, pixel: number): void {
+  for (let x = 0; x < row.length; x += 1) {
+    const left = x < pixel ? 0 : (row[x - pixel] ?? 0);
+    const up = above[x] ?? 0;
+    const corner = x < pixel ? 0 : (above[x - pixel] ?? 0);
+    row[x] = ((row[x] ?? 0) + predicted(filter, left, up, corner)) & 255;
+  }
+}
+
+function predicted(filter: number, left: number, up: number, corner: number): number {
+  if (filter === 1) return left;
+  if (filter === 2) return up;
+  if (filter === 3) return (left + up) >> 1;
+  if (filter !== 4) return 0;
+  const guess = left + up - corner;
+  const [byLeft, byUp, byCorner] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)];
+  if (byLeft <= byUp && byLeft <= byCorner) return left;
+  return byUp <= byCorner ? up : corner;
+}
+
+/** Where the browser finds the site; the name is reserved (RFC 6761). */
+export const origin = 'https://bundle.invalid';
+
+const loadTimeoutMs = 15_000;
+const screenshotTimeoutMs = 10_000;
+/** Time for what scripts do right after loading. */
+const settleMs = 300;
+/** Time for sites that scripts draw. */
+const blankForMs = 3_000;
+
+/** Opens one page of the site and reports what is wrong with it. */
+export async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
+  const page = await context.newPage();
+  const findings = new PageFindings();
+  const add = (rule: RenderRule, detail: string) => findings.add(rule, detail);
+  try {
+    const crashed = new Promise<'crashed'>((resolve) => page.once('crash', () => resolve('crashed')));
+    page.on('pageerror', (error) => add('page-script-error', firstLine(error)));
+    page.on('popup', (popup) => void popup.close().catch(() => undefined));
+    page.on('requestfailed', (request) => addRequest(request, null, add));
+    page.on('response', (response) => {
+      if (response.status() >= 400) addRequest(response.request(), response.status(), add);
+    });
+    await page.routeWebSocket(/.*/, (socket) => {
+      add('page-external-request', `a WebSocket to ${hostOf(socket.url())}`);
+      void socket.close().catch(() => undefined);
+    });
+    const problem = await Promise.race([problemOf(page, path), crashed.then(() => 'it crashes the browser')]);
+    if (problem !== null) add('page-does-not-render', problem);
+  } finally {
+    await page.close().catch(() => undefined);
+  }
+  return findings;
+}
+
+/** Why readers would see nothing of the page; null when it shows something. */
+async function problemOf(page: Page, path: string): Promise<string | null> {
+  try {
+    await page.goto(addressOf(origin, path), { waitUntil: 'load', timeout: loadTimeoutMs });
+  } catch (error) {
+    if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
+    if (error instanceof Error && error.name === 'TimeoutError') return `it does not load in ${loadTimeoutMs / 1000} s`;
+    return 'it does not load, or leads elsewhere at once';
+  }
+  const deadline = performance.now() + blankForMs;
+  await sleep(settleMs);
+  try {
+    while (await isBlank(page)) {
+      if (performance.now() > deadline) return 'it shows nothing but one colour';
+      await sleep(settleMs);
+    }
+  } catch (error) {
+    if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
+    return 'no picture can be taken of it';
+  }
+  return null;
+}
+
+async function isBlank(page: Page): Promise<boolean> {
+  return isSingleColour(await page.screenshot({ timeout: screenshotTimeoutMs, animations: 'allow', type: 'png' }));
+}
+
+function addRequest(request: Request, status: number | null, add: (rule: RenderRule, detail: string) => void): void {
+  const url = request.url();
+  const what = request.resourceType();
+  const inside = url.startsWith(`${origin}/`) ? new URL(url).pathname : null;
+  if (inside === null) add('page-external-request', `${what} from ${hostOf(url)}`);
+  // Browsers request the first on their own; a request that the page itself aborted is no failure.
+  else if (inside === '/favicon.ico' || request.failure()?.errorText === 'net::ERR_ABORTED') return;
+  else add('page-request-failed', status === null ? `${what} ${inside}` : `${what} ${inside}: ${status}`);
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'another host';
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return (text.split('\n')[0] ?? '').slice(0, 150);
+}
+
+/** The result of opening sampled pages of a site in a browser. */
+export interface Rendering {
+  /** Pages that were opened. */
+  pages: string[];
+  /** Why the archive is refused. */
+  reasons: Reason[];
+  warnings: Reason[];
+}
+
+/** The report of an archive, together with the result of rendering it. */
+export function withRendering(report: VerificationReport, { reasons, warnings }: Rendering): VerificationReport {
+  return {
+    ...report,
+    ok: report.ok && reasons.length === 0,
+    reasons: [...report.reasons, ...reasons],
+    warnings: [...report.warnings, ...warnings],
+  };
+}
+
+/**
+ * The pages to open: the index page, and others chosen by the content digest, so that the same archive always gets the
+ * same sample, which its author cannot predict.
+ */
+export function samplePages(paths: readonly string[], contentDigest: string, count: number): string[] {
+  const ranked = paths
+    .filter((path) => isPage(path) && path !== 'index.html')
+    .map((path) => ({ path, rank: createHash('sha256').update(`${contentDigest}\0${path}`).digest('hex') }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  const index = paths.includes('index.html') ? ['index.html'] : [];
+  return [...index, ...ranked.map(({ path }) => path)].slice(0, count);
+}
+
+export interface RenderOptions {
+  /** How many pages to open. */
+  pages: number;
+  browser: BrowserChoice;
+  /** What becomes of a site that breaks a rule, where it differs from the rule's default. */
+  levels: RenderRuleLevels;
+  /** An existing folder with room for the unpacked site, which is removed afterwards. */
+  workFolder: string;
+  /** Pages not opened by then are left out and reported; 10 minutes by default. */
+  timeLimitMs?: number;
+  signal?: AbortSignal | undefined;
+  onPage?: ((done: number, pages: number) => void) | undefined;
+}
+
+const wholeTimeLimitMs = 600_000;
+const launchTimeoutMs = 60_000;
+/** Playwright keeps a whole file in memory, and again as base64, while it passes it on; larger files are sent empty. */
+const handedOverBytes = 32 * 1024 ** 2;
+/** Findings listed for each rule; the others are counted. */
+const mostListed = 10;
+
+/** No traffic leaves: no name resolves, every connection goes to a proxy that does not exist, no UDP. */
+const noNetwork = [
+  '--host-resolver-rules=MAP * ~NOTFOUND',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-background-networking',
+  '--dns-prefetch-disable',
+  '--disable-quic',
+  '--no-pings',
+];
+const nowhere = 'http://127.0.0.1:1';
+
+/**
+ * Opens sampled pages of a verified archive in Chromium, which gets its files from this process and has no network; waits
+ * while this process has as many browsers as it may (`limitMachineUse`). The archive is that of the report, which found
+ * nothing to refuse. Throws `BrowserUnusable`, `UnpackMismatch`, system errors, and the signal's reason.
+ */
+export async function renderSite(
+  archive: string,
+  report: VerificationReport,
+  options: RenderOptions,
+): Promise<Rendering> {
+  return browserSlots.use(options.signal, () => renderNow(archive, report, options));
+}
+
+async function renderNow(
+  archive: string,
+  { archive: facts, entries, contentDigest }: VerificationReport,
+  options: RenderOptions,
+): Promise<Rendering> {
+  const { browser: choice, signal, timeLimitMs = wholeTimeLimitMs } = options;
+  if (facts === null || contentDigest === null) throw new TypeError('a refused archive is not rendered');
+  const program = await findBrowser(choice);
+  const paths = entries.map(({ path }) => path);
+  const wanted = samplePages(paths, contentDigest, options.pages);
+  const folder = await mkdtemp(join(options.workFolder, 'render-'));
+  try {
+    const [site, home] = [join(folder, 'site'), join(folder, 'home')];
+    for (const made of [site, home]) await mkdir(made, { mode: 0o700 });
+    await unpack(archive, { archive: facts, files: entries }, site, { signal });
+    const browser = await launch(program, choice.sandbox, home);
+    const stop = () => void browser.close().catch(() => undefined);
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const context = await openContext(browser, new SiteFiles(site, paths));
+      const deadline = performance.now() + timeLimitMs;
+      const found: { path: string; findings: PageFindings }[] = [];
+      for (const path of wanted) {
+        signal?.throwIfAborted();
+        if (performance.now() > deadline) break;
+        found.push({ path, findings: await renderPage(context, path) });
+        options.onPage?.(found.length, wanted.length);
+      }
+      // A stopped browser can look like a crashed page.
+      signal?.throwIfAborted();
+      return conclude(found, wanted, options.levels);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (browser.isConnected()) throw error;
+      throw new BrowserUnusable('the browser ended while it rendered pages', 'look for what ended it: memory, a limit');
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      await browser.close().catch(() => undefined);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+/** The browser gets only the variables it needs: the others contain keys. */
+async function launch(program: string, sandbox: boolean, home: string): Promise<Browser> {
+  const { chromium } = await library();
+  const { PATH = '', LANG = 'C.UTF-8' } = process.env;
+  try {
+    return await chromium.launch({
+      executablePath: program,
+      chromiumSandbox: sandbox,
+      args: noNetwork,
+      proxy: { server: nowhere },
+      env: { PATH, LANG, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
+      timeout: launchTimeoutMs,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : '';
+    const isSandbox = sandbox && /sandbox/i.test(text);
+    throw new BrowserUnusable(
+      `${program} cannot be started${isSandbox ? ' with its sandbox' : ''}`,
+      isSandbox
+        ? 'allow user namespaces to the user, or do without: `bundle.render.sandbox: false`, `--no-browser-sandbox`'
+        : 'start it by hand with --headless to see why; it has to be a Chromium',
+    );
+  }
+}
+
+async function library() {
+  try {
+    return await import('playwright-core');
+  } catch {
+    throw new BrowserUnusable(
+      'playwright-core is not installed, which drives the browser',
+      'npm install playwright-core',
+    );
+  }
+}
+
+async function openContext(browser: Browser, files: SiteFiles): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    acceptDownloads: false,
+    serviceWorkers: 'block',
+    reducedMotion: 'reduce',
+  });
+  // One by one: a page can ask for any number of files at once.
+  let last: Promise<void> = Promise.resolve();
+  await context.route(
+    () => true,
+    (route) => {
+      last = last.then(() => answer(route, files)).catch(() => route.abort().catch(() => undefined));
+      return last;
+    },
+  );
+  await context.routeWebSocket(/.*/, (socket) => void socket.close());
+  return context;
+}
+
+async function answer(route: Route, files: SiteFiles): Promise<void> {
+  const request = route.request();
+  const url = new URL(request.url());
+  if (url.origin !== origin) return route.abort('blockedbyclient');
+  if (!['GET', 'HEAD'].includes(request.method())) return route.fulfill({ status: 405, body: '' });
+  const { status, file, type } = files.answer(url.pathname);
+  const empty = file === null || (await stat(file)).size > handedOverBytes;
+  return route.fulfill({ status, contentType: type, ...(empty ? { body: '' } : { path: file }) });
+}
+
+function conclude(
+  found: readonly { path: string; findings: PageFindings }[],
+  wanted: readonly string[],
+  levels: RenderRuleLevels,
+): Rendering {
+  const judged: Record<RuleLevel, Reason[]> = { refuse: [], warn: [], off: [] };
+  for (const rule of Object.keys(renderRuleTexts).filter(isRenderRule)) {
+    const all = found.flatMap(({ path, findings }) =>
+      findings.of(rule).map((detail) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
+    );
+    const dropped = found.reduce((sum, { findings }) => sum + findings.dropped(rule), 0);
+    const listed: Reason[] = all.slice(0, mostListed);
+    const more = all.length + dropped - listed.length;
+    if (more > 0) listed.push({ rule, path: null, detail: `${more} more not listed` });
+    const late = wanted.length - found.length;
+    if (rule === 'page-does-not-render' && late > 0) {
+      listed.push({ rule, path: null, detail: `${late} pages were not opened for lack of time` });
+    }
+    judged[levels[rule] ?? renderRuleTexts[rule].level].push(...listed);
+  }
+  return { pages: found.map(({ path }) => path), reasons: judged.refuse, warnings: judged.warn };
+}

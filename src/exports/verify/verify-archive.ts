@@ -1,0 +1,330 @@
+import { createHash, type Hash, hash } from 'node:crypto';
+import {
+  type ArchiveEntry,
+  ArchiveFault,
+  type ByteFile,
+  type ByteRange,
+  type ContentSink,
+  type EntryAnswer,
+  type NarrowReader,
+  withByteFile,
+} from '../archive/archive-reader.ts';
+import { ByteWindow } from '../archive/byte-window.ts';
+import { type ArchiveLimits, EntryRules } from '../archive/check-entry.ts';
+import { type ContentFile, contentDigest, sortFiles } from '../archive/content-digest.ts';
+import { readerOf, type Sniffed, sniffFormat } from '../archive/open-archive.ts';
+import type { ArchiveFacts, ArchiveFormat, Reason } from '../rules/site-export.ts';
+import { ReasonList, type RuleName, type SiteRuleLevels } from '../rules/verification-rules.ts';
+import type { SiteInspection, SiteNotes } from './inspect-file.ts';
+import { judgeSite } from './judge-site.ts';
+import { isPage } from './site-links.ts';
+
+export interface VerificationProgress {
+  files: number;
+  /** Unpacked so far. */
+  bytes: number;
+}
+
+export interface VerificationOptions {
+  limits: ArchiveLimits;
+  /** Leaves out the rules about site content (contracts.md `export verify`). */
+  structureOnly?: boolean;
+  /** What becomes of a site that breaks a rule about its content, where it differs from the rule's default. */
+  siteRules?: SiteRuleLevels;
+  /** Bare host name of the site, lower case, where it is known. */
+  domain?: string | null;
+  /** Longest time for the whole archive; running out of it is the reason `time-limit`. */
+  timeLimitMs?: number;
+  signal?: AbortSignal;
+  /** Called a few times a second at most. */
+  onProgress?: (progress: VerificationProgress) => void;
+}
+
+export interface FileSinkCallbacks {
+  /** Whether the content is to be kept; asked when it begins, for files that are not empty. */
+  keeps: () => boolean;
+  onBytes: (bytes: number) => void;
+  /** With the lowercase hex SHA-256, and the content where it was to be kept. */
+  onEnd: (sha256: string, content: Buffer | null) => void;
+}
+
+/** Hashes the content of one file, and keeps it when asked to. */
+export class FileSink implements ContentSink {
+  readonly #bytes: number;
+  readonly #callbacks: FileSinkCallbacks;
+  #kept: Buffer | null = null;
+  #filled = 0;
+  #digest: string | null = null;
+  #hash: Hash | null = null;
+
+  constructor(bytes: number, callbacks: FileSinkCallbacks) {
+    this.#bytes = bytes;
+    this.#callbacks = callbacks;
+  }
+
+  write(chunk: Uint8Array): void {
+    if (this.#filled === 0 && this.#callbacks.keeps()) this.#kept = Buffer.allocUnsafe(this.#bytes);
+    // Most files arrive in one piece, where creating a hash object costs more than hashing.
+    if (chunk.length === this.#bytes) this.#digest = hash('sha256', chunk, 'hex');
+    else this.#partial().update(chunk);
+    this.#kept?.set(chunk, this.#filled);
+    this.#filled += chunk.length;
+    this.#callbacks.onBytes(chunk.length);
+  }
+
+  end(): void {
+    this.#callbacks.onEnd(this.#digest ?? this.#partial().digest('hex'), this.#kept);
+  }
+
+  #partial(): Hash {
+    this.#hash ??= createHash('sha256');
+    return this.#hash;
+  }
+}
+
+/** Longest time for one archive unless told otherwise, in milliseconds. */
+export const defaultTimeLimitMs = 30 * 60_000;
+
+/** The result of verifying an archive (contracts.md, `export verify`). */
+export interface VerificationReport {
+  ok: boolean;
+  format: ArchiveFormat | null;
+  reasons: Reason[];
+  warnings: Reason[];
+  files: number;
+  pages: number;
+  /** Unpacked. */
+  bytes: number;
+  /** Null unless every entry was read and none refused. */
+  contentDigest: string | null;
+  archive: ArchiveFacts | null;
+  /** The files in the order of the content digest. */
+  entries: ContentFile[];
+}
+
+/** The report of an archive that could not be read at all. */
+export function refusedReport(archive: ArchiveFacts | null, reasons: Reason[]): VerificationReport {
+  const format = archive?.format ?? null;
+  const nothing = { files: 0, pages: 0, bytes: 0, contentDigest: null, entries: [] };
+  return { ok: false, format, reasons, warnings: [], archive, ...nothing };
+}
+
+/** Bytes of headers and padding allowed for each file of a tar, in addition to the contents. */
+const overheadPerFile = 4096;
+const overhead = 1024 ** 2;
+const pieceBytes = 1024 ** 2;
+const progressEveryMs = 200;
+
+/** What one reader found in an archive, or in its part of it. It can be passed between threads. */
+export interface PartResult {
+  reasons: Reason[];
+  files: ContentFile[];
+  /** Unpacked. */
+  bytes: number;
+  /** SHA-256 of the archive; null for parts that do not begin at its first byte. */
+  sha256: string | null;
+  /** Null when only the structure was asked for. */
+  site: SiteNotes | null;
+}
+
+/**
+ * Checks an archive, or one part of a zip, against all rules that need no view of the whole (verification.md). Any bytes
+ * give a result. Throws only system errors of reading the file, and the signal's reason.
+ */
+export async function readPart(
+  file: ByteFile,
+  format: ArchiveFormat,
+  options: VerificationOptions,
+  part?: ByteRange,
+): Promise<PartResult> {
+  const site = options.structureOnly ? null : await siteInspection(options);
+  const reading = new ArchivePart(file, options, site, part);
+  await reading.read(format);
+  return reading.result();
+}
+
+/** Loaded on demand: the page parser is slow to load. */
+async function siteInspection({ siteRules = {}, domain = null }: VerificationOptions): Promise<SiteInspection> {
+  const site = await import('./inspect-file.ts');
+  return new site.SiteInspection(siteRules, domain);
+}
+
+class ArchivePart {
+  readonly #file: ByteFile;
+  readonly #options: VerificationOptions;
+  readonly #part: ByteRange | undefined;
+  readonly #reasons = new ReasonList();
+  readonly #rules: EntryRules;
+  readonly #site: SiteInspection | null;
+  readonly #files: ContentFile[] = [];
+  readonly #deadline: number;
+  readonly #hash = createHash('sha256');
+  #hashed = 0;
+  #bytes = 0;
+  #nextProgress = 0;
+
+  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteRange) {
+    this.#file = file;
+    this.#options = options;
+    this.#part = part;
+    this.#rules = new EntryRules(options.limits, file.size, this.#reasons);
+    this.#site = site;
+    this.#deadline = performance.now() + (options.timeLimitMs ?? defaultTimeLimitMs);
+  }
+
+  get #isFirst(): boolean {
+    return this.#part === undefined || this.#part.start === 0;
+  }
+
+  async read(format: ArchiveFormat): Promise<void> {
+    const { maxBytes, maxFiles } = this.#options.limits;
+    const options = {
+      streamBytes: maxBytes + maxFiles * overheadPerFile + overhead,
+      onEntry: (entry: ArchiveEntry) => this.#enter(entry),
+      onStop: (reader: NarrowReader, name: string | null) => this.#site?.noteStop(reader, name),
+      ...(this.#part && { part: this.#part }),
+      ...(this.#isFirst && { onRaw: (bytes: Uint8Array) => this.#takeRaw(bytes) }),
+    };
+    await this.#noting(() => readerOf(format)(this.#file, options));
+    if (this.#isFirst) await this.#noting(() => this.#readRest());
+  }
+
+  result(): PartResult {
+    return {
+      reasons: this.#reasons.all(),
+      files: this.#files,
+      bytes: this.#bytes,
+      sha256: this.#isFirst ? this.#hash.digest('hex') : null,
+      site: this.#site?.notes() ?? null,
+    };
+  }
+
+  #enter(entry: ArchiveEntry): EntryAnswer {
+    this.#pulse();
+    // The first part checks all names.
+    if (entry.elsewhere && !this.#isFirst) return this.#rules.count(entry) ? 'skip' : 'stop';
+    const path = this.#rules.admit(entry);
+    if (this.#rules.exhausted) return 'stop';
+    if (path === null || entry.kind !== 'file' || entry.elsewhere) return 'skip';
+    return new FileSink(entry.bytes, {
+      keeps: () => this.#site?.wants(path, entry.bytes) ?? false,
+      onBytes: (bytes) => {
+        this.#bytes += bytes;
+        this.#pulse();
+      },
+      onEnd: (sha256, content) => {
+        this.#files.push({ path, bytes: entry.bytes, sha256 });
+        if (content !== null) this.#site?.inspect(path, content);
+      },
+    });
+  }
+
+  /** Turns archive faults into reasons; other errors are thrown. */
+  async #noting(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof ArchiveFault)) throw error;
+      this.#reasons.add(error.rule, error.path, error.message);
+    }
+  }
+
+  /** An archive that is refused early is still identified by the digest of all its bytes. */
+  async #readRest(): Promise<void> {
+    const range = { start: this.#hashed, end: this.#file.size };
+    const window = new ByteWindow(this.#file, range, (bytes) => this.#takeRaw(bytes));
+    while ((await window.piece(pieceBytes)) !== null) this.#options.signal?.throwIfAborted();
+  }
+
+  #takeRaw(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+    this.#hashed += bytes.length;
+  }
+
+  #pulse(): void {
+    this.#options.signal?.throwIfAborted();
+    const now = performance.now();
+    if (now > this.#deadline) throw new ArchiveFault('time-limit', null, 'reading the archive took too long');
+    if (now < this.#nextProgress) return;
+    this.#nextProgress = now + progressEveryMs;
+    this.#options.onProgress?.({ files: this.#files.length, bytes: this.#bytes });
+  }
+}
+
+/** Reads an archive in one or more parts, which together cover it. */
+export type PartsReader = (
+  file: ByteFile,
+  format: ArchiveFormat,
+  options: VerificationOptions,
+) => Promise<[PartResult, ...PartResult[]]>;
+
+/**
+ * Verifies an archive (verification.md) in this thread; `verifyInThread` does it in another. Any bytes give a
+ * report. Throws only system errors of reading the file, and the signal's reason.
+ */
+export async function verifyArchive(file: string, options: VerificationOptions): Promise<VerificationReport> {
+  return withByteFile(file, (bytes) => verifyBytes(bytes, options));
+}
+
+/** Like `verifyArchive`, for a file that is open already. */
+export async function verifyBytes(
+  file: ByteFile,
+  options: VerificationOptions,
+  readParts: PartsReader = inOnePart,
+): Promise<VerificationReport> {
+  const sniffed = await sniffFormat(file).catch(fileBecameShorter);
+  if (sniffed.format === null) return refusedReport(null, [sniffed.reason]);
+  const { format } = sniffed;
+  return conclude(await readParts(file, format, options), { size: file.size, format }, options);
+}
+
+/** Sniffing finds no other fault. */
+function fileBecameShorter(error: unknown): Sniffed {
+  if (!(error instanceof ArchiveFault)) throw error;
+  return { format: null, reason: reason(error.rule, error.message) };
+}
+
+async function inOnePart(
+  file: ByteFile,
+  format: ArchiveFormat,
+  options: VerificationOptions,
+): Promise<[PartResult, ...PartResult[]]> {
+  return [await readPart(file, format, options)];
+}
+
+function conclude(
+  parts: [PartResult, ...PartResult[]],
+  { size, format }: { size: number; format: ArchiveFormat },
+  { siteRules = {} }: VerificationOptions,
+): VerificationReport {
+  const structure = distinct(parts.flatMap((part) => part.reasons));
+  const entries = sortFiles(parts.flatMap((part) => part.files));
+  const whole = structure.length === 0;
+  if (whole && entries.length === 0) structure.push(reason('no-files', 'the archive holds no file'));
+  const notes = structure.length === 0 ? parts.flatMap(({ site }) => (site ? [site] : [])) : [];
+  const paths = entries.map(({ path }) => path);
+  const site = notes.length > 0 ? judgeSite(paths, notes, siteRules) : { reasons: [], warnings: [] };
+  const reasons = [...structure, ...site.reasons];
+  return {
+    ok: reasons.length === 0,
+    format,
+    reasons,
+    warnings: site.warnings,
+    files: entries.length,
+    pages: paths.filter(isPage).length,
+    bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+    contentDigest: whole ? contentDigest(entries) : null,
+    archive: { sha256: parts[0].sha256 ?? '', bytes: size, format },
+    entries,
+  };
+}
+
+/** Every part reads the whole directory and reports the same reasons about it. */
+function distinct(reasons: readonly Reason[]): Reason[] {
+  const seen = new Map(reasons.map((found) => [JSON.stringify(found), found]));
+  return [...seen.values()];
+}
+
+function reason(rule: RuleName, detail: string): Reason {
+  return { rule, path: null, detail };
+}

@@ -1,6 +1,0 @@
-import { type Kysely, PostgresAdapter } from 'kysely';
-import type { FeedbackDatabase } from '../tables/tables.ts';
-
-export function isPostgres(db: Kysely<FeedbackDatabase>): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter;
-}

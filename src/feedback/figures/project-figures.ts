@@ -1,0 +1,257 @@
+import { expressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
+import { type ObservedRun, observedDays, type ProjectActivity } from '../../budget/rules/plan-budget.ts';
+import { holdsPersonal } from '../privacy/apply-privacy.ts';
+import { rangesOf, type VerifiedRow } from '../reading/pass-facts.ts';
+import { passRow } from '../reading/passes.ts';
+import { openStatuses } from '../rules/feedback-entry.ts';
+import { leastVerified, type PassKind } from '../rules/pass-bounds.ts';
+import { countRows, documentOf, liveEntries, type ProjectKey, storedEntries, wantedKeys } from '../store/queries.ts';
+import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
+import type { Count, FeedbackStats, LatestCost, StoredProject } from './figure-store.ts';
+import { votedNo, votedYes } from './read-report-figures.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+
+const shownPaths = 10;
+
+/** Counts the entries of a project (contracts.md `feedback stats`). */
+export async function feedbackStats(db: Db, org: string, project: string): Promise<FeedbackStats> {
+  const live = liveEntries(db, { org, project });
+  const contextual = live.where('source', '=', 'contextual');
+  const totals = await storedEntries(db, { org, project })
+    .select((row) => [row.fn.countAll().as('stored'), row.fn.count('deleted_at').as('tombstones')])
+    .executeTakeFirstOrThrow();
+  const by = (column: 'source' | 'status') =>
+    live
+      .select((row) => [row.ref(column).as('name'), row.fn.countAll().as('entries')])
+      .groupBy(column)
+      .orderBy('entries', 'desc')
+      .orderBy(column)
+      .execute();
+  const months = await live
+    .select((row) => [sql<string | null>`substr(created_at_utc, 1, 7)`.as('name'), row.fn.countAll().as('entries')])
+    .groupBy('name')
+    .orderBy('name')
+    .execute();
+  const votes = await contextual.select([votedYes.as('yes'), votedNo.as('no')]).executeTakeFirstOrThrow();
+  const helpfulMonths = await contextual
+    .where('created_at_utc', 'is not', null)
+    .where('helpful', 'is not', null)
+    .select([sql<string>`substr(created_at_utc, 1, 7)`.as('name'), votedYes.as('yes'), votedNo.as('no')])
+    .groupBy('name')
+    .orderBy('name')
+    .execute();
+  const document = documentOf(db);
+  const paths = await contextual
+    .select([document.as('document'), votedNo.as('unhelpful'), votedYes.as('helpful')])
+    .groupBy(document)
+    .having(votedNo, '>', 0)
+    .orderBy('unhelpful', 'desc')
+    .orderBy('helpful')
+    .orderBy('document')
+    .limit(shownPaths)
+    .execute();
+  return {
+    entries: Number(totals.stored) - Number(totals.tombstones),
+    tombstones: Number(totals.tombstones),
+    rejects: await countRows(db.selectFrom('feedback_rejects').where('project_id', '=', project)),
+    sources: counts(await by('source')),
+    statuses: counts(await by('status')),
+    helpful: { yes: Number(votes.yes), no: Number(votes.no) },
+    helpfulMonths: helpfulMonths.map((month) => ({ name: month.name, yes: Number(month.yes), no: Number(month.no) })),
+    months: counts(months.flatMap(({ name, entries }) => (name === null ? [] : [{ name, entries }]))),
+    undated: Number(months.find(({ name }) => name === null)?.entries ?? 0),
+    paths: paths.map(({ document: path, unhelpful, helpful }) => ({
+      path,
+      unhelpful: Number(unhelpful),
+      helpful: Number(helpful),
+    })),
+  };
+}
+
+/** PostgreSQL counts in `bigint`, which arrives as text. */
+function counts(rows: readonly { name: string; entries: number | string | bigint }[]): Count[] {
+  return rows.map(({ name, entries }) => ({ name, entries: Number(entries) }));
+}
+
+const observedRuns = 20;
+
+/** Observed figures and times of a project, for `budget plan` (budget-plan.md). */
+export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
+  const live = liveEntries(db, { org, project });
+  const runs = {
+    incremental: await runsOf(db, org, project, 'incremental'),
+    review: await runsOf(db, org, project, 'review'),
+    sweep: await runsOf(db, org, project, 'sweep'),
+  };
+  const readUpTo = await lastRead(db, org, project);
+  const { oldest } = await storedEntries(db, { org, project })
+    .select((row) => row.fn.min('created_at_utc').as('oldest'))
+    .executeTakeFirstOrThrow();
+  return {
+    entries: await countRows(live),
+    open: await countRows(live.where('status', 'in', openStatuses)),
+    readUpTo,
+    oldest,
+    recent: readUpTo === null ? 0 : await countBefore(db, org, project, readUpTo),
+    runs,
+  };
+}
+
+/** What the latest completed pass of each kind has cost, for each project of an organization. */
+export async function latestCosts(db: Db, org: string): Promise<LatestCost[]> {
+  const runs = db
+    .selectFrom('sync_passes')
+    .select([
+      'project_id',
+      'pass',
+      'requests',
+      sql<number | string>`row_number() over (partition by project_id, pass order by started_at desc, pass_id)`.as(
+        'place',
+      ),
+    ])
+    .where('org_id', '=', org)
+    .where('outcome', '=', 'completed')
+    .where('date_to', 'is', null)
+    .where((row) => row.or([row('pass', '!=', 'sweep'), row('date_from', 'is', null)]))
+    .where((row) => row.or([row('pass', '!=', 'incremental'), row('date_from', 'is not', null)]));
+  const rows = await db.selectFrom(runs.as('runs')).selectAll().where('place', '=', 1).execute();
+  return rows.map(({ project_id, pass, requests }) => ({ project: project_id, pass, requests: Number(requests) }));
+}
+
+/** Entries created in the days before a moment, those that are gone since included. */
+async function countBefore(db: Db, org: string, project: string, until: string): Promise<number> {
+  const since = new Date(Date.parse(until) - observedDays * 86_400_000).toISOString();
+  const stored = storedEntries(db, { org, project });
+  return await countRows(stored.where('created_at_utc', '>', since).where('created_at_utc', '<=', until));
+}
+
+/** Entries created later than this may not be stored yet. Other kinds of pass read only some entries. */
+async function lastRead(db: Db, org: string, project: string): Promise<string | null> {
+  const { last } = await completed(db, org, project)
+    .where('pass', 'in', ['incremental', 'sweep'])
+    .select((row) => row.fn.max('started_at').as('last'))
+    .executeTakeFirstOrThrow();
+  return last;
+}
+
+/** Newest first. An incremental pass without a beginning read everything: there was no watermark yet. */
+async function runsOf(db: Db, org: string, project: string, pass: PassKind): Promise<ObservedRun[]> {
+  const rows = await completed(db, org, project)
+    .where('pass', '=', pass)
+    .$if(pass === 'incremental', (query) => query.where('date_from', 'is not', null))
+    .$if(pass === 'sweep', (query) => query.where('date_from', 'is', null))
+    .select(['started_at', 'requests'])
+    .orderBy('started_at', 'desc')
+    .orderBy('pass_id', 'desc')
+    .limit(observedRuns)
+    .execute();
+  return rows.map(({ started_at, requests }) => ({ startedAt: started_at, requests: Number(requests) }));
+}
+
+/** Passes that completed, without an upper bound given by a person. */
+function completed(db: Db, org: string, project: string) {
+  return db
+    .selectFrom('sync_passes')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('outcome', '=', 'completed')
+    .where('date_to', 'is', null);
+}
+
+/** What is stored of these projects, in three statements whatever their number. */
+export async function storedProjects(
+  db: Db,
+  projects: readonly ProjectKey[],
+  shownPasses: number,
+): Promise<StoredProject[]> {
+  const keys = projects.map(({ org, project }) => [org, project]);
+  const counts = byProject(await countsOf(db, keys));
+  const passes = byProject(await newestPasses(db, keys, shownPasses));
+  const verified = byProject(await verifiedRows(db, keys));
+  return projects.map(({ org, project }) => {
+    const of = <Row>(rows: ReadonlyMap<string, Row[]>): Row[] => rows.get(nameOf(org, project)) ?? [];
+    const [row] = of(counts);
+    const ranges = rangesOf(of(verified));
+    return {
+      org,
+      project,
+      entries: Number(row?.entries ?? 0),
+      rejects: Number(row?.rejects ?? 0),
+      tombstones: Number(row?.tombstones ?? 0),
+      watermark: row?.watermark ?? null,
+      everSwept: Number(row?.sweeps ?? 0) > 0,
+      personalSince: row?.personal_since ?? null,
+      verified: ranges,
+      verifiedUpTo: leastVerified([...ranges.ranges, { verifiedUpTo: ranges.undated }]),
+      // Of several that began in the same millisecond more may have been found.
+      passes: of(passes).map(passRow).slice(0, shownPasses),
+    };
+  });
+}
+
+interface CountsRow {
+  org_id: string;
+  project_id: string;
+  entries: number | string;
+  tombstones: number | string;
+  rejects: number | string;
+  watermark: string | null;
+  sweeps: number | string;
+  personal_since: string | null;
+}
+
+async function countsOf(db: Db, keys: readonly string[][]): Promise<CountsRow[]> {
+  const entries = sql`feedback f where f.project_id = w.project_id and f.org_id = w.org_id`;
+  const completed = sql`sync_passes r where r.org_id = w.org_id and r.project_id = w.project_id
+    and r.outcome = 'completed'`;
+  const personal = holdsPersonal(expressionBuilder<FeedbackDatabase, 'feedback'>());
+  const { rows } = await sql<CountsRow>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
+    select w.org_id, w.project_id,
+      (select count(*) from ${entries} and f.deleted_at is null) as entries,
+      (select count(*) from ${entries} and f.deleted_at is not null) as tombstones,
+      (select count(*) from feedback_rejects j where j.project_id = w.project_id) as rejects,
+      (select max(r.watermark) from ${completed}) as watermark,
+      (select count(*) from ${completed} and r.pass = 'sweep' and r.date_from is null and r.date_to is null) as sweeps,
+      (select min(created_at_utc) from feedback where project_id = w.project_id and ${personal}) as personal_since
+    from wanted w`.execute(db);
+  return rows;
+}
+
+/** The newest passes of each project, newest first. */
+async function newestPasses(db: Db, keys: readonly string[][], shown: number): Promise<Selectable<SyncPassesTable>[]> {
+  if (shown === 0) return [];
+  const { rows } = await sql<Selectable<SyncPassesTable>>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)}),
+    oldest as (select w.org_id, w.project_id,
+      (select r.started_at from sync_passes r where r.org_id = w.org_id and r.project_id = w.project_id
+        order by r.started_at desc limit 1 offset ${sql.lit(shown - 1)}) as started_at
+      from wanted w)
+    select p.* from oldest o
+    join sync_passes p on p.org_id = o.org_id and p.project_id = o.project_id
+      and p.started_at >= coalesce(o.started_at, '')
+    order by p.started_at desc, p.pass_id desc`.execute(db);
+  return rows;
+}
+
+async function verifiedRows(db: Db, keys: readonly string[][]): Promise<VerifiedRow[]> {
+  const { rows } = await sql<VerifiedRow>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
+    select v.* from wanted w join verified_ranges v on v.org_id = w.org_id and v.project_id = w.project_id
+    order by v.place`.execute(db);
+  return rows;
+}
+
+function byProject<Row extends { org_id: string; project_id: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const name = nameOf(row.org_id, row.project_id);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+const nameOf = (org: string, project: string): string => JSON.stringify([org, project]);

@@ -1,0 +1,97 @@
+import type { Transaction } from 'kysely';
+import { afterCut, ended, type SliceStep } from '../rules/continue-slice.ts';
+import { decide, type SliceFindings, sliceFindings } from '../rules/fact-queries.ts';
+import { nextStep } from '../rules/next-step.ts';
+import { unindexRows } from '../search/entry-index.ts';
+import { batchesOf, liveEntries, lockProject } from '../store/queries.ts';
+import { type FeedbackDatabase, storedText } from '../store/tables.ts';
+import { cameWithoutId, noteVerified, passFacts } from './pass-facts.ts';
+import type { PassRow } from './pass-store.ts';
+import { completePass, noteCoarseDates } from './passes.ts';
+import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from './slices.ts';
+
+type Gone = NonNullable<SliceFindings['gone']>;
+
+/** Notes as gone the entries that two complete readings have missed (S4), unless one of them may have come without its id. */
+export async function tombstone(
+  db: Transaction<FeedbackDatabase>,
+  { passId, org, project }: PassRow,
+  { unseenSince, covered }: Gone,
+  noticedAt: Date,
+): Promise<void> {
+  const unseen = liveEntries(db, { org, project }).select('id').where('last_seen_at', '<', unseenSince);
+  const missing =
+    covered === 'undated'
+      ? unseen.where('created_at_utc', 'is', null)
+      : covered.reduce(
+          (rows, { from, to }) =>
+            rows
+              .$if(from !== null, (query) => query.where('created_at_utc', '>=', from ?? ''))
+              .$if(to !== null, (query) => query.where('created_at_utc', '<=', to ?? '')),
+          unseen.where('created_at_utc', 'is not', null),
+        );
+  const ids = (await missing.execute()).map(({ id }) => id);
+  if (ids.length === 0 || (await cameWithoutId(db, project, unseenSince))) return;
+  const at = noticedAt.toISOString();
+  for (const batch of batchesOf(ids)) {
+    await db
+      .updateTable('feedback')
+      .set({ deleted_at: at })
+      .where('project_id', '=', project)
+      .where('id', 'in', batch)
+      .execute();
+    await unindexRows(db, project, batch);
+    await db
+      .insertInto('feedback_changes')
+      .values(batch.map((id) => ({ project_id: project, id, field: 'deleted_at', old: null, new: at, seen_at: at })))
+      .execute();
+  }
+  await db
+    .updateTable('sync_passes')
+    .set((row) => ({ tombstoned: row('tombstoned', '+', ids.length) }))
+    .where('pass_id', '=', passId)
+    .execute();
+}
+
+type Db = Transaction<FeedbackDatabase>;
+
+/**
+ * Writes where a slice stands; after one that was read to its end, what it shows of the entries, then what the pass does
+ * next, which depends on that (decisions/0041).
+ */
+export async function takeStep(db: Db, pass: PassRow, step: SliceStep, at: Date): Promise<void> {
+  await writeStep(db, pass, step);
+  const { slice, unshifted } = step;
+  if (slice.outcome !== 'read') return;
+  const { passId, org, project } = pass;
+  const facts = passFacts(db, pass);
+  const { gone, verified } = await decide(sliceFindings(pass, slice, unshifted), facts);
+  if (gone !== null) await tombstone(db, pass, gone, at);
+  if (verified !== null) await noteVerified(db, org, project, verified);
+  const next = await decide(nextStep(pass, slice), facts);
+  if (next.coarseDates !== null) await noteCoarseDates(db, org, project, next.coarseDates);
+  if (next.dropped.length > 0) await dropPlanned(db, passId, next.dropped);
+  if (next.slices.length > 0) await appendPlanned(db, passId, next.slices);
+  if (next.complete) await completePass(db, passId);
+}
+
+/** When the last page of a slice came again unchanged and no entry came twice, no page has shifted. */
+export async function endCheck(db: Db, pass: PassRow, same: boolean | null, at: Date): Promise<void> {
+  await lockProject(db, pass.project);
+  const slice = await currentSlice(db, pass.passId);
+  if (slice?.outcome === 'checking') await takeStep(db, pass, ended(slice, same === true), at);
+}
+
+/** The cursor of the current slice is dead: another slice continues it. Throws `CannotResume`. */
+export async function cutSlice(db: Db, pass: PassRow, cursor: string): Promise<void> {
+  const slice = await currentSlice(db, pass.passId);
+  if (slice?.outcome !== 'reading' || pass.position.cursor !== storedText(cursor)) return;
+  await writeStep(db, pass, await decide(afterCut(slice), passFacts(db, pass)));
+}
+
+async function writeStep(db: Db, { passId }: PassRow, { slice, resumed }: SliceStep): Promise<void> {
+  await writeSlice(db, passId, slice);
+  if (resumed === null) return;
+  await db.updateTable('sync_passes').set({ next_cursor: null }).where('pass_id', '=', passId).execute();
+  await addSlices(db, passId, [resumed]);
+}

@@ -1,0 +1,240 @@
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { FactSource } from '../rules/fact-queries.ts';
+import { closedStatuses, openStatuses } from '../rules/feedback-entry.ts';
+import { leastVerified, markVerified, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
+import { type DatedList, edgesOf, type PassBounds, type StoredCounts, type Target } from '../rules/plan-slices.ts';
+import { batchesOf, countRows, liveEntries, type ProjectKey, within } from '../store/queries.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
+import type { PassRow } from './pass-store.ts';
+import { datesAreCoarse, everSwept, watermark } from './passes.ts';
+import { listSlices } from './slices.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+
+/** Which entries are missing, and of which list they have their places. */
+export interface MissingQuestion extends ProjectKey {
+  /** The start of the pass: entries last seen before it are missing. */
+  unseenSince: string;
+  /** Only those stored as open. */
+  open: boolean;
+  /** The list: the closed entries and the missing ones, or all. */
+  among: 'closed' | 'all';
+}
+
+/**
+ * The dated entries that no reading since has seen, by date, each with its place in the list that windows of `lookFor`
+ * would read, and the moments at those windows' edges. Only moments and places are in memory.
+ */
+export async function missingEntries(
+  db: Db,
+  question: MissingQuestion,
+): Promise<{ targets: Target[]; list: DatedList }> {
+  // Places are worked out only where something is missing: that takes the whole list.
+  const missing = liveEntries(db, question)
+    .where('created_at_utc', 'is not', null)
+    .where('last_seen_at', '<', question.unseenSince)
+    .$if(question.open, (query) => query.where('status', 'in', openStatuses));
+  if ((await countRows(missing)) === 0)
+    return { targets: [], list: { total: 0, momentAt: (place) => momentOf(new Map(), place) } };
+  const rows = await ranked(db, question)
+    .where('last_seen_at', '<', question.unseenSince)
+    .$if(question.open, (query) => query.where('status', 'in', openStatuses))
+    .orderBy('place')
+    .execute();
+  const targets = rows.map(({ created_at_utc, place }) => ({ at: created_at_utc ?? '', place: Number(place) - 1 }));
+  const { total } = await ranked(db, question)
+    .clearSelect()
+    .select((row) => row.fn.countAll().as('total'))
+    .executeTakeFirstOrThrow();
+  const moments = new Map<number, string>();
+  const places = [...new Set(edgesOf(targets, Number(total)))];
+  for (const batch of batchesOf(places.map((place) => place + 1))) {
+    const edges = await ranked(db, question).where('place', 'in', batch).execute();
+    for (const { created_at_utc, place } of edges) moments.set(Number(place) - 1, created_at_utc ?? '');
+  }
+  return { targets, list: { total: Number(total), momentAt: (place) => momentOf(moments, place) } };
+}
+
+function ranked(db: Db, question: MissingQuestion) {
+  const { unseenSince, open, among } = question;
+  const list = liveEntries(db, question)
+    .select([
+      'created_at_utc',
+      'status',
+      'last_seen_at',
+      sql<number | string>`row_number() over (order by created_at_utc, id)`.as('place'),
+    ])
+    .where('created_at_utc', 'is not', null)
+    .$if(among === 'closed', (query) =>
+      query.where((row) =>
+        row.or([
+          row('status', 'in', closedStatuses),
+          row.and([row('last_seen_at', '<', unseenSince), ...(open ? [row('status', 'in', openStatuses)] : [])]),
+        ]),
+      ),
+    );
+  return db.selectFrom(list.as('list')).select(['created_at_utc', 'place']);
+}
+
+function momentOf(moments: ReadonlyMap<number, string>, place: number): string {
+  const found = moments.get(place);
+  if (found === undefined) throw new Error(`no entry at place ${place}`);
+  return found;
+}
+
+/**
+ * Whether an entry without a readable id has come since: it may be any of those that seem to be missing, so nothing is
+ * shown to be gone.
+ */
+export async function cameWithoutId(db: Db, project: string, since: string): Promise<boolean> {
+  const row = await rejectsSince(db, project, since)
+    .where((reject) => reject.or([reject('id', 'like', 'sha256:%'), reject('id', 'like', 'hmac-sha256:%')]))
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Whether every entry that has come since had a readable id, and none that is stored came in a form that cannot be
+ * understood, which would leave an old version of it.
+ */
+export async function allReadableSince(db: Db, project: string, since: string): Promise<boolean> {
+  if (await cameWithoutId(db, project, since)) return false;
+  const row = await rejectsSince(db, project, since)
+    .where('id', 'in', (stored) => stored.selectFrom('feedback').select('id').where('project_id', '=', project))
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined;
+}
+
+function rejectsSince(db: Db, project: string, since: string) {
+  return db.selectFrom('feedback_rejects').select('id').where('project_id', '=', project).where('seen_at', '>=', since);
+}
+
+export type VerifiedRow = Selectable<FeedbackDatabase['verified_ranges']>;
+
+/**
+ * For each range of dates of a project, the moment up to which it is complete; `undated` for the entries without a
+ * date.
+ */
+export async function verifiedRanges(
+  db: Db,
+  org: string,
+  project: string,
+): Promise<{ ranges: VerifiedRange[]; undated: string | null }> {
+  const rows = await db
+    .selectFrom('verified_ranges')
+    .selectAll()
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .orderBy('place')
+    .execute();
+  return rangesOf(rows);
+}
+
+/** What the rows of a project say, in the order of their places. */
+export function rangesOf(rows: readonly VerifiedRow[]): { ranges: VerifiedRange[]; undated: string | null } {
+  const dated = rows.filter((row) => row.undated === 0);
+  return {
+    ranges:
+      dated.length === 0
+        ? [...unverified]
+        : dated.map((row) => ({ from: row.date_from, to: row.date_to, verifiedUpTo: row.verified_up_to })),
+    undated: rows.find((row) => row.undated === 1)?.verified_up_to ?? null,
+  };
+}
+
+/** The moment up to which all stored entries are complete (S4); null while some are not. */
+export async function verifiedUpTo(db: Db, org: string, project: string): Promise<string | null> {
+  const { ranges, undated } = await verifiedRanges(db, org, project);
+  return leastVerified([...ranges, { verifiedUpTo: undated }]);
+}
+
+/** Notes what a reading begun at `at` has shown to be complete. */
+export async function noteVerified(
+  db: Transaction<FeedbackDatabase>,
+  org: string,
+  project: string,
+  shown: { from: string | null; to: string | null; undated: boolean; at: string },
+): Promise<void> {
+  const before = await verifiedRanges(db, org, project);
+  const undated = shown.undated && shown.at > (before.undated ?? '') ? shown.at : before.undated;
+  const ranges = markVerified(before.ranges, shown);
+  await db.deleteFrom('verified_ranges').where('org_id', '=', org).where('project_id', '=', project).execute();
+  await db
+    .insertInto('verified_ranges')
+    .values(
+      [{ from: null, to: null, verifiedUpTo: undated }, ...ranges].map(({ from, to, verifiedUpTo }, place) => ({
+        org_id: org,
+        project_id: project,
+        place,
+        undated: place === 0 ? 1 : 0,
+        date_from: from,
+        date_to: to,
+        verified_up_to: verifiedUpTo,
+      })),
+    )
+    .execute();
+}
+
+/** The facts that the decisions about a pass read from the tables, inside the transaction that carries them out. */
+export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): FactSource {
+  const { org, project, passId, startedAt } = pass;
+  const entries = liveEntries(db, pass);
+  return {
+    slices: () => listSlices(db, passId),
+    everSwept: () => everSwept(db, org, project),
+    watermark: () => watermark(db, org, project),
+    undatedVerifiedUpTo: async () => (await verifiedRanges(db, org, project)).undated,
+    allReadableSince: (moment) => allReadableSince(db, project, moment),
+    datesAreCoarse: () => datesAreCoarse(db, org, project),
+    entries: () => countRows(entries),
+    entriesWithin: ({ dateFrom, dateTo }) => countRows(entries.where(within('created_at_utc', dateFrom, dateTo))),
+    missing: (which) => missingEntries(db, { org, project, unseenSince: startedAt, ...which }),
+    async entriesBySourceAndStatus() {
+      const rows = await entries
+        .select((row) => ['source', 'status', row.fn.countAll().as('entries')])
+        .groupBy(['source', 'status'])
+        .execute();
+      return new Map(rows.map((row) => [`${row.source} ${row.status}`, Number(row.entries)]));
+    },
+    leftOutBy: (slice) =>
+      countRows(
+        entries
+          .where('last_seen_at', '<', slice.startedAt ?? startedAt)
+          .where(within('created_at_utc', slice.dateFrom, slice.dateTo))
+          .$if(slice.statuses !== null, (query) => query.where('status', 'in', slice.statuses ?? []))
+          .where((row) =>
+            row.or([
+              row('created_at_utc', '<', slice.oldestSeen ?? ''),
+              row('created_at_utc', '>', slice.newestSeen ?? ''),
+            ]),
+          ),
+      ),
+    async unseenWithin({ dateFrom, dateTo }, before) {
+      const rows = await entries
+        .select('created_at_utc')
+        .where('last_seen_at', '<', before)
+        .where(within('created_at_utc', dateFrom, dateTo))
+        .execute();
+      return rows.flatMap(({ created_at_utc }) => created_at_utc ?? []);
+    },
+  };
+}
+
+/** Counts of what is stored of a project, for the plan of a pass (S4). */
+export async function storedCounts(
+  db: Kysely<FeedbackDatabase>,
+  org: string,
+  project: string,
+  { dateFrom, dateTo }: PassBounds,
+): Promise<StoredCounts> {
+  const entries = liveEntries(db, { org, project });
+  const inBounds = entries.where(within('created_at_utc', dateFrom, dateTo));
+  return {
+    stored: await countRows(entries),
+    inBounds: await countRows(inBounds),
+    open: await countRows(inBounds.where('status', 'in', openStatuses)),
+    everSwept: await everSwept(db, org, project),
+  };
+}

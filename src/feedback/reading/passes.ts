@@ -1,0 +1,255 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { boundsOfPass, type PassKind } from '../rules/pass-bounds.ts';
+import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../rules/plan-slices.ts';
+import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
+import type { EntryStore } from '../store/feedback-store.ts';
+import {
+  createdAtUtc,
+  type FeedbackDatabase,
+  fieldsOf,
+  type SyncPassesTable,
+  storedTextOrNull,
+} from '../store/tables.ts';
+import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
+import { appendPlanned, listSlices } from './slices.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+
+/** Inserts the row of a pass and its first slices unless it exists: a second attempt joins it at its position. */
+export async function beginPass(db: Transaction<FeedbackDatabase>, pass: NewPass): Promise<PassRow> {
+  await db
+    .insertInto('sync_passes')
+    .values({
+      pass_id: pass.passId,
+      org_id: pass.org,
+      project_id: pass.project,
+      pass: pass.pass,
+      workflow_id: pass.workflowId,
+      run_id: pass.runId,
+      date_from: pass.dateFrom,
+      date_to: pass.dateTo,
+      started_at: pass.startedAt.toISOString(),
+      outcome: 'running',
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const row = await existingPass(db, pass.passId);
+  if (row.outcome === 'running' && (await listSlices(db, pass.passId)).length === 0) {
+    const { dateFrom, dateTo } = pass;
+    const walk: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'read', expectedPages: null };
+    await appendPlanned(db, pass.passId, pass.slices ?? [walk]);
+  }
+  return await existingPass(db, pass.passId);
+}
+
+export async function getPass(db: Db, passId: string): Promise<PassRow | null> {
+  const row = await db.selectFrom('sync_passes').selectAll().where('pass_id', '=', passId).executeTakeFirst();
+  return row === undefined ? null : passRow(row);
+}
+
+/** Adds requests that led to no page, and refusals, to the pass's row. */
+export async function countRequests(
+  db: Transaction<FeedbackDatabase>,
+  passId: string,
+  spent: { requests: number; throttled: number },
+): Promise<PassRow> {
+  await db
+    .updateTable('sync_passes')
+    .set((row) => ({
+      requests: row('requests', '+', spent.requests),
+      throttled: row('throttled', '+', spent.throttled),
+    }))
+    .where('pass_id', '=', passId)
+    .execute();
+  return await existingPass(db, passId);
+}
+
+/**
+ * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
+ * its watermark would cover entries that were not read (S3).
+ */
+export async function finishPass(
+  db: Transaction<FeedbackDatabase>,
+  passId: string,
+  result: PassResult,
+): Promise<PassRow> {
+  const pass = await existingPass(db, passId);
+  if (pass.outcome !== 'running') return pass;
+  if (result.outcome === 'completed' && !pass.position.complete) {
+    throw new Error(`pass ${passId} cannot be completed: page ${pass.pages + 1} was not committed`);
+  }
+  const before = await watermark(db, pass.org, pass.project);
+  await db
+    .updateTable('sync_passes')
+    .set({
+      outcome: result.outcome,
+      error: storedTextOrNull(result.error),
+      waited_ms: result.waitedMs,
+      finished_at: result.finishedAt.toISOString(),
+      watermark: result.outcome === 'completed' ? watermarkAfter(pass, before) : null,
+    })
+    .where('pass_id', '=', passId)
+    // Another attempt may have ended it in the meantime.
+    .where('outcome', '=', 'running')
+    .execute();
+  for (const table of ['sync_cursors', 'sync_slices'] as const) {
+    await db.deleteFrom(table).where('pass_id', '=', passId).execute();
+  }
+  return await existingPass(db, passId);
+}
+
+/**
+ * Greatest `createdAt` up to which passes that completed have read without a gap (S4), UTC ISO 8601.
+ * @see watermarkAfter
+ */
+export async function watermark(db: Db, org: string, project: string): Promise<string | null> {
+  const { greatest } = await db
+    .selectFrom('sync_passes')
+    .select((row) => row.fn.max('watermark').as('greatest'))
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('outcome', '=', 'completed')
+    .executeTakeFirstOrThrow();
+  return greatest;
+}
+
+/**
+ * A pass moves the watermark only if it joins what was read before. A pass that began later than the watermark
+ * (`--from`) leaves a gap; a review reads only some statuses, and a `verify` only some dates.
+ */
+function watermarkAfter({ pass, dateFrom, greatestCreatedAt }: PassRow, before: string | null): string | null {
+  const from = createdAtUtc(dateFrom);
+  const joins = dateFrom === null || (from !== null && before !== null && from <= before);
+  if (pass === 'review' || pass === 'verify' || !joins) return null;
+  return (greatestCreatedAt ?? '') > (before ?? '') ? greatestCreatedAt : before;
+}
+
+/** Only a sweep without bounds has swept a project. */
+export async function everSwept(db: Db, org: string, project: string): Promise<boolean> {
+  const swept = await db
+    .selectFrom('sync_passes')
+    .select('pass_id')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('pass', '=', 'sweep')
+    .where('outcome', '=', 'completed')
+    .where('date_from', 'is', null)
+    .where('date_to', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return swept !== undefined;
+}
+
+/** Newest first; all of them without `limit`. */
+export async function listPasses(db: Db, { org, project, outcome, since, limit }: PassFilter): Promise<PassRow[]> {
+  const rows = await db
+    .selectFrom('sync_passes')
+    .selectAll()
+    .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
+    .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
+    .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
+    .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
+    .orderBy('started_at', 'desc')
+    .orderBy('pass_id', 'desc')
+    .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
+    .execute();
+  return rows.map(passRow);
+}
+
+async function existingPass(db: Db, passId: string): Promise<PassRow> {
+  const pass = await getPass(db, passId);
+  if (pass === null) throw new Error(`no sync pass ${passId} in this store`);
+  return pass;
+}
+
+/** The row of a pass, locked until the transaction ends: on every database, a write does that. */
+export async function lockedPass(db: Transaction<FeedbackDatabase>, passId: string): Promise<PassRow> {
+  await db
+    .updateTable('sync_passes')
+    .set((row) => ({ pages: row.ref('pages') }))
+    .where('pass_id', '=', passId)
+    .execute();
+  return await existingPass(db, passId);
+}
+
+/** Nothing is left to read: the pass can be finished. */
+export async function completePass(db: Transaction<FeedbackDatabase>, passId: string): Promise<void> {
+  await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', passId).execute();
+}
+
+export function passRow(row: Selectable<SyncPassesTable>): PassRow {
+  const { orgId: org, projectId: project, nextCursor, complete, watermark: _, waitedMs, ...fields } = fieldsOf(row);
+  const { seen, inserted, updated, unchanged, rejected, tombstoned, ...pass } = fields;
+  return {
+    ...pass,
+    org,
+    project,
+    waitedMs: Number(waitedMs),
+    entries: { seen, inserted, updated, unchanged, rejected, tombstoned },
+    position: { page: pass.pages, cursor: nextCursor, complete: complete === 1 },
+  };
+}
+
+export interface PassQuestion {
+  org: string;
+  project: string;
+  pass: PassKind;
+  /** Bounds given by a person, checked by `boundsProblem`. */
+  from?: string;
+  to?: string;
+}
+
+/** What a pass would do if it began now; no request is made for it (S4, `feedback sync --plan`). */
+export interface PlannedPass extends FirstSlices {
+  bounds: PassBounds & { reason: string };
+  /** Requests for what is planned; null while the store knows too little. */
+  expectedRequests: number | null;
+  /** Requests it will not exceed except for failures and new entries; null where that is unknown. */
+  mostRequests: number | null;
+}
+
+/** Plans a pass from what the store knows. */
+export async function planPass(
+  store: Pick<EntryStore, 'watermark' | 'storedCounts'>,
+  { org, project, pass, from, to }: PassQuestion,
+): Promise<PlannedPass> {
+  const bounds = boundsOfPass({
+    pass,
+    watermark: await store.watermark(org, project),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  });
+  const counts = await store.storedCounts(org, project, bounds);
+  const first = firstSlices(pass, bounds, counts);
+  const isReview = first.slices.some(({ stage }) => stage === 'open');
+  return {
+    ...first,
+    bounds,
+    expectedRequests: expectedPagesOf(first.slices),
+    mostRequests: isReview ? pagesOf(counts.stored) : null,
+  };
+}
+
+/** Whether the service was found to take date-times for their dates: narrow windows then return nothing. */
+export async function datesAreCoarse(db: Kysely<FeedbackDatabase>, org: string, project: string): Promise<boolean> {
+  const traits = await db
+    .selectFrom('sync_traits')
+    .select('coarse_dates')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .executeTakeFirst();
+  return traits?.coarse_dates === 1;
+}
+
+export async function noteCoarseDates(
+  db: Transaction<FeedbackDatabase>,
+  org: string,
+  project: string,
+  coarse: boolean,
+): Promise<void> {
+  await db
+    .insertInto('sync_traits')
+    .values({ org_id: org, project_id: project, coarse_dates: Number(coarse) })
+    .onConflict((conflict) => conflict.columns(['org_id', 'project_id']).doUpdateSet({ coarse_dates: Number(coarse) }))
+    .execute();
+}

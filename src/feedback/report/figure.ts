@@ -1,0 +1,354 @@
+import { BarChart, CustomChart, LineChart } from 'echarts/charts';
+import { GridComponent } from 'echarts/components';
+import { type EChartsCoreOption, init, use } from 'echarts/core';
+import { SVGRenderer } from 'echarts/renderers';
+import type { TimeAxis } from '../rules/report-figures.ts';
+import { axisLabels } from './report-words.ts';
+
+/** Text that is HTML already. Only `html` makes it, so that nothing gets into a page unescaped by accident. */
+export class Html {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+type Piece = string | number | Html | null | false | readonly Piece[];
+
+/** A template whose values are escaped, for text and quoted attributes alike; null and false become nothing. */
+export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
+  return new Html(strings.map((text, index) => text + pieceText(values[index] ?? null)).join(''));
+}
+
+function pieceText(value: Piece): string {
+  if (value === null || value === false) return '';
+  if (value instanceof Html) return value.toString();
+  if (typeof value === 'object') return value.map(pieceText).join('');
+  return escaped(String(value));
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Characters that HTML cannot hold become U+FFFD, as do lone surrogates, which UTF-8 cannot. */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
+    .replaceAll(/[^\P{Cc}\t\n\r]|\p{Cs}/gu, '\uFFFD');
+}
+
+/** Foreign text in a line of ours, such as a path: invisible characters, and those that reverse it, become U+FFFD. */
+export function visible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+}
+
+/** Cut in the middle to at most `longest` characters: paths differ at both ends. */
+export function shortened(text: string, longest: number): string {
+  const characters = [...text];
+  if (characters.length <= longest) return text;
+  const head = Math.ceil((longest - 1) / 2);
+  const tail = longest - 1 - head;
+  return `${characters.slice(0, head).join('')}…${tail === 0 ? '' : characters.slice(-tail).join('')}`;
+}
+
+/** The report's colours by the name of their CSS variable. `test/report/palette.test.ts` computes their contrasts. */
+export type Palette = Readonly<Record<ColorName, string>>;
+
+export type ColorName =
+  | 'paper'
+  | 'wash'
+  | 'ink'
+  | 'quiet'
+  | 'rule'
+  | 'focus'
+  | 'good'
+  | 'bad'
+  | 'blue'
+  | 'ochre'
+  | 'plum'
+  | 'moss'
+  | 'rose'
+  | 'slate'
+  | 'stone';
+
+export const light: Palette = {
+  paper: '#fcfbf8',
+  wash: '#f3f0e9',
+  ink: '#1d1c1a',
+  quiet: '#5d5952',
+  rule: '#dcd7cd',
+  focus: '#1f5f99',
+  good: '#1a7a6c',
+  bad: '#b54524',
+  blue: '#2b6597',
+  ochre: '#b0761b',
+  plum: '#7d4a96',
+  moss: '#5c7d3a',
+  rose: '#ab3f6d',
+  slate: '#4d5d8a',
+  stone: '#8a857b',
+};
+
+export const dark: Palette = {
+  paper: '#15171a',
+  wash: '#1f2226',
+  ink: '#ece8e1',
+  quiet: '#aaa59b',
+  rule: '#383b40',
+  focus: '#8cc2f2',
+  good: '#4fb5a5',
+  bad: '#f08b66',
+  blue: '#6aaade',
+  ochre: '#dfb05c',
+  plum: '#bd8fda',
+  moss: '#98bd72',
+  rose: '#e889b0',
+  slate: '#9caade',
+  stone: '#928e86',
+};
+
+/** A colour for charts and styles, which follows the colour scheme. */
+export function colorOf(name: ColorName): string {
+  return `var(--${name})`;
+}
+
+export function variables(palette: Palette): string {
+  return Object.entries(palette)
+    .map(([name, value]) => `--${name}:${value}`)
+    .join(';');
+}
+
+const knownColors: Readonly<Record<string, ColorName>> = {
+  contextual: 'blue',
+  thumbs_only: 'ochre',
+  agent: 'plum',
+  code_snippet: 'moss',
+  pending: 'bad',
+  in_progress: 'ochre',
+  resolved: 'good',
+  dismissed: 'stone',
+};
+const otherColors: readonly ColorName[] = ['rose', 'slate', 'moss', 'plum', 'blue', 'ochre'];
+
+/** A colour for each source or status, the same in every chart; `null` stands for all others. */
+export function seriesColors(names: readonly (string | null)[]): ColorName[] {
+  const known = names.map((name) => (name === null ? undefined : knownColors[name]));
+  const free = otherColors.filter((color) => !known.includes(color));
+  return names.map((name, index) => known[index] ?? (name === null ? 'stone' : (free.shift() ?? 'stone')));
+}
+
+export interface LegendEntry {
+  name: string;
+  color: ColorName;
+  /** More about it, such as a total. */
+  detail?: string;
+}
+
+export interface NumbersTable {
+  columns: readonly string[];
+  /** The first cell names its row. */
+  rows: readonly (readonly (string | number)[])[];
+}
+
+export interface Figure {
+  id: string;
+  title: string;
+  legend?: readonly LegendEntry[];
+  chart: Html;
+  note?: string | null;
+  table: NumbersTable;
+}
+
+/** A chart with its title, and its numbers as a table to open. */
+export function figure({ id, title, legend = [], chart, note = null, table }: Figure): Html {
+  return html`<figure aria-labelledby="${id}">
+<figcaption id="${id}">${title}</figcaption>
+${legend.length > 0 && legendList(legend)}
+${chart}
+${note !== null && html`<p class="note">${note}</p>`}
+${tableBehind(title, table)}
+</figure>`;
+}
+
+function legendList(entries: readonly LegendEntry[]): Html {
+  const items = entries.map(
+    ({ name, color, detail }) =>
+      html`<li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" rx="1.5" fill="${colorOf(color)}"/></svg><bdi>${name}</bdi>${detail !== undefined && html` <b>${detail}</b>`}</li>`,
+  );
+  return html`<ul class="legend">${items}</ul>`;
+}
+
+function tableBehind(title: string, { columns, rows }: NumbersTable): Html {
+  const head = columns.map((column) => html`<th scope="col"><bdi>${column}</bdi></th>`);
+  const body = rows.map(([name = '', ...cells]) => {
+    const numbers = cells.map((cell) => html`<td>${cell}</td>`);
+    return html`<tr><th scope="row"><bdi>${name}</bdi></th>${numbers}</tr>\n`;
+  });
+  return html`<details class="numbers"><summary>Numbers<span class="unseen"> of “${title}” as a table</span></summary>
+<div class="scroll" role="region" tabindex="0" aria-label="${title}, as a table">
+<table><thead><tr>${head}</tr></thead>
+<tbody>
+${body}</tbody></table>
+</div></details>`;
+}
+
+use([BarChart, CustomChart, LineChart, GridComponent, SVGRenderer]);
+
+export interface ChartSize {
+  width: number;
+  height: number;
+}
+
+/** Font size in charts, in their own pixels. */
+export const fontSize = 13;
+
+let drawn = 0;
+
+/**
+ * Draws a chart as an `<svg>` for a page with a strict policy: no style elements or attributes, unique ids. Colours are
+ * CSS variables, so that one drawing serves both colour schemes.
+ */
+export function drawChart(option: EChartsCoreOption, { width, height }: ChartSize, attributes: Html): Html {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
+  try {
+    chart.setOption({
+      animation: false,
+      textStyle: { fontFamily: 'inherit', fontSize, color: colorOf('quiet') },
+      ...option,
+    });
+    drawn += 1;
+    return new Html(standalone(chart.renderToSVGString(), { width, height }, attributes, `c${drawn}`));
+  } finally {
+    // Otherwise a timer of the chart keeps the process alive.
+    chart.dispose();
+  }
+}
+
+/** The renderer escapes every `<`, `>` and `"` of a text, so whatever is between `<` and `>` is one of its tags. */
+function standalone(svg: string, { width, height }: ChartSize, attributes: Html, prefix: string): string {
+  return svg
+    .replaceAll(/<style[^<>]*>(?:[^<]|<!)*<\/style>/g, '')
+    .replaceAll(/<rect [^<>]*><\/rect>/g, (rect) => (rect.includes('fill="none"') ? '' : rect))
+    .replaceAll(/<\w[^<>]*>/g, (tag) => plainTag(tag, prefix))
+    .replaceAll(/\n+/g, '\n')
+    .replace(/^<svg[^<>]*>/, () => `<svg ${attributes} viewBox="0 0 ${width} ${height}">`);
+}
+
+function plainTag(tag: string, prefix: string): string {
+  return tag
+    .replaceAll(/ (?:class|pointer-events|ecmeta_\w+|xml:space)="[^"]*"/g, '')
+    .replaceAll(/ style="([^"]*)"/g, (_, style: string) => presentation(style))
+    .replaceAll(/(id="|url\(#)zr\d+-/g, `$1${prefix}-`)
+    .replaceAll(/(\d\.\d{2})\d+/g, '$1');
+}
+
+/** Declarations as attributes; the font comes from the page. */
+function presentation(style: string): string {
+  return style
+    .split(';')
+    .map((declaration) => declaration.split(':'))
+    .filter(([name]) => name === 'font-size' || name === 'font-weight')
+    .map(([name = '', value = '']) => ` ${name}="${value.trim()}"`)
+    .join('');
+}
+
+/** Every chart is drawn for wide and narrow screens: text must stay readable on a phone. */
+export interface ChartWidth {
+  kind: 'wide' | 'narrow';
+  width: number;
+  /** Labels of an axis that fit side by side. */
+  mostLabels: number;
+}
+
+const widths: readonly ChartWidth[] = [
+  { kind: 'wide', width: 760, mostLabels: 14 },
+  { kind: 'narrow', width: 336, mostLabels: 6 },
+];
+
+/** The drawings of a chart for all widths; `label` describes them in words. */
+export function drawAllWidths(
+  label: string,
+  chart: (chartWidth: ChartWidth) => { option: Parameters<typeof drawChart>[0]; height: number },
+): Html {
+  const drawings = widths.map((chartWidth) => {
+    const { option, height } = chart(chartWidth);
+    const size: ChartSize = { width: chartWidth.width, height };
+    return drawChart(option, size, html`class="${chartWidth.kind}" role="img" aria-label="${label}"`);
+  });
+  return html`${drawings}`;
+}
+
+export function partsAxis(axis: TimeAxis, chartWidth: ChartWidth, more: object = {}) {
+  return {
+    type: 'category',
+    data: axisLabels(axis, chartWidth.mostLabels),
+    axisTick: { show: false },
+    axisLine: { lineStyle: { color: colorOf('quiet'), width: 1 } },
+    axisLabel: { interval: 0, color: colorOf('quiet'), fontSize, lineHeight: 17, hideOverlap: false },
+    ...more,
+  };
+}
+
+export function valueAxis(more: object = {}) {
+  return {
+    type: 'value',
+    splitNumber: 3,
+    axisLine: { show: false },
+    axisTick: { show: false },
+    splitLine: { lineStyle: { color: colorOf('rule'), width: 1 } },
+    axisLabel: { color: colorOf('quiet'), fontSize },
+    ...more,
+  };
+}
+
+/** The style of key figures and charts, which the console shows too: one column on a phone, text beside charts on a desk. */
+export const figureStyle = `
+.lead{font:400 clamp(1.25rem,1.1rem + .8vw,1.625rem)/1.4 var(--serif);max-width:44rem;text-wrap:pretty}
+.key-figures{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));border-top:1px solid var(--ink);margin-bottom:1rem}
+.key-figures div{padding:.875rem 1rem 1.125rem 0;border-bottom:1px solid var(--rule);display:flex;flex-direction:column}
+.key-figures dt{font-size:.875rem;color:var(--quiet)}
+.key-figures strong{display:block;font:500 clamp(1.75rem,1.4rem + 1.6vw,2.5rem)/1.2 var(--serif);font-variant-numeric:lining-nums;letter-spacing:-.01em}
+.key-figures dd span{display:block;font-size:.875rem;line-height:1.4;color:var(--quiet)}
+.part,.words{padding:2.75rem 0 3rem;border-top:1px solid var(--rule)}
+.key-figures+.part{border-top:0}
+.part h3,.words h3{font:500 1.625rem/1.2 var(--serif);letter-spacing:-.005em;margin-bottom:.625rem;text-wrap:balance}
+.part>header p,.words>header p{color:var(--quiet);font-size:.9375rem;max-width:36rem;text-wrap:pretty}
+.figures{display:grid;gap:3rem;margin-top:1.75rem;min-width:0}
+.figures:empty{display:none}
+figure{min-width:0}
+figcaption{font-weight:600;font-size:.9375rem;line-height:1.4;margin-bottom:.625rem;text-wrap:balance}
+figure>svg{display:block;width:100%;height:auto;font-family:var(--sans)}
+figure>svg.wide{display:none}
+svg text{font-variant-numeric:tabular-nums}
+.legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;font-size:.875rem;color:var(--ink);margin-bottom:.75rem}
+.legend b{font-weight:400;color:var(--quiet)}
+.legend .key{width:.7em;height:.7em;margin-inline-end:.45em}
+.note{color:var(--quiet);font-size:.875rem;margin-top:.5rem}
+.numbers{margin-top:.75rem;font-size:.875rem}
+.numbers summary{cursor:pointer;color:var(--quiet);width:fit-content;padding:.25rem .5rem .25rem 0}
+.numbers summary:hover{color:var(--ink)}
+@media (min-width:35rem){
+figure>svg.wide{display:block}
+figure>svg.narrow{display:none}
+}
+@media (min-width:48rem){
+.key-figures{grid-template-columns:repeat(4,minmax(0,1fr));border-bottom:1px solid var(--rule)}
+.key-figures div{border-bottom:0}
+.key-figures div+div{padding-left:1.25rem;border-left:1px solid var(--rule)}
+}
+@media (min-width:64rem){
+.part{display:grid;grid-template-columns:16rem minmax(0,1fr);gap:2.5rem}
+.part>header{align-self:start;position:sticky;top:2rem}
+.figures{margin-top:.25rem}
+}
+`;

@@ -1,0 +1,150 @@
+import { isoInstant } from '../../rules/text.ts';
+
+/** What a sync pass reads (S4). */
+export type PassKind = 'incremental' | 'review' | 'sweep';
+
+/** All kinds of pass: `verify` reads again with spare requests (`budget.spare`). */
+export type ReadingKind = PassKind | 'verify';
+
+/** How a pass ends, and that it has not. */
+export const passOutcomes = ['running', 'completed', 'failed', 'cancelled'] as const;
+export type PassOutcome = (typeof passOutcomes)[number];
+
+export const readingKinds: readonly ReadingKind[] = ['incremental', 'review', 'sweep', 'verify'];
+
+/**
+ * How far an incremental pass reads back before the watermark, in milliseconds: a service may take a date-time for its
+ * date, in its own time zone, and entries may appear late.
+ */
+export const defaultOverlapMs = 24 * 3_600_000;
+
+export interface PassBoundsInput {
+  pass: PassKind;
+  /** UTC ISO 8601, from the store; null when no pass has completed yet. */
+  watermark: string | null;
+  overlapMs?: number;
+  /** Bounds given by a person, checked by `boundsProblem`: they replace the planned ones. */
+  from?: string;
+  to?: string;
+}
+
+export interface PassRange {
+  /** UTC ISO 8601 with `Z`, so that no service must guess a time zone; null for no bound. */
+  dateFrom: string | null;
+  /** Exclusive. */
+  dateTo: string | null;
+  /** Short words for people. */
+  reason: string;
+}
+
+/**
+ * The date bounds of a pass (S4): a sweep has none; an incremental one begins at the watermark less the overlap,
+ * or has none while there is no watermark.
+ */
+export function boundsOfPass({ pass, watermark, overlapMs = defaultOverlapMs, from, to }: PassBoundsInput): PassRange {
+  const dateTo = bound(to);
+  const until = dateTo === null ? '' : `, before ${dateTo}`;
+  if (from !== undefined) {
+    const dateFrom = bound(from);
+    return { dateFrom, dateTo, reason: `from ${dateFrom} as asked${until}` };
+  }
+  if (pass !== 'incremental') return { dateFrom: null, dateTo, reason: `everything${until}` };
+  const watermarkMs = watermark === null ? null : isoInstant(watermark);
+  if (watermarkMs === null) return { dateFrom: null, dateTo, reason: `everything${until}: no pass has completed yet` };
+  const dateFrom = new Date(watermarkMs - overlapMs).toISOString();
+  if (dateTo !== null && dateTo <= dateFrom) {
+    return { dateFrom: null, dateTo, reason: `everything${until}: the watermark is later` };
+  }
+  return { dateFrom, dateTo, reason: `from the watermark ${watermark} less ${overlapMs / 3_600_000} h${until}` };
+}
+
+/** What is wrong with a pass's bounds. */
+export interface BoundsProblem {
+  field: 'from' | 'to';
+  /** The text of the field. */
+  held: string;
+  /** What is allowed. */
+  problem: string;
+}
+
+/** Checks bounds given by a person: ISO 8601 date-times or `YYYY-MM-DD`, `from` before `to`. Null when all is well. */
+export function boundsProblem({ from, to }: { from?: string; to?: string }): BoundsProblem | null {
+  const format = 'must be an ISO 8601 date-time or YYYY-MM-DD';
+  if (from !== undefined && isoInstant(from) === null) return { field: 'from', held: from, problem: format };
+  if (to !== undefined && isoInstant(to) === null) return { field: 'to', held: to, problem: format };
+  if (from === undefined || to === undefined) return null;
+  if ((isoInstant(from) ?? 0) < (isoInstant(to) ?? 0)) return null;
+  return { field: 'to', held: to, problem: `must be later than from (${from}): the upper bound is exclusive` };
+}
+
+function bound(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const ms = isoInstant(text);
+  if (ms === null) throw new RangeError(`not a date-time: ${text.slice(0, 40)}`);
+  return new Date(ms).toISOString();
+}
+
+/**
+ * A range of dates, and the moment up to which its entries in the store are complete. The ranges of a project follow
+ * each other without a gap; entries without a date are kept separately.
+ */
+export interface VerifiedRange {
+  /** Included; null: from the beginning of time. */
+  from: string | null;
+  /** Excluded; null: to the end of time. */
+  to: string | null;
+  /** Start of the latest reading that showed it complete; null when none has. */
+  verifiedUpTo: string | null;
+}
+
+/** More are merged, the older moment standing for both. */
+const mostRanges = 200;
+
+/** A project without any complete range. */
+export const unverified: readonly VerifiedRange[] = [{ from: null, to: null, verifiedUpTo: null }];
+
+/** The ranges after a reading begun at `at` that showed everything from `from` to before `to` (S4). */
+export function markVerified(
+  ranges: readonly VerifiedRange[],
+  { from, to, at }: { from: string | null; to: string | null; at: string },
+): VerifiedRange[] {
+  if (from !== null && to !== null && from >= to) return [...ranges];
+  const marked = ranges.flatMap((range) => {
+    const split: VerifiedRange[] = [];
+    const start = from === null || (range.from !== null && range.from > from) ? range.from : from;
+    const end = to === null || (range.to !== null && range.to < to) ? range.to : to;
+    if (start !== null && end !== null && start >= end) return [range];
+    if (start !== range.from) split.push({ ...range, to: start });
+    const newer = range.verifiedUpTo === null || range.verifiedUpTo < at ? at : range.verifiedUpTo;
+    split.push({ from: start, to: end, verifiedUpTo: newer });
+    if (end !== range.to) split.push({ ...range, from: end });
+    return split;
+  });
+  return merged(marked);
+}
+
+/** The moment up to which all ranges are complete; null while one is not. */
+export function leastVerified(ranges: readonly Pick<VerifiedRange, 'verifiedUpTo'>[]): string | null {
+  let least: string | null = null;
+  for (const { verifiedUpTo } of ranges) {
+    if (verifiedUpTo === null) return null;
+    if (least === null || verifiedUpTo < least) least = verifiedUpTo;
+  }
+  return least;
+}
+
+function merged(ranges: readonly VerifiedRange[]): VerifiedRange[] {
+  const joined: VerifiedRange[] = [];
+  for (const range of ranges) {
+    const before = joined.at(-1);
+    if (before !== undefined && before.verifiedUpTo === range.verifiedUpTo) before.to = range.to;
+    else joined.push({ ...range });
+  }
+  while (joined.length > mostRanges) joined.splice(0, 2, older(joined[0], joined[1]));
+  return joined;
+}
+
+function older(a: VerifiedRange | undefined, b: VerifiedRange | undefined): VerifiedRange {
+  if (a === undefined || b === undefined) throw new RangeError('two ranges are needed');
+  return { from: a.from, to: b.to, verifiedUpTo: leastVerified([a, b]) };
+}

@@ -1,0 +1,75 @@
+import { type Forecast, type PermitClass, permitClasses, type WaitReason } from '../../budget/rules/permits.ts';
+import { oneOf, own, type Reader, record, text, writing } from '../../rules/messages.ts';
+import type { WithFailover } from '../../temporal/rules/failover.ts';
+import type { EntryCounts } from './feedback-entry.ts';
+import { type ReadingKind, readingKinds } from './pass-bounds.ts';
+
+/** Input of `syncFeedback`. */
+export interface SyncInput extends WithFailover {
+  org: string;
+  project: string;
+  pass: ReadingKind;
+  class: PermitClass;
+  /** Bounds given by a person: ISO 8601 date-time or date. */
+  from?: string;
+  to?: string;
+  /** Set by continue-as-new only. */
+  carried?: CarriedSync;
+}
+
+/** What a pass has done so far; counts only, the position is in the store. */
+export interface SyncProgress {
+  passId: string;
+  /** Identity of the store the pass writes to. */
+  storeId: string;
+  pages: number;
+  requests: number;
+  throttled: number;
+  waitedMs: number;
+  entries: EntryCounts;
+}
+
+export interface CarriedSync extends SyncProgress {
+  /** Failed tries of the next page. */
+  tries: number;
+  /** Signals that made no sense. */
+  ignored?: number;
+}
+
+/** Result of `syncFeedback` (contracts.md, `feedback sync --wait`). */
+export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
+  workflowId: string;
+  runId: string;
+  org: string;
+  project: string;
+  pass: ReadingKind;
+  watermark: string | null;
+  verifiedUpTo: string | null;
+}
+
+/** Answer of the query `state`. */
+export interface SyncState {
+  org: string;
+  project: string;
+  pass: ReadingKind;
+  /** `unauthorized`: the service refuses the key, and the pass waits until it works. */
+  phase: 'starting' | 'reading' | 'waiting-for-budget' | 'unauthorized' | 'done';
+  progress: SyncProgress | null;
+  /** Set while waiting for the budget: until when, in milliseconds since the epoch, behind whom, and why. */
+  waiting: { until: number; place: number; behind: string[]; reason: WaitReason } | null;
+  /** When the pass is expected to be done; null when that is unknown. */
+  forecast: Forecast | null;
+  /** Signals that made no sense. */
+  ignored: number;
+}
+
+/** Shape of the input of `syncFeedback` (X5). */
+export const readSyncInput: Reader<SyncInput> = record(
+  { org: text, project: text, pass: oneOf(readingKinds), class: oneOf(permitClasses) },
+  {
+    from: writing,
+    to: writing,
+    failover: own<SyncInput['failover']>(),
+    carried: own<SyncInput['carried']>(),
+  },
+);

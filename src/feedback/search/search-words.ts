@@ -1,0 +1,175 @@
+import { isKeyedHash } from '../privacy/personal-data.ts';
+import { SearchRefused } from './feedback-search.ts';
+
+/** A word of a text as the index has it, and where it stands in the text in UTF-16 units. */
+export interface TextWord {
+  /** Letters and digits in lower case without accents, or one emoji. */
+  word: string;
+  start: number;
+  end: number;
+  /**
+   * Of writing without blanks: two neighbouring characters, or the last one of a run, so that any part of a run is found
+   * by the pairs it consists of (decisions/0120).
+   */
+  isPair: boolean;
+}
+
+/** Longer ones are cut: they are data, not words. In characters. */
+const longestWord = 64;
+
+const unspaced = ['Han', 'Hira', 'Kana', 'Bopo', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr'];
+const ofUnspaced = `[${unspaced.map((script) => `\\p{scx=${script}}`).join('')}]`;
+// `v` for differences of sets; written as text because the compiler knows it only of later targets.
+const pieces = new RegExp(
+  [
+    `(?<run>[[\\p{L}\\p{N}]&&${ofUnspaced}][[\\p{L}\\p{N}\\p{M}]&&${ofUnspaced}]*)`,
+    `(?<plain>[[\\p{L}\\p{N}]--${ofUnspaced}][[\\p{L}\\p{N}\\p{M}]--${ofUnspaced}]*)`,
+    '(?<emoji>\\p{Extended_Pictographic}|\\p{RI}\\p{RI})',
+  ].join('|'),
+  'gv',
+);
+
+/** The words of a text in their order, at most `most`; none of a hashed one. Time in proportion to the text's length. */
+export function* textWords(text: string, most = Number.POSITIVE_INFINITY): Generator<TextWord, void, undefined> {
+  if (isKeyedHash(text)) return;
+  let left = most;
+  for (const found of text.matchAll(pieces)) {
+    for (const word of wordsOf(found)) {
+      if (left === 0) return;
+      left -= 1;
+      yield word;
+    }
+  }
+}
+
+function wordsOf({ 0: piece, index: start, groups }: RegExpExecArray): TextWord[] {
+  const end = start + piece.length;
+  if (groups?.run !== undefined) return pairs(piece, start);
+  const word = groups?.emoji ?? cut(folded(piece));
+  return word === '' ? [] : [{ word, start, end, isPair: false }];
+}
+
+function pairs(run: string, start: number): TextWord[] {
+  const same = run.normalize('NFKC') === run;
+  const characters = [...(same ? run : folded(run))];
+  const words: TextWord[] = [];
+  let at = start;
+  for (const [index, character] of characters.entries()) {
+    const next = characters[index + 1] ?? '';
+    // Where normalizing changed the run, all of it is shown as found.
+    const [from, to] = same ? [at, at + character.length + next.length] : [start, start + run.length];
+    words.push({ word: character + next, start: from, end: to, isPair: true });
+    at += character.length;
+  }
+  return words;
+}
+
+/** Without case, accents and forms of the same letter: `Größe` and `GROSSE` are `grosse`. */
+function folded(text: string): string {
+  if (/^[a-z0-9]+$/.test(text)) return text;
+  return text
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036F]/g, '')
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .normalize('NFKC')
+    .replace(/[^\p{L}\p{N}\p{M}]/gu, '');
+}
+
+function cut(word: string): string {
+  return word.length <= longestWord ? word : [...word].slice(0, longestWord).join('');
+}
+
+/** Words that must stand side by side in a text. */
+export interface SearchPhrase {
+  words: readonly string[];
+  /** Words that begin like the last one count too. */
+  isBeginning: boolean;
+}
+
+/** In UTF-16 units: more is not typed but pasted. */
+const longestSearch = 1_000;
+
+/** Words that begin so are too many to look through. In characters. */
+const shortestBeginning = 2;
+
+/** Each goes through all words that begin so: of a million entries four take half a second, in which SQLite lets nothing else run. */
+const mostBeginnings = 4;
+
+/** In all phrases together. */
+const mostWords = 100;
+
+/** What stands between blanks or quotes, and the `*` behind it. */
+const chunks = /"(?<quoted>[^"]*)"?(?<ofQuoted>\*?)|(?<bare>[^\s"]+)/gu;
+
+/**
+ * What a search text asks for: all of these phrases. `foo_bar()` is the words `foo` and `bar` side by side; punctuation
+ * is ignored. Throws `SearchRefused`.
+ */
+export function searchPhrases(text: string): SearchPhrase[] {
+  if (text.length > longestSearch) {
+    const length = text.length.toLocaleString('en');
+    throw new SearchRefused(
+      'words',
+      `the words to search for are ${length} characters long`,
+      `Search for some of them: at most ${longestSearch.toLocaleString('en')} characters.`,
+    );
+  }
+  const found = [...text.toWellFormed().matchAll(chunks)].flatMap(({ groups = {} }) => {
+    const { quoted, ofQuoted, bare = '' } = groups;
+    return phraseOf(quoted ?? bare, quoted === undefined ? bare.endsWith('*') : ofQuoted === '*');
+  });
+  const phrases = distinct(found);
+  refuseWrongNumber(phrases);
+  return phrases;
+}
+
+function refuseWrongNumber(phrases: readonly SearchPhrase[]): void {
+  if (phrases.length === 0) {
+    throw new SearchRefused(
+      'words',
+      'there is no word to search for',
+      'Name at least one letter, digit or emoji; signs and quotes alone are not in the index.',
+    );
+  }
+  const words = phrases.flatMap((phrase) => phrase.words).length;
+  if (words > mostWords) {
+    throw new SearchRefused('words', `there are ${words} words to search for`, `Name at most ${mostWords}.`);
+  }
+  // One character of Chinese is the beginning of pairs, which are few.
+  const isOfWords = (last = '') => [...last].length >= shortestBeginning;
+  const beginnings = phrases.filter(({ words: all, isBeginning }) => isBeginning && isOfWords(all.at(-1))).length;
+  if (beginnings > mostBeginnings) {
+    throw new SearchRefused(
+      'words',
+      `${beginnings} words end in *`,
+      `Write some of them out: at most ${mostBeginnings} may end in *.`,
+    );
+  }
+}
+
+function phraseOf(text: string, hasStar: boolean): SearchPhrase[] {
+  const found = [...textWords(text)];
+  const last = found.at(-1);
+  if (last === undefined) return [];
+  const words = found.map(({ word }) => word);
+  if (last.isPair) {
+    // Where the search ends the text may continue: of the last character only pairs that begin with it say something,
+    // and nothing where a pair before ends with it.
+    const isSaid = found.at(-2)?.isPair === true && found.at(-2)?.end === last.end;
+    return [{ words: isSaid ? words.slice(0, -1) : words, isBeginning: !isSaid }];
+  }
+  if (hasStar && [...last.word].length < shortestBeginning) {
+    throw new SearchRefused(
+      'words',
+      `${JSON.stringify(`${last.word}*`)} would find too many words`,
+      `Name at least ${shortestBeginning} characters before a *.`,
+    );
+  }
+  return [{ words, isBeginning: hasStar }];
+}
+
+function distinct(phrases: readonly SearchPhrase[]): SearchPhrase[] {
+  return [...new Map(phrases.map((phrase) => [JSON.stringify(phrase), phrase])).values()];
+}

@@ -1,0 +1,102 @@
+import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
+import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
+import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
+import { type AuditTable, columnsOf, type FeedbackDatabase, fieldsOf, storedText, storedTextOrNull } from './tables.ts';
+
+/** What people did by hand, which outlives Temporal's retention. It shares the database with the feedback, no more. */
+export interface AuditRecords {
+  /** Inserts audit entries; those that are there already stay as they are. */
+  recordAuditEntries(auditEntries: readonly AuditEntry[]): Promise<void>;
+  /** Newest first. */
+  listAuditEntries(filter: AuditFilter): AsyncIterable<AuditEntry>;
+}
+
+/** The audit of a store that is there, opened for nothing else. */
+export interface OpenAudit extends Pick<AuditRecords, 'recordAuditEntries'> {
+  close(): Promise<void>;
+}
+
+/** Which audit entries; all of them without any of these. */
+export interface AuditFilter {
+  /** From this moment on, UTC ISO 8601. */
+  since?: string | undefined;
+  org?: string | undefined;
+  action?: AuditAction | undefined;
+  /** A domain or project. */
+  subject?: string | undefined;
+  /** A part of the name of a site or project, whatever the case of its ASCII letters. */
+  named?: string | undefined;
+  /** A part of the name of the person, likewise. */
+  who?: string | undefined;
+  /** Only what comes after this audit entry in the list. */
+  after?: AuditPlace | undefined;
+}
+
+/** The place of an audit entry in the list. */
+export type AuditPlace = Pick<AuditEntry, 'at' | 'entryId'>;
+
+/** Inserts audit entries; those that are there already stay as they are, so that a step may run twice. */
+export async function recordAuditEntries(
+  db: Transaction<FeedbackDatabase>,
+  auditEntries: readonly AuditEntry[],
+): Promise<void> {
+  for (const batch of batchesOf(auditEntries)) {
+    await db
+      .insertInto('audit')
+      .values(batch.map(rowOf))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+}
+
+/** Newest first, read as they are wanted. */
+export async function* listAuditEntries(
+  db: Kysely<FeedbackDatabase>,
+  { since, org, action, subject, named, who, after }: AuditFilter,
+): AsyncGenerator<AuditEntry, void, undefined> {
+  let last: AuditPlace | undefined = after;
+  do {
+    const rows: Selectable<AuditTable>[] = await db
+      .selectFrom('audit')
+      .selectAll()
+      .$if(since !== undefined, (query) => query.where('at', '>=', since ?? ''))
+      .$if(org !== undefined, (query) => query.where('org_id', '=', storedText(org ?? '')))
+      .$if(action !== undefined, (query) => query.where('action', '=', action ?? 'approve'))
+      .$if(subject !== undefined, (query) => query.where('subject', '=', storedText(subject ?? '')))
+      .$if(named !== undefined, (query) => query.where(contains(db, 'subject', named)))
+      .$if(who !== undefined, (query) => query.where(contains(db, 'who', who)))
+      .$if(last !== undefined, (query) =>
+        query.where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('at', 'entry_id'), '<', tuple(last?.at ?? '', storedText(last?.entryId ?? ''))),
+        ),
+      )
+      .orderBy('at', 'desc')
+      .orderBy('entry_id', 'desc')
+      .limit(rowsPerStatement)
+      .execute();
+    const auditEntries = rows.map(auditOf);
+    yield* auditEntries;
+    last = auditEntries.length < rowsPerStatement ? undefined : auditEntries.at(-1);
+  } while (last !== undefined);
+}
+
+function contains(db: Kysely<FeedbackDatabase>, column: 'subject' | 'who', part = ''): RawBuilder<SqlBool> {
+  const pattern = `%${storedText(part).replaceAll(/[\\%_]/g, '\\$&')}%`;
+  return sql<SqlBool>`${sql.ref(column)} ${sql.raw(isPostgres(db) ? 'ilike' : 'like')} ${pattern} escape '\\'`;
+}
+
+function rowOf({ org, ...entry }: AuditEntry): AuditTable {
+  return {
+    ...columnsOf(entry),
+    entry_id: storedText(entry.entryId),
+    org_id: org,
+    who: storedText(entry.who),
+    reason: storedTextOrNull(entry.reason),
+    detail: storedText(entry.detail),
+  };
+}
+
+function auditOf(row: Selectable<AuditTable>): AuditEntry {
+  const { orgId: org, ...entry } = fieldsOf(row);
+  return { ...entry, org };
+}

@@ -1,0 +1,189 @@
+import {
+  type ControlledTransaction,
+  type Kysely,
+  PostgresAdapter,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  sql,
+  type Transaction,
+} from 'kysely';
+import type { Database } from '../../sqlite.ts';
+import type { FeedbackEntry } from '../rules/feedback-entry.ts';
+import { documentKey } from '../rules/report-figures.ts';
+import {
+  createdAtUtc,
+  type FeedbackDatabase,
+  type FeedbackTable,
+  storedExtra,
+  storedText,
+  storedTextOrNull,
+} from './tables.ts';
+
+export function isPostgres(db: Kysely<FeedbackDatabase>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter;
+}
+
+/** Rows a statement: 18 columns of 500 rows stay far below the parameters both databases allow (32,766 and 65,535). */
+export const rowsPerStatement = 500;
+
+/** Items in batches that one statement can take. */
+export function batchesOf<T>(items: readonly T[]): T[][] {
+  const batches: T[][] = [];
+  for (let at = 0; at < items.length; at += rowsPerStatement) batches.push(items.slice(at, at + rowsPerStatement));
+  return batches;
+}
+
+/** A transaction that sees the store at one moment and writes nothing; `rollback` ends it. */
+export function openSnapshot(db: Kysely<FeedbackDatabase>): Promise<ControlledTransaction<FeedbackDatabase>> {
+  return db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
+}
+
+/**
+ * A table of the keys, whatever their number, from one parameter. PostgreSQL compares them with columns that are compared by
+ * their bytes (decisions/0032).
+ */
+export function wantedKeys(db: Kysely<FeedbackDatabase>, keys: readonly (readonly string[])[], columns: number) {
+  const [elements, order] = isPostgres(db) ? ['json_array_elements(', ' collate "C"'] : ['json_each(', ''];
+  const values = Array.from({ length: columns }, (_, index) => sql.raw(`(value ->> ${index})${order}`));
+  const type = isPostgres(db) ? sql.raw('::json') : sql.raw('');
+  return sql`select ${sql.join(values)} from ${sql.raw(elements)}${JSON.stringify(keys)}${type}) as given`;
+}
+
+/** Whether the moment in a column lies between two bounds, the upper one exclusive; null or undefined for no bound. */
+export function within(
+  column: string,
+  from: string | null | undefined,
+  to: string | null | undefined,
+): RawBuilder<boolean> {
+  const bounds = [sql`true`];
+  if (from) bounds.push(sql`${sql.ref(column)} >= ${from}`);
+  if (to) bounds.push(sql`${sql.ref(column)} < ${to}`);
+  return sql.join(bounds, sql` and `);
+}
+
+/** Advisory locks are numbers; those of projects are hashes of 64 bits. */
+const allProjects = 7_301_180_744;
+
+/**
+ * Locks the entries of the project against other transactions until this one ends, so that reading first tells what will
+ * be inserted, changed or unchanged. Call it before the first read, and after writing the row of the pass if both are
+ * needed: always in this order, so that transactions cannot deadlock. On SQLite only one transaction writes at a time.
+ *
+ * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It ends
+ * with the transaction, even if the process is killed.
+ */
+export async function lockProject(db: Transaction<FeedbackDatabase>, project: string): Promise<void> {
+  if (!isPostgres(db)) return;
+  await sql`select pg_advisory_xact_lock_shared(${allProjects})`.execute(db);
+  await sql`select pg_advisory_xact_lock(hashtextextended(${project}, 0))`.execute(db);
+}
+
+/** Locks the entries of all projects until the transaction ends. Never together with `lockProject`. */
+export async function lockAllProjects(db: Transaction<FeedbackDatabase>): Promise<void> {
+  if (isPostgres(db)) await sql`select pg_advisory_xact_lock(${allProjects})`.execute(db);
+}
+
+/*
+ * PostgreSQL plans by statistics, which it gathers only some time after a table has been filled. Without them it would
+ * read or sort the whole project for each page. SQLite uses the indexes anyway.
+ */
+
+/** For the rest of the transaction, rows are read in the order of an index where there is one, not sorted. */
+export async function preferIndexes(db: Transaction<FeedbackDatabase>): Promise<void> {
+  if (isPostgres(db)) await sql`set local enable_sort = off`.execute(db);
+}
+
+/**
+ * Gathers the statistics of the entries after the 10th, 100th, 1,000th … page of a pass: a first sync would outrun the
+ * server's own schedule of once a minute.
+ */
+export async function refreshStatistics(db: Transaction<FeedbackDatabase>, page: number): Promise<void> {
+  if (isPostgres(db) && /^10+$/.test(`${page}`)) await sql`analyze feedback`.execute(db);
+}
+
+/** A project within its organization. */
+export interface ProjectKey {
+  org: string;
+  project: string;
+}
+
+/** Every entry stored of a project, tombstoned ones included. */
+export function storedEntries(db: Kysely<FeedbackDatabase>, { org, project }: ProjectKey) {
+  return db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
+}
+
+/** The entries that the service still has, as far as is known: those not tombstoned. */
+export function liveEntries(db: Kysely<FeedbackDatabase>, key: ProjectKey) {
+  return storedEntries(db, key).where('deleted_at', 'is', null);
+}
+
+/** How many rows a query has. */
+export async function countRows<Table extends keyof FeedbackDatabase>(
+  query: SelectQueryBuilder<FeedbackDatabase, Table, object>,
+): Promise<number> {
+  const { rows } = await query
+    .clearSelect()
+    .clearOrderBy()
+    .select((row) => row.fn.countAll().as('rows'))
+    .executeTakeFirstOrThrow();
+  return Number(rows);
+}
+
+/** Makes `documentOf` known to a connection of SQLite. */
+export function addDocumentKey(database: Database): void {
+  database.function('document_key', (path) => documentKey(String(path)));
+}
+
+/** The `documentKey` of an entry's `path`, computed by the database. A path that is its own key costs one comparison. */
+export function documentOf(db: Kysely<FeedbackDatabase>): RawBuilder<string> {
+  return isPostgres(db) ? onPostgres : onSqlite;
+}
+
+const onSqlite = sql<string>`case
+  when path glob '/*[^/]' and path not glob '*[?#]*' then path
+  else document_key(path)
+end`;
+
+const onPostgres = sql<string>`case
+  when path ~ '^/[^?#]*[^/?#]$' or path = '' then path
+  else coalesce(nullif(regexp_replace(regexp_replace(regexp_replace(
+    path, '^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*', ''), '[?#].*$', ''), '/+$', ''), ''), '/')
+end`;
+
+/** What the service says of an entry, as columns; the other columns are what we have seen of it. */
+export type Content = Omit<FeedbackTable, 'first_seen_at' | 'last_seen_at' | 'deleted_at'>;
+
+export function entryContent(entry: FeedbackEntry, org: string, project: string): Content {
+  return {
+    org_id: org,
+    project_id: project,
+    id: storedText(entry.id),
+    path: storedText(entry.path),
+    comment: storedTextOrNull(entry.comment),
+    created_at: storedTextOrNull(entry.createdAt),
+    created_at_utc: createdAtUtc(entry.createdAt),
+    source: storedText(entry.source),
+    status: storedText(entry.status),
+    helpful: entry.helpful === null ? null : Number(entry.helpful),
+    contact: storedTextOrNull(entry.contact),
+    code: storedTextOrNull(entry.code),
+    filename: storedTextOrNull(entry.filename),
+    lang: storedTextOrNull(entry.lang),
+    extra: storedExtra(entry.extra),
+  };
+}
+
+export function sameContent(a: Content, b: Content): boolean {
+  return (Object.keys(b) as (keyof Content)[]).every((column) => a[column] === b[column]);
+}
+
+/*
+ * What takes removed bytes out of PostgreSQL's files. Both want the owner of the tables; another role has to leave them to
+ * the owner.
+ */
+
+/** Old versions of rows, and the values that the planner's statistics took from them. */
+export const vacuum = 'VACUUM (ANALYZE) feedback, feedback_changes, feedback_rejects, search_entries';
+
+/** The index of words keeps each word that it ever held. */
+export const reindex = 'REINDEX INDEX CONCURRENTLY search_entries_by_word';

@@ -1,0 +1,87 @@
+import type { RunOutcome } from '../../exports/rules/site-export.ts';
+import type { ReadingKind } from '../rules/pass-bounds.ts';
+
+/** The row that a run of a site export leaves behind (X4). */
+export interface ExportRunRow {
+  workflowId: string;
+  runId: string;
+  org: string;
+  domain: string;
+  startedAt: string;
+  finishedAt: string;
+  outcome: RunOutcome;
+  jobId: string | null;
+  jobsStarted: number;
+  version: string | null;
+  contentDigest: string | null;
+  polls: number;
+  /** JSON text: reasons, rollouts and the failure's type and message. */
+  detail: string;
+  /** How long the job took, in milliseconds; null when it was not completed, or exported some pages only. */
+  jobMs: number | null;
+}
+
+export interface SiteKey {
+  org: string;
+  domain: string;
+}
+
+export interface ProjectKey {
+  org: string;
+  project: string;
+}
+
+/** How the latest run of a site ended. Times are UTC ISO 8601. */
+export interface SiteRecord extends SiteKey {
+  lastOutcome: RunOutcome;
+  lastAt: string;
+  /** Why it ended so, cut to 300 characters; null when all went well. */
+  lastReason: string | null;
+  /**
+   * End of the first run that failed, was refused by verification or was rolled out badly since the last that was not;
+   * null when there is none. What a person cancelled counts for neither.
+   */
+  failingSince: string | null;
+}
+
+/** How the latest pass of a project ended; nulls where none has. Times are UTC ISO 8601. */
+export interface ProjectRecord extends ProjectKey {
+  lastPass: ReadingKind | null;
+  lastOutcome: 'completed' | 'failed' | 'cancelled' | null;
+  lastAt: string | null;
+  /** Like a site's run. */
+  lastReason: string | null;
+  /** All stored entries are as the service had them at this moment; null while some may not be. */
+  verifiedUpTo: string | null;
+  /** End of the first pass that failed since one of its kind, or a sweep, completed; null when there is none. */
+  failingSince: string | null;
+}
+
+export interface LatestRecords {
+  /** Without sites that have no ended run. */
+  sites: SiteRecord[];
+  /** In the order of the keys. */
+  projects: ProjectRecord[];
+}
+
+/** Which runs are meant: all without a field. */
+export interface RunFilter {
+  org?: string;
+  domain?: string;
+  outcome?: RunOutcome;
+  /** They began at this moment or later, UTC ISO 8601. */
+  since?: string;
+  limit?: number;
+}
+
+/** The runs of site exports, which outlive Temporal's retention. They share the database with the feedback, no more. */
+export interface RunRecords {
+  /** Inserts or replaces the row of a run. */
+  recordExportRun(row: ExportRunRow): Promise<void>;
+  /** Newest first. */
+  listExportRuns(filter: RunFilter): Promise<ExportRunRow[]>;
+  /** Durations in milliseconds of the site's latest jobs whose exports recorded one, latest first. */
+  jobDurations(org: string, domain: string, limit: number): Promise<number[]>;
+  /** How the latest runs of many sites and passes of many projects ended, in a few statements. */
+  latestRecords(of: { sites: readonly SiteKey[]; projects: readonly ProjectKey[] }): Promise<LatestRecords>;
+}

@@ -1,0 +1,208 @@
+import { once } from 'node:events';
+import { mkdir, open, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Kysely, sql } from 'kysely';
+import { errorCode, ifMissing } from '../../files.ts';
+import { Database } from '../../sqlite.ts';
+import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
+import { keepEverything, type Privacy } from '../privacy/privacy.ts';
+import type { OpenAudit } from './audit-records.ts';
+import type { FeedbackStore } from './feedback-store.ts';
+import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
+import { migrate, newerTables, schemaState } from './migrations.ts';
+import { addDocumentKey } from './queries.ts';
+import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
+import { explainSqliteProblem, ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
+import { type Succession, succeed } from './store-lineage.ts';
+import type { FeedbackDatabase } from './tables.ts';
+
+/** How long the thread waits for another connection's lock, in milliseconds. */
+const longestWaitMs = 10_000;
+
+/**
+ * What the thread does, in JavaScript that needs no build. `optimize` writes the index of words anew: it keeps beginnings of
+ * removed words, by which it tells its pages apart. A reader in the way of the checkpoint is not waited for.
+ */
+const program = `
+const { parentPort, workerData } = require('node:worker_threads');
+const database = new (require(workerData.library).DatabaseSync)(workerData.file, { timeout: workerData.longestWaitMs });
+database.exec(\`pragma fullfsync = ON;
+  pragma secure_delete = ON;
+  pragma cache_size = -16000;
+  begin immediate;
+  insert into search_words (search_words) values ('optimize');
+  insert into search_words (search_words, rank) values ('secure-delete', 1);
+  commit;
+  vacuum\`);
+database.prepare('update search_progress set cleaned_at = ?').run(workerData.at);
+database.exec('pragma busy_timeout = 0');
+const { busy } = database.prepare('pragma wal_checkpoint(truncate)').get();
+database.close();
+parentPort.postMessage(busy);
+`;
+
+/**
+ * Rewrites a feedback database of SQLite, so that nothing of what was removed is left in the file or its log:
+ * `secure_delete` overwrites what is removed, but not the copies that SQLite leaves behind when it moves rows to another
+ * page of its tree. False when a reader keeps the log from being emptied. For a million entries that takes seconds, in
+ * a thread, so that this process goes on with everything but writing. Throws what SQLite throws.
+ */
+export async function rewriteFile(file: string): Promise<boolean> {
+  const library = createRequire(import.meta.url).resolve('@photostructure/sqlite');
+  const workerData = { library, file, longestWaitMs, at: new Date().toISOString() };
+  const [busy] = await once(new Worker(program, { eval: true, workerData }), 'message');
+  return busy === 0;
+}
+
+/**
+ * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing. Only
+ * this user can read what it makes, but for a folder that others must be able to enter (`sharedFolder`). Several
+ * processes of one machine may open it; the file must be on a local disk. SQLite runs in the calling thread: a page of
+ * 100 entries blocks it for a few milliseconds. Throws `FeedbackStoreUnavailable`, and so do the store's methods when
+ * the file becomes unusable later.
+ */
+export async function openSqliteFeedbackStore(
+  file: string,
+  privacy: Privacy = keepEverything,
+  { sharedFolder = false }: { sharedFolder?: boolean } = {},
+): Promise<FeedbackStore> {
+  const path = resolve(file);
+  try {
+    await makeFolder(dirname(path), sharedFolder);
+    const db = await openDatabase(path);
+    return await sqlFeedbackStore(db, { place: path, privacy, scrub: (how) => scrub(db, path, how) });
+  } catch (error) {
+    throw explainSqliteProblem(path, error);
+  }
+}
+
+/** Opens the audit of a store that is there, and changes no table. Throws as `openSqliteFeedbackStore` does. */
+export async function openSqliteAudit(file: string): Promise<OpenAudit> {
+  const path = resolve(file);
+  try {
+    const found = await stat(path).catch(ifMissing(null));
+    if (found === null) {
+      const fix = "Run the command where the workers' store is, or start a worker here: it makes the file.";
+      throw new FeedbackStoreUnavailable(path, 'this machine has no such file', fix);
+    }
+    return auditIn(await openDatabase(path, requireAudit));
+  } catch (error) {
+    throw explainSqliteProblem(path, error);
+  }
+}
+
+/** Gives a copy of a feedback store its own identity (`succeed`). Throws as `openSqliteFeedbackStore` does. */
+export async function succeedSqliteStore(file: string, reason: Succession, at: Date): Promise<void> {
+  const path = resolve(file);
+  try {
+    const db = await openDatabase(path);
+    try {
+      await db.transaction().execute((trx) => succeed(trx, reason, at));
+    } finally {
+      await db.destroy();
+    }
+  } catch (error) {
+    throw explainSqliteProblem(path, error);
+  }
+}
+
+/** What the opener of a database does about its tables. */
+type Prepare = (db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>, path: string) => Promise<void>;
+
+const makeTables: Prepare = (db) => migrate(db);
+
+const requireAudit: Prepare = async (_db, tables, path) => {
+  if (!tables.has('audit')) throw withoutAudit(path);
+};
+
+/** A database, migrated unless it is to be used as it is; the caller closes it. */
+async function openDatabase(path: string, prepare: Prepare = makeTables): Promise<Kysely<FeedbackDatabase>> {
+  await refuseFolder(path);
+  await makePrivate(path);
+  // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
+  const database = new Database(path, { timeout: 0 });
+  try {
+    const explain = (error: unknown) => explainSqliteProblem(path, error);
+    const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
+    const tables = await ownTables(path, db);
+    await whileBusy(() => configure(database));
+    await prepare(db, tables, path);
+    return db;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/**
+ * `synchronous = FULL`: in WAL mode a kill -9 loses nothing either way, but with NORMAL a power cut could take back
+ * several committed pages, and even a pass reported as finished; S2 allows the page in flight only. It costs one
+ * fsync a page, which a budget of 100 requests an hour never notices. `fullfsync` makes macOS write through to the
+ * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros; copies that
+ * SQLite leaves behind when it moves rows are left to `rewriteFile`. A cache of 16 MB holds the upper levels of the
+ * indexes of a million entries.
+ */
+function configure(database: Database): void {
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.pragma('fullfsync = ON');
+  database.pragma('foreign_keys = ON');
+  database.pragma('secure_delete = ON');
+  database.pragma('cache_size = -16000');
+  addDocumentKey(database);
+}
+
+/** Takes the bytes of what was removed out of the file and its log; `daily`: of the file at most once a day. */
+async function scrub(db: Kysely<FeedbackDatabase>, path: string, how: 'now' | 'daily'): Promise<boolean> {
+  try {
+    if (how === 'now' || !(await recentlyScrubbed(db))) return await rewriteFile(path);
+    const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
+    return rows.every(({ busy }) => busy === 0);
+  } catch {
+    // Another process has a lock, or there is no space for a second file.
+    return false;
+  }
+}
+
+/** Only the folder itself: those around it may hold something else. */
+async function makeFolder(folder: string, shared: boolean): Promise<void> {
+  await mkdir(shared ? folder : dirname(folder), { recursive: true });
+  if (shared) return;
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  });
+}
+
+/** SQLite gives its journals the mode of the database, so a new one is made before SQLite does. */
+async function makePrivate(path: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    if (errorCode(error) === 'EEXIST') return null;
+    throw error;
+  });
+  await handle?.close();
+}
+
+async function refuseFolder(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory()) {
+    throw new FeedbackStoreUnavailable(path, 'it is a folder', 'Name a file in store.feedback.');
+  }
+}
+
+/** The names of the tables in a database of this version or an older one, or an empty one. */
+async function ownTables(path: string, db: Kysely<FeedbackDatabase>): Promise<ReadonlySet<string>> {
+  const found = await db.introspection.getTables({ withInternalKyselyTables: true });
+  const tables = new Set(found.map(({ name }) => name));
+  const state = await schemaState(db, tables);
+  if (state === 'newer') throw newerTables(path);
+  if (state === 'foreign') {
+    throw new FeedbackStoreUnavailable(
+      path,
+      "it holds another program's tables",
+      'Name a file of its own for docferry in store.feedback.',
+    );
+  }
+  return tables;
+}

@@ -1,0 +1,255 @@
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import {
+  approveUpdate,
+  attributesOf,
+  exportStateQuery,
+  phaseSignal,
+  pollNowUpdate,
+  rejectUpdate,
+  type Workflows,
+} from '../contract.ts';
+import {
+  type ExportInput,
+  type ExportPhase,
+  type ExportState,
+  type RollbackInput,
+  sameParameters,
+  searchedPhase,
+} from '../exports/rules/site-export.ts';
+import { ExplainedError } from '../rules/errors.ts';
+import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import type { Actor } from '../runs/rules/audit.ts';
+import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { startUnlessRunning } from '../temporal/runs.ts';
+
+type BundleNow = Partial<Pick<ExportState, 'phase' | 'download'>>;
+
+/** Phase and progress of a bundle by the latest heartbeat, at most a few seconds old; empty when nothing is known. */
+export async function bundleNow(client: Client, handle: WorkflowHandle): Promise<BundleNow> {
+  const { raw } = await handle.describe();
+  for (const { activityType, heartbeatDetails, lastHeartbeatTime } of raw.pendingActivities ?? []) {
+    if (activityType?.name !== 'fetchBundle') continue;
+    const details = await decodeFromPayloadsAtIndex<unknown>(
+      client.options.loadedDataConverter,
+      0,
+      heartbeatDetails?.payloads,
+    );
+    return readDetails(details, optionalTsToMs(lastHeartbeatTime) ?? Date.now());
+  }
+  return {};
+}
+
+/** Another version of the activity may have written the details, so they are checked. */
+function readDetails(details: unknown, at: number): BundleNow {
+  if (typeof details !== 'object' || details === null) return {};
+  const { phase, offset, total, bytesPerSecond }: Record<string, unknown> = { ...details };
+  if (phase === 'verifying' || phase === 'publishing') return { phase };
+  if (phase !== 'fetching') return {};
+  const known = (value: unknown) => (typeof value === 'number' && value > 0 ? value : null);
+  const bytes = known(offset);
+  if (bytes === null) return { phase };
+  return { phase, download: { offset: bytes, total: known(total), bytesPerSecond: known(bytesPerSecond), at } };
+}
+
+export type ExportHandle = WorkflowHandle<Workflows['exportSite']>;
+
+interface StartedExport {
+  handle: ExportHandle;
+  /** It was running already. */
+  joined: boolean;
+  /** Of the run that this has started; null when it has started none. */
+  runId: string | null;
+}
+
+/** An export of the domain is running, and this request cannot join it (E1). */
+export class ExportRunning extends ExplainedError {
+  override readonly name = 'ExportRunning';
+  readonly code = 'ExportRunning';
+  readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
+}
+
+/**
+ * Starts the export of a site. If one with the same parameters is running, joins it or refuses, as asked; if its
+ * parameters differ, refuses. Throws `ExportRunning`.
+ */
+export async function startExport(
+  client: Client,
+  taskQueue: string,
+  input: ExportInput,
+  onRunning: 'join' | 'refuse',
+): Promise<StartedExport> {
+  const workflowId = exportWorkflowId(input.org, input.domain);
+  const started = await startUnlessRunning(client, workflowId, () =>
+    client.workflow.start<Workflows['exportSite']>(workflowTypes.exportSite, {
+      workflowId,
+      taskQueue,
+      workflowIdConflictPolicy: 'FAIL',
+      ...taskTimeoutFor(failoverIn(input)),
+      args: [input],
+      staticSummary: `export of ${input.domain} (${input.org})`,
+      typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
+    }),
+  );
+  if (started !== null) return { handle: started, joined: false, runId: started.firstExecutionRunId };
+  const handle = exportHandle(client, input.org, input.domain);
+  if (onRunning === 'refuse') throw new ExportRunning(`an export of ${input.domain} is already running`);
+  const running = await handle.query(exportStateQuery);
+  if (!sameParameters(running.parameters, input.parameters)) {
+    throw new ExportRunning(
+      `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
+    );
+  }
+  return { handle, joined: true, runId: null };
+}
+
+/** Handle of the latest export of a domain, which need not exist. */
+export function exportHandle(client: Client, org: string, domain: string): ExportHandle {
+  return client.workflow.getHandle<Workflows['exportSite']>(exportWorkflowId(org, domain));
+}
+
+/** State of an export, with what the heartbeats of `fetchBundle` say of its bundle, which the workflow is not told. */
+export async function exportState(client: Client, org: string, domain: string): Promise<ExportState> {
+  const handle = exportHandle(client, org, domain);
+  const state = await handle.query(exportStateQuery);
+  // The activity signals a long verification, but not what follows it: publication or another attempt.
+  if (state.phase !== 'fetching' && state.phase !== 'verifying') return state;
+  return { ...state, ...(await bundleNow(client, handle)) };
+}
+
+/** Polls the job at once; refused when the export is not waiting for it. */
+export async function pollNow(client: Client, org: string, domain: string): Promise<ExportState> {
+  return exportHandle(client, org, domain).executeUpdate(pollNowUpdate);
+}
+
+export async function announcePhase(client: Client, workflowId: string, phase: ExportPhase): Promise<void> {
+  await client.workflow.getHandle(workflowId).signal(phaseSignal, { phase });
+}
+
+/** The parameters in words. */
+export function describeParameters({ parameters }: ExportState): string {
+  const { siteVersion, paths, promote, force, rollback } = parameters;
+  const parts = [
+    siteVersion === undefined ? '' : `site version ${siteVersion}`,
+    paths === undefined || paths.length === 0 ? '' : `${paths.length} paths`,
+    promote ? 'promote' : '',
+    force ? 'force' : '',
+    rollback === undefined ? '' : `rollback to ${rollback}`,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? 'none given' : parts.join(', ');
+}
+
+export type RollbackHandle = WorkflowHandle<Workflows['rollBack']>;
+
+export interface StartedRollback {
+  handle: RollbackHandle;
+  /** The same rollback was already running. */
+  joined: boolean;
+  /** An export was running, and was cancelled. */
+  cancelled: boolean;
+}
+
+/** A schedule may start the next export at the moment one ends. */
+const tries = 5;
+
+export interface RollbackStart {
+  onRunning: 'cancel' | 'refuse';
+  /** Throws to leave a running export alone. */
+  beforeCancel: () => Promise<void>;
+  /** Limits how long a worker is asked for the state of the running workflow; Temporal's own limit when absent. */
+  askWorker?: <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+}
+
+/**
+ * Starts a rollback under the id of the site's exports, or joins the same rollback. A running export is cancelled and
+ * waited for, or a reason to refuse, as asked; always to refuse if it is about to put this version into service. Throws
+ * `ExportRunning`, and what `beforeCancel` and `askWorker` throw.
+ */
+export async function startRollback(
+  client: Client,
+  taskQueue: string,
+  input: RollbackInput,
+  { onRunning, beforeCancel, askWorker = (ask) => ask() }: RollbackStart,
+): Promise<StartedRollback> {
+  const { org, domain, version } = input;
+  const workflowId = exportWorkflowId(org, domain);
+  for (let left = tries, cancelled = false; ; left -= 1) {
+    try {
+      const handle = await client.workflow.start<Workflows['rollBack']>(workflowTypes.rollBack, {
+        workflowId,
+        taskQueue,
+        workflowIdConflictPolicy: 'FAIL',
+        ...taskTimeoutFor(failoverIn(input)),
+        args: [input],
+        staticSummary: `rollback of ${domain} to ${version} (${org})`,
+        typedSearchAttributes: attributesOf({ org, domain, phase: 'rolling-out' }),
+      });
+      return { handle, joined: false, cancelled };
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const running = client.workflow.getHandle<Workflows['rollBack']>(workflowId);
+    const state = await askWorker(() => stateOf(running));
+    if (state?.parameters.rollback === version) return { handle: running, joined: true, cancelled };
+    if (state !== null && (onRunning === 'refuse' || left <= 1)) {
+      throw new ExportRunning(`an export of ${domain} is already running (${describeParameters(state)})`);
+    }
+    if (state?.approval?.version === version) {
+      throw new ExportRunning(`${version} is not in service yet: it waits for approval`);
+    }
+    if (state !== null && !cancelled) await beforeCancel();
+    cancelled = (await cancelAndWait(running)) || cancelled;
+  }
+}
+
+/** Null after its end. */
+async function stateOf(handle: RollbackHandle): Promise<ExportState | null> {
+  const { status } = await handle.describe();
+  return status.name === 'RUNNING' ? handle.query(exportStateQuery) : null;
+}
+
+/** Returns, after the clean-up, whether there was something to cancel. */
+async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
+  try {
+    await handle.cancel();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+  // Its outcome does not matter here.
+  await handle.result().catch(() => {});
+  return true;
+}
+
+/**
+ * Makes the waiting version current. Refused if none waits, or another one than named. Sent again with the same `updateId`,
+ * it is answered as it was the first time.
+ */
+export async function approveExport(
+  client: Client,
+  { org, domain, version }: { org: string; domain: string; version: string },
+  actor: Actor = {},
+  updateId?: string,
+): Promise<{ version: string }> {
+  const args: [{ version: string }, Actor] = [{ version }, actor];
+  return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args, ...withId(updateId) });
+}
+
+/** Ends the export with this reason and removes the waiting version. Refused as an approval is. */
+export async function rejectExport(
+  client: Client,
+  { org, domain, reason, version }: { org: string; domain: string; reason: string; version: string },
+  actor: Actor = {},
+  updateId?: string,
+): Promise<{ version: string }> {
+  const args: [{ version: string; reason: string }, Actor] = [{ version, reason }, actor];
+  return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args, ...withId(updateId) });
+}
+
+const withId = (updateId: string | undefined) => (updateId === undefined ? {} : { updateId });

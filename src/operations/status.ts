@@ -1,0 +1,213 @@
+import type { Client } from '@temporalio/client';
+import type { InService } from '../exports/store/bundle-store.ts';
+import { type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
+import type { LatestRecords, ProjectRecord, SiteRecord } from '../feedback/store/run-records.ts';
+import { exportWorkflowId, workflowIdOf } from '../rules/workflow-ids.ts';
+import { type NextStart, nextStarts } from '../schedules/schedules.ts';
+import { type RunningWork, runningWork } from '../temporal/runs.ts';
+import { type WaitingSyncs, waitingSyncs } from './syncs.ts';
+
+/** Sites and projects that are looked at. */
+export interface Selection {
+  sites: { org: string; domain: string }[];
+  projects: { org: string; project: string }[];
+}
+
+/** What goes on with a site or project, the first that fits. */
+export const lineStates = ['running', 'waiting', 'awaiting-approval', 'unauthorized', 'held', 'idle'] as const;
+export type LineState = (typeof lineStates)[number];
+
+/** A line of `status` (contracts.md). Times are UTC ISO 8601. */
+export interface SiteLine {
+  org: string;
+  domain: string;
+  /** Null while Temporal is down. */
+  state: LineState | null;
+  /** Of the running export. */
+  phase: string | null;
+  lastOutcome: SiteRecord['lastOutcome'] | null;
+  lastAt: string | null;
+  /** Why the latest run ended as it did; null when all went well. */
+  lastReason: string | null;
+  nextAt: string | null;
+  paused: boolean;
+  current: string | null;
+  held: string | null;
+  failingSince: string | null;
+}
+
+export interface ProjectLine {
+  org: string;
+  project: string;
+  state: LineState | null;
+  /** Kinds of pass that run. */
+  running: ReadingKind[];
+  lastPass: ReadingKind | null;
+  lastOutcome: ProjectRecord['lastOutcome'];
+  lastAt: string | null;
+  /** Why the latest run ended as it did; null when all went well. */
+  lastReason: string | null;
+  nextAt: string | null;
+  paused: boolean;
+  verifiedUpTo: string | null;
+  failingSince: string | null;
+}
+
+/** Counts by state, and of what fails. */
+export type Totals = Record<'all' | 'failing' | LineState, number>;
+
+/** What Temporal knows. */
+export interface Live {
+  running: readonly RunningWork[];
+  starts: ReadonlyMap<string, NextStart>;
+  syncs: WaitingSyncs;
+}
+
+/** What was found; null for a part that does not answer. */
+export interface Facts {
+  live: Live | null;
+  records: LatestRecords | null;
+  inService: ReadonlyMap<string, InService> | null;
+}
+
+export function siteLines({ sites }: Selection, { live, records, inService }: Facts): SiteLine[] {
+  const latest = new Map(records?.sites.map((record) => [exportWorkflowId(record.org, record.domain), record]));
+  const running = new Map(live?.running.map((work) => [work.workflowId, work]));
+  return sites.map(({ org, domain }) => {
+    const id = exportWorkflowId(org, domain);
+    const record = latest.get(id);
+    const start = live?.starts.get(id);
+    const { current = null, held = null } = inService?.get(domain) ?? {};
+    const work = running.get(id);
+    return {
+      org,
+      domain,
+      state: live === null ? null : siteState(work, held),
+      phase: work?.phase ?? null,
+      lastOutcome: record?.lastOutcome ?? null,
+      lastAt: record?.lastAt ?? null,
+      lastReason: record?.lastReason ?? null,
+      nextAt: start?.nextAt ?? null,
+      paused: start?.paused ?? false,
+      current,
+      held,
+      failingSince: record?.failingSince ?? null,
+    };
+  });
+}
+
+export function projectLines({ projects }: Selection, { live, records }: Facts): ProjectLine[] {
+  const latest = new Map(records?.projects.map((record) => [nameOf(record), record]));
+  const running = new Map(live?.running.map((work) => [work.workflowId, work]));
+  return projects.map(({ org, project }) => {
+    const passes = readingKinds.map((pass) => ({ pass, id: workflowIdOf({ kind: 'sync', org, project, pass }) }));
+    const works = passes.flatMap(({ id }) => running.get(id) ?? []);
+    const starts = passes.flatMap(({ id }) => live?.starts.get(id) ?? []);
+    const next = starts.flatMap(({ nextAt }) => nextAt ?? []).sort();
+    const record = latest.get(nameOf({ org, project }));
+    return {
+      org,
+      project,
+      state: live === null ? null : projectState(org, works, live.syncs),
+      running: passes.filter(({ id }) => running.has(id)).map(({ pass }) => pass),
+      lastPass: record?.lastPass ?? null,
+      lastOutcome: record?.lastOutcome ?? null,
+      lastAt: record?.lastAt ?? null,
+      lastReason: record?.lastReason ?? null,
+      nextAt: next[0] ?? null,
+      paused: starts.some(({ paused }) => paused),
+      verifiedUpTo: record?.verifiedUpTo ?? null,
+      failingSince: record?.failingSince ?? null,
+    };
+  });
+}
+
+function siteState(work: RunningWork | undefined, held: string | null): LineState {
+  if (work === undefined) return held === null ? 'idle' : 'held';
+  return work.phase === 'awaiting-approval' || work.phase === 'unauthorized' ? work.phase : 'running';
+}
+
+/** A project reads while one of its passes does. */
+function projectState(org: string, works: readonly RunningWork[], syncs: WaitingSyncs): LineState {
+  if (works.length === 0) return 'idle';
+  if (syncs.unauthorized.has(org) || works.some(({ phase }) => phase === 'unauthorized')) return 'unauthorized';
+  return works.every(({ workflowId }) => syncs.waiting.has(workflowId)) ? 'waiting' : 'running';
+}
+
+/** Those that fail, with `failed`; those that run or ended a run since the moment `since` (ISO 8601), with one. */
+export function shownLines<Line extends SiteLine | ProjectLine>(
+  lines: readonly Line[],
+  { failed, since }: { failed: boolean; since: string | null },
+): Line[] {
+  const isRecent = ({ state, lastAt }: Line, moment: string) =>
+    (state !== null && state !== 'idle' && state !== 'held') || (lastAt ?? '') >= moment;
+  return lines.filter((line) => (!failed || line.failingSince !== null) && (since === null || isRecent(line, since)));
+}
+
+export function totalsOf(lines: readonly (SiteLine | ProjectLine)[]): Totals {
+  const count = (is: (line: SiteLine | ProjectLine) => boolean) => lines.filter(is).length;
+  const states = lineStates.map((state) => [state, count((line) => line.state === state)]);
+  return {
+    all: lines.length,
+    failing: count(({ failingSince }) => failingSince !== null),
+    ...(Object.fromEntries(states) as Record<LineState, number>),
+  };
+}
+
+const nameOf = ({ org, project }: { org: string; project: string }): string => JSON.stringify([org, project]);
+
+/** Why a part did not answer, in the words that people see. */
+export interface Trouble {
+  code: string;
+  message: string;
+  hint: string | null;
+}
+
+/** A part of the installation that did not answer, and what is therefore unknown. */
+export interface Unavailable extends Trouble {
+  part: 'temporal' | 'feedback store' | 'bundle store';
+  unknown: string;
+}
+
+/** How to ask each part; each is one reading, whatever the number of sites and projects. */
+export interface FactSources {
+  live(): Promise<Live>;
+  records(): Promise<LatestRecords>;
+  inService(): Promise<ReadonlyMap<string, InService>>;
+}
+
+/**
+ * The answers of Temporal and the stores, asked all at once. A part that does not answer is named, and its facts are
+ * null.
+ */
+export async function gatherFacts(
+  sources: FactSources,
+  explain: (error: unknown) => Trouble,
+): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
+  const unavailable: Unavailable[] = [];
+  const read = async <Found>(part: Unavailable['part'], unknown: string, ask: () => Promise<Found>) => {
+    try {
+      return await ask();
+    } catch (error) {
+      const { code, message, hint } = explain(error);
+      unavailable.push({ part, unknown, code, message, hint });
+      return null;
+    }
+  };
+  const [live, records, inService] = await Promise.all([
+    read('temporal', 'what runs, and when', () => sources.live()),
+    read('feedback store', 'how the last runs ended', () => sources.records()),
+    read('bundle store', 'what is in service and what is held', () => sources.inService()),
+  ]);
+  return { facts: { live, records, inService }, unavailable: unavailable.sort(byPart) };
+}
+
+const parts: readonly Unavailable['part'][] = ['temporal', 'feedback store', 'bundle store'];
+const byPart = (a: Unavailable, b: Unavailable): number => parts.indexOf(a.part) - parts.indexOf(b.part);
+
+/** What runs and starts next on the task queue, and which syncs wait, in a few requests. */
+export async function readLive(client: Client, taskQueue: string): Promise<Live> {
+  const [running, starts] = await Promise.all([runningWork(client, taskQueue), nextStarts(client, taskQueue)]);
+  const reading = running.flatMap(({ target }) => (target.kind === 'sync' ? [target.org] : []));
+  return { running, starts, syncs: await waitingSyncs(client, [...new Set(reading)]) };
+}

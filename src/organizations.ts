@@ -1,0 +1,94 @@
+import type { Organization, Site, SpareUse } from './activities/dependencies.ts';
+import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
+import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
+import { desiredSchedules } from './schedules/rules/desired-schedules.ts';
+import { type AnalyticsAccess, createAnalyticsAccess } from './service/analytics-access.ts';
+import { createDocumentationService } from './service/client.ts';
+
+/** Organizations of the configuration with their service clients and rollout targets. */
+export function organizationsOf(config: Config): Organization[] {
+  return config.organizations.map((organization) => ({
+    id: organization.id,
+    service: createDocumentationService({
+      baseUrl: config.service.baseUrl,
+      analyticsBaseUrl: config.service.analyticsBaseUrl,
+      allowInsecure: config.service.allowInsecure,
+      apiKey: () => organization.apiKey.read(),
+      timeouts: timeoutsFor(organization.budget.arrivalMs),
+    }),
+    projects: organization.projects.map((project) => project.id),
+    spare: spareOf(organization, config.temporal.taskQueue),
+    webhooks: organization.webhooks.map(({ name, url, format, secret, events }) => ({
+      name,
+      format,
+      events,
+      url: () => url.read(),
+      secret: () => secret?.read() ?? null,
+    })),
+    watch: watchOf(organization),
+    sites: organization.sites.map((site) => siteOf(site, config.store.bundles.publicUrl)),
+  }));
+}
+
+function watchOf({ watchEveryMs, projects, sites }: OrganizationConfig): Organization['watch'] {
+  const limits = <Entry>(entries: readonly Entry[], limitOf: (entry: Entry) => [string, number | undefined]) =>
+    new Map(entries.map(limitOf).filter((limit): limit is [string, number] => limit[1] !== undefined));
+  return {
+    everyMs: watchEveryMs,
+    freshness: limits(projects, ({ id, freshnessMs }) => [id, freshnessMs]),
+    lateAfter: limits(sites, ({ domain, lateAfterMs }) => [domain, lateAfterMs]),
+  };
+}
+
+/** The passes that the organization's schedules start, at their offsets on the server. */
+function spareOf(organization: OrganizationConfig, taskQueue: string): SpareUse | null {
+  if (organization.spare !== 'verify') return null;
+  const scheduled = desiredSchedules(taskQueue, [organization]).flatMap(({ target, settings }) =>
+    target.kind === 'sync' && target.pass !== 'verify'
+      ? [{ project: target.project, pass: target.pass, times: settings }]
+      : [],
+  );
+  return { windowMs: organization.budget.windowMs, scheduled };
+}
+
+/** A request that is not answered within D is broken off, so that none arrives later (B1). */
+export function timeoutsFor(arrivalMs: number) {
+  return { connectMs: 10_000, firstByteMs: Math.min(30_000, arrivalMs), overallMs: 60_000 };
+}
+
+function siteOf(site: SiteConfig, publicUrl: string): Site {
+  return {
+    domain: site.domain,
+    jobTimeoutMs: site.job.timeoutMs,
+    jobAttempts: site.job.attempts,
+    startTimeoutMs: site.job.startTimeoutMs,
+    approvalTimeoutMs: site.approval?.timeoutMs ?? null,
+    maxBytes: site.bundle.maxBytes,
+    maxFiles: site.bundle.maxFiles,
+    connections: site.bundle.connections,
+    downloadTimeoutMs: site.bundle.timeoutMs,
+    siteRules: site.bundle.rules,
+    render: site.bundle.render,
+    targets: rolloutTargets(site, publicUrl),
+  };
+}
+
+/** The analytics area of the service with the key of each of these organizations. Throws `ConfigError` without a key. */
+export function analyticsAccesses(
+  { service, organizations }: Config,
+  ids: Iterable<string>,
+): Map<string, AnalyticsAccess> {
+  const wanted = new Set(ids);
+  const used = organizations.filter(({ id }) => wanted.has(id));
+  return new Map(
+    used.map(({ id, apiKey, budget }) => {
+      apiKey.read();
+      const access = createAnalyticsAccess(service.analyticsBaseUrl, {
+        allowInsecure: service.allowInsecure,
+        apiKey: () => apiKey.read(),
+        timeouts: timeoutsFor(budget.arrivalMs),
+      });
+      return [id, access];
+    }),
+  );
+}

@@ -1,0 +1,44 @@
+/**
+ * A failure that a person can fix, in words for that person. `code` is stable for scripts and `hint` says what to do
+ * next; the hint is null where the message says it (contracts.md).
+ */
+export abstract class ExplainedError extends Error {
+  abstract readonly code: string;
+  abstract readonly hint: string | null;
+}
+
+/** Types of `ApplicationFailure`, which are also the `code` of `{error: {code, message, hint}}` (contracts.md). */
+const failureTypes = [
+  'Unauthorized',
+  'PlanRequired',
+  'BadRequest',
+  'NotFound',
+  'NotReady',
+  'RateLimited',
+  'ServerError',
+  'NetworkError',
+  'MalformedResponse',
+  'BadPage',
+  'OutOfReach',
+  'UnknownSite',
+  'UnknownProject',
+  'InvalidInput',
+  'StoreMismatch',
+  'StoreUnavailable',
+  'Superseded',
+  'AttemptReplaced',
+  'StartUncertain',
+  'LinkRefused',
+  'DownloadFailed',
+  'ArchiveTooLarge',
+  'PublishRefused',
+  'NoSuchVersion',
+  'VersionDamaged',
+  'JobFailed',
+  'RolloutFailed',
+  'WebhookRefused',
+  'WebhookUnreachable',
+  'WorkerShutdown',
+] as const;
+
+export type FailureType = (typeof failureTypes)[number];

@@ -1,0 +1,107 @@
+import { type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
+
+/** Workflow ids are business keys (architecture.md): the id alone makes a second start join or fail. */
+export const exportWorkflowId = (org: string, domain: string): string => `export:${org}:${domain}`;
+
+export const syncWorkflowId = (org: string, project: string, pass: ReadingKind): string =>
+  `sync:${org}:${project}:${pass}`;
+
+export const budgetWorkflowId = (org: string): string => `budget:${org}`;
+
+export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
+/** Of the check that a program's 401 starts: nobody waits for it, so it may wait for a permit. */
+export const patientKeyCheckWorkflowId = (org: string): string => `check:${org}:gateway`;
+
+export const watchWorkflowId = (org: string): string => `watch:${org}`;
+
+/** One workflow per message and receiver. */
+export const webhookWorkflowId = (org: string, webhook: string, messageId: string): string =>
+  `webhook:${org}:${webhook}:${messageId}`;
+
+/** One workflow per row that could not be written when its run ended. */
+export const recordWorkflowId = (org: string, domain: string, runId: string): string =>
+  `record:${org}:${domain}:${runId}`;
+
+/** One workflow per audit entry. */
+export const auditWorkflowId = (org: string, unique: string): string => `audit:${org}:${unique}`;
+
+/** Names under which the workflows are registered and started. */
+export const workflowTypes = {
+  exportSite: 'exportSite',
+  rollBack: 'rollBack',
+  syncFeedback: 'syncFeedback',
+  rateBudget: 'rateBudget',
+  runScheduled: 'runScheduled',
+  checkKey: 'checkKey',
+  deliverWebhook: 'deliverWebhook',
+  recordRun: 'recordRun',
+  recordAuditEntry: 'recordAuditEntry',
+  watchOrganization: 'watchOrganization',
+} as const;
+
+/** Search attributes that every cluster needs (architecture.md), all of type Keyword. */
+export const searchAttributes = {
+  org: 'DocferryOrg',
+  domain: 'DocferryDomain',
+  project: 'DocferryProject',
+  phase: 'DocferryPhase',
+  outcome: 'DocferryOutcome',
+} as const;
+
+/** What a schedule starts (architecture.md). */
+export type ScheduleTarget =
+  | { kind: 'export'; org: string; domain: string }
+  | { kind: 'sync'; org: string; project: string; pass: ReadingKind };
+
+/** The fixed id of the workflow that does the work. */
+export function workflowIdOf(target: ScheduleTarget): string {
+  return target.kind === 'export'
+    ? exportWorkflowId(target.org, target.domain)
+    : syncWorkflowId(target.org, target.project, target.pass);
+}
+
+/** The reverse of `workflowIdOf`; null for any other id. */
+export function targetOfWorkflowId(id: string): ScheduleTarget | null {
+  const [kind, org, what, pass, ...more] = id.split(':');
+  if (!org || !what || more.length > 0) return null;
+  if (kind === 'export' && pass === undefined) return { kind, org, domain: what };
+  if (kind === 'sync' && isPass(pass)) return { kind, org, project: what, pass };
+  return null;
+}
+
+/** The prefix of the ids of a task queue's schedules, which tells them from all others. */
+export function schedulePrefix(taskQueue: string): string {
+  return `docferry:${encodeURIComponent(taskQueue)}:`;
+}
+
+/** E.g. `docferry:docferry:export:acme:docs.acme.example`. */
+export function scheduleId(taskQueue: string, target: ScheduleTarget): string {
+  return schedulePrefix(taskQueue) + workflowIdOf(target);
+}
+
+/** The reverse of `scheduleId`; null for schedules that are not docferry's, or another task queue's. */
+export function targetOfScheduleId(taskQueue: string, id: string): ScheduleTarget | null {
+  const prefix = schedulePrefix(taskQueue);
+  return id.startsWith(prefix) ? targetOfWorkflowId(id.slice(prefix.length)) : null;
+}
+
+/** Id of `runScheduled`, to which Temporal appends the scheduled time. */
+export function scheduledRunId(target: ScheduleTarget): string {
+  return `scheduled:${workflowIdOf(target)}`;
+}
+
+/** A short name of a target: `docs.acme.example`, `prj_1 incremental`. */
+export function targetName(target: ScheduleTarget): string {
+  return target.kind === 'export' ? target.domain : `${target.project} ${target.pass}`;
+}
+
+/** A target in one line for the Temporal UI. */
+export function targetSummary(target: ScheduleTarget): string {
+  return target.kind === 'export'
+    ? `export of ${target.domain} (${target.org})`
+    : `${target.pass} of ${target.project} (${target.org})`;
+}
+
+function isPass(text: string | undefined): text is ReadingKind {
+  return readingKinds.some((kind) => kind === text);
+}

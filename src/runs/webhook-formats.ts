@@ -1,0 +1,184 @@
+import { counted, spanText } from '../rules/text.ts';
+import type { Notice, NoticeState, NoticeType } from './rules/notices.ts';
+import type { ExportFinished, PassFinished, WebhookEvent, WebhookFormat } from './rules/webhook-event.ts';
+
+/** An event as a person reads it in a chat. Plain text: each format escapes it. */
+export interface EventWords {
+  /** `ok` for what went well or is over, `bad` for what failed, `ask` for what waits for a person. */
+  tone: 'ok' | 'bad' | 'ask';
+  title: string;
+  /** Why; null where the title says it. */
+  reason: string | null;
+  facts: [name: string, value: string][];
+  command: string | null;
+}
+
+type Words = Partial<Record<NoticeState, string>>;
+
+/** The words about a subject. */
+const noticeWords: Record<NoticeType, Words> = {
+  'approval.wanted': { begun: 'a version waits for approval', ended: 'no version waits for approval any more' },
+  'approval.expiring': { begun: 'a version will soon count as rejected' },
+  'export.failed': { begun: 'the export failed', ended: 'the export works again' },
+  'export.refused': { begun: 'the exported bundle was refused', ended: 'the exported bundle was accepted again' },
+  'export.late': { begun: 'the export is late', ended: 'the export is no longer late' },
+  'rollout.failed': { begun: 'the rollout failed', ended: 'the rollout works again' },
+  'rollout.drifted': { begun: 'a rollout was taken back', ended: 'the targets run what was rolled out' },
+  'site.rolled-back': { happened: 'rolled back' },
+  'site.held': { begun: 'held: exports put nothing into service', ended: 'the hold was released' },
+  'pass.failed': { begun: 'the pass failed', ended: 'the pass works again' },
+  'feedback.stale': { begun: 'the feedback is stale', ended: 'the feedback is fresh again' },
+  'key.refused': { begun: 'the service refuses the API key', ended: 'the service accepts the API key again' },
+  'budget.starved': { begun: 'requests wait too long for the budget', ended: 'the budget grants requests again' },
+  'webhook.gone': { begun: 'a webhook is gone', ended: 'a webhook is used again' },
+};
+
+const asking: ReadonlySet<NoticeType> = new Set(['approval.wanted', 'approval.expiring']);
+
+/** Says in words what happened. */
+export function eventWords(event: WebhookEvent): EventWords {
+  if (event.type === 'export.finished') return exportWords(event.data);
+  if (event.type === 'feedback.pass.finished') return passWords(event.data);
+  return wordsOf(event.type, event.data, event.timestamp);
+}
+
+function wordsOf(type: NoticeType, notice: Notice, timestamp: string): EventWords {
+  const { org, subject, state, since, reason, command, facts } = notice;
+  const lasted = Date.parse(timestamp) - Date.parse(since);
+  const about = subject === org ? org : `${subject} (${org})`;
+  return {
+    tone: state === 'ended' ? 'ok' : asking.has(type) ? 'ask' : 'bad',
+    title: `${about}: ${noticeWords[type][state] ?? `${type} ${state}`}`,
+    reason,
+    facts: [
+      ['event', `${type}, ${state}`],
+      ...(state === 'ended' ? [['lasted', spanText(lasted)] as [string, string]] : []),
+      ...Object.entries(facts).map(([name, value]): [string, string] => [spaced(name), String(value)]),
+    ],
+    command,
+  };
+}
+
+function exportWords({ org, domain, outcome, version, url, held }: ExportFinished): EventWords {
+  const facts: [string, string | null][] = [
+    ['version', version],
+    ['address', url],
+    ['held at', held],
+  ];
+  return {
+    tone: outcome === 'published' || outcome === 'unchanged' ? 'ok' : 'bad',
+    title: `${domain} (${org}): the export ended: ${outcome}`,
+    reason: null,
+    facts: facts.filter((fact): fact is [string, string] => fact[1] !== null),
+    command: outcome === 'published' || outcome === 'unchanged' ? null : `docferry export status ${domain}`,
+  };
+}
+
+function passWords({ org, project, pass, outcome, pages, entries }: PassFinished): EventWords {
+  return {
+    tone: outcome === 'completed' ? 'ok' : 'bad',
+    title: `${project} (${org}): the ${pass} pass ended: ${outcome}`,
+    reason: null,
+    facts: [
+      ['pages', counted(pages, 'page')],
+      ['entries', `${entries.seen} seen, ${entries.inserted} new, ${entries.updated} changed`],
+    ],
+    command: outcome === 'completed' ? null : `docferry feedback status ${project}`,
+  };
+}
+
+/** `pagesAdded` as `pages added`. */
+const spaced = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** Slack's limits, in characters. */
+const limits = { header: 150, section: 3_000, field: 2_000, fields: 10 };
+
+const signs: Record<EventWords['tone'], string> = { ok: '✅', bad: '🔴', ask: '🟡' };
+
+/**
+ * A message for an incoming webhook of Slack: `text` for notifications, `blocks` for the channel. Text from elsewhere
+ * cannot mention a member or become a link.
+ */
+export function slackMessage(words: EventWords): object {
+  const { tone, title, reason, facts, command } = words;
+  const headline = `${signs[tone]} ${title}`;
+  const fields = facts
+    .slice(0, limits.fields)
+    .map(([name, value]) => mrkdwn(`*${slackSafe(name)}*\n${slackSafe(value)}`, limits.field));
+  return {
+    text: cut(slackSafe(headline), limits.section),
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: cut(headline, limits.header), emoji: true } },
+      ...(reason === null ? [] : [section(slackSafe(reason))]),
+      ...(fields.length === 0 ? [] : [{ type: 'section', fields }]),
+      ...(command === null ? [] : [section(`\`${slackSafe(command).replaceAll('`', "'")}\``)]),
+    ],
+  };
+}
+
+// Verbatim: what stands in a reason becomes no link.
+const mrkdwn = (text: string, longest: number) => ({ type: 'mrkdwn', text: cut(text, longest), verbatim: true });
+
+const section = (text: string) => ({ type: 'section', text: mrkdwn(text, limits.section) });
+
+/** The three characters with a meaning of their own, as Slack asks for; marks of emphasis are shown as they are. */
+function slackSafe(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** By whole characters, and by none of Slack's entities in halves. */
+function cut(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  return `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$|&[a-z]{0,3}$/u, '')}…`;
+}
+
+const colors: Record<EventWords['tone'], string> = { ok: 'Good', bad: 'Attention', ask: 'Warning' };
+
+/** A message for a Teams workflow "when a webhook request is received": one Adaptive Card. */
+export function teamsMessage({ tone, title, reason, facts, command }: EventWords): object {
+  const text = (value: string, more: object = {}) => ({
+    type: 'TextBlock',
+    text: teamsSafe(value),
+    wrap: true,
+    ...more,
+  });
+  return {
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        contentUrl: null,
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          body: [
+            text(title, { size: 'Medium', weight: 'Bolder', color: colors[tone] }),
+            ...(reason === null ? [] : [text(reason)]),
+            ...(facts.length === 0
+              ? []
+              : [
+                  {
+                    type: 'FactSet',
+                    facts: facts.map(([name, value]) => ({ title: teamsSafe(name), value: teamsSafe(value) })),
+                  },
+                ]),
+            ...(command === null ? [] : [text(command, { fontType: 'Monospace' })]),
+          ],
+        },
+      },
+    ],
+  };
+}
+
+/** Cards read Markdown: what begins a link or emphasis is shown as it is. Underscores are left, since ids have them. */
+function teamsSafe(text: string): string {
+  return text.replace(/[\\*[\]`]/g, '\\$&');
+}
+
+/** The body of a message: the same for every attempt. */
+export function messageBody(event: WebhookEvent, format: WebhookFormat): string {
+  if (format === 'slack') return JSON.stringify(slackMessage(eventWords(event)));
+  if (format === 'teams') return JSON.stringify(teamsMessage(eventWords(event)));
+  return JSON.stringify(event);
+}

@@ -1,0 +1,233 @@
+/**
+ * 64-bit FNV-1a over the text's UTF-16 code units: the same on every machine and in every version, as offsets and digests
+ * of schedules require. Not for secrets.
+ */
+export function stableHash(text: string): bigint {
+  let hash = 0xcbf29ce484222325n;
+  for (let index = 0; index < text.length; index += 1) {
+    hash ^= BigInt(text.charCodeAt(index));
+    hash = BigInt.asUintN(64, hash * 0x100000001b3n);
+  }
+  return hash;
+}
+
+/** Values `start`, `start + step`, … up to `end`. */
+export interface ValueRange {
+  start: number;
+  end: number;
+  step: number;
+}
+
+/**
+ * Times that match in all fields, as in Temporal's schedules: a day must match both `dayOfMonth` and `dayOfWeek`. Months
+ * are 1 to 12, days of the week 0 (Sunday) to 6.
+ */
+export interface Calendar {
+  minute: ValueRange[];
+  hour: ValueRange[];
+  dayOfMonth: ValueRange[];
+  month: ValueRange[];
+  dayOfWeek: ValueRange[];
+}
+
+interface Field {
+  name: keyof Calendar;
+  min: number;
+  max: number;
+  names: readonly string[];
+}
+
+const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+const fields: readonly Field[] = [
+  { name: 'minute', min: 0, max: 59, names: [] },
+  { name: 'hour', min: 0, max: 23, names: [] },
+  { name: 'dayOfMonth', min: 1, max: 31, names: [] },
+  { name: 'month', min: 1, max: 12, names: monthNames },
+  { name: 'dayOfWeek', min: 0, max: 6, names: dayNames },
+];
+
+const shorthands: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
+/** The calendar of a cron expression of five fields, or of `@daily` and the like; null for anything else. */
+export function calendarOfCron(text: string): Calendar | null {
+  const written = text.trim();
+  const parts = (Object.hasOwn(shorthands, written) ? `${shorthands[written]}` : written).split(/\s+/);
+  if (parts.length !== fields.length) return null;
+  const calendar: Calendar = { minute: [], hour: [], dayOfMonth: [], month: [], dayOfWeek: [] };
+  for (const [index, field] of fields.entries()) {
+    const ranges = rangesOf(parts[index] ?? '', field);
+    if (ranges === null) return null;
+    calendar[field.name] = ranges;
+  }
+  return calendar;
+}
+
+/** The calendar as a normalized cron expression: calendars that match the same times have the same text. */
+export function calendarText(calendar: Calendar): string {
+  return fields.map((field) => fieldText(valuesOf(calendar[field.name]), field)).join(' ');
+}
+
+function rangesOf(text: string, field: Field): ValueRange[] | null {
+  const ranges = text.split(',').map((part) => rangeOf(part, field));
+  return ranges.every((range) => range !== null) ? ranges.flatMap((range) => sundayFirst(range, field)) : null;
+}
+
+function rangeOf(text: string, field: Field): ValueRange | null {
+  const [range = '', stepText, ...more] = text.split('/');
+  if (more.length > 0 || (stepText !== undefined && !/^[1-9]\d{0,3}$/.test(stepText))) return null;
+  const step = Number(stepText ?? 1);
+  if (range === '*') return { start: field.min, end: field.max, step };
+  const [start, end, ...rest] = range.split('-').map((value) => fieldValue(value, field));
+  if (rest.length > 0 || start === undefined || start === null || end === null) return null;
+  if (end !== undefined) return end >= start ? { start, end, step } : null;
+  // `5/10` means every 10 from 5, `5` only 5.
+  return { start, end: stepText === undefined ? start : field.max, step };
+}
+
+function fieldValue(text: string, { name, min, max, names }: Field): number | null {
+  const named = names.indexOf(text.toLowerCase());
+  if (named >= 0) return named + min;
+  const value = /^\d{1,2}$/.test(text) ? Number(text) : -1;
+  // Sunday is 0 or 7.
+  return value >= min && value <= (name === 'dayOfWeek' ? 7 : max) ? value : null;
+}
+
+/** Turns Sunday written as 7 into 0, if necessary as a separate range. */
+function sundayFirst(range: ValueRange, { max, name }: Field): ValueRange[] {
+  if (name !== 'dayOfWeek' || range.end <= max) return [range];
+  const sunday = (range.end - range.start) % range.step === 0 ? [{ start: 0, end: 0, step: 1 }] : [];
+  return range.start > max ? sunday : [...sunday, { ...range, end: max }];
+}
+
+function valuesOf(ranges: readonly ValueRange[]): number[] {
+  const values = new Set<number>();
+  for (const { start, end, step } of ranges) for (let value = start; value <= end; value += step) values.add(value);
+  return [...values].sort((a, b) => a - b);
+}
+
+function fieldText(values: readonly number[], { min, max }: Field): string {
+  const [first = min, second = first, third] = values;
+  const last = values.at(-1) ?? first;
+  const step = second - first;
+  const even = third !== undefined && values.every((value, index) => value === first + index * step);
+  if (!even) return values.join(',');
+  const whole = first === min && last + step > max;
+  if (step === 1) return whole ? '*' : `${first}-${last}`;
+  return whole ? `*/${step}` : `${first}-${last}/${step}`;
+}
+
+/** When a schedule acts, how, and what it starts: as desired, or as on the server. */
+export interface ScheduleSettings {
+  intervals: { everyMs: number; offsetMs: number }[];
+  calendars: Calendar[];
+  /** IANA name; empty means UTC. */
+  timezone: string;
+  jitterMs: number;
+  overlap: string;
+  catchupMs: number;
+  pauseOnFailure: boolean;
+  action: ScheduleAction;
+  /** Settings by name that docferry never makes but a person may have: skipped times, limits, retries. */
+  extras: Readonly<Record<string, unknown>>;
+}
+
+export interface ScheduleAction {
+  workflowType: string;
+  taskQueue: string;
+  workflowId: string;
+  /** Input of the workflow; anything on the server. */
+  input: unknown;
+  summary: string;
+  /** Null: the server's. */
+  taskTimeoutMs: number | null;
+  /** Search attributes by name. */
+  attributes: Readonly<Record<string, string>>;
+}
+
+/** Settings as readable texts by name: equal settings have equal texts. */
+export function settingsFacts(settings: ScheduleSettings): Record<string, string> {
+  const { action } = settings;
+  return {
+    when: whenText(settings),
+    jitter: durationText(settings.jitterMs),
+    overlap: settings.overlap,
+    'catch-up window': durationText(settings.catchupMs),
+    'pause on failure': settings.pauseOnFailure ? 'yes' : 'no',
+    workflow: action.workflowType,
+    'task queue': action.taskQueue,
+    'workflow id': action.workflowId,
+    input: sortedJson(action.input),
+    summary: action.summary,
+    'workflow task time-out': action.taskTimeoutMs === null ? "the server's" : durationText(action.taskTimeoutMs),
+    'search attributes': sortedJson(action.attributes),
+    'other settings': sortedJson(settings.extras),
+  };
+}
+
+/** `every 15m (offset 2m 3s)`, `0 6 * * * Europe/Berlin`; several are joined by `and`. */
+export function whenText({
+  intervals,
+  calendars,
+  timezone,
+}: Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'>): string {
+  const zone = timezone === '' ? 'UTC' : timezone;
+  const times = [
+    ...intervals.map(({ everyMs, offsetMs }) => `every ${durationText(everyMs)} (offset ${durationText(offsetMs)})`),
+    ...calendars.map((calendar) => `${calendarText(calendar)} ${zone}`),
+  ];
+  return times.length === 0 ? 'never' : times.sort().join(' and ');
+}
+
+/** The differences as `name: before → after`. */
+export function factChanges(before: Record<string, string>, after: Record<string, string>): string[] {
+  return Object.keys(after)
+    .filter((name) => before[name] !== after[name])
+    .map((name) => `${name}: ${before[name] ?? '-'} → ${after[name]}`);
+}
+
+/** Digest of all settings, 16 hex digits. */
+export function settingsDigest(settings: ScheduleSettings): string {
+  return stableHash(JSON.stringify(settingsFacts(settings)))
+    .toString(16)
+    .padStart(16, '0');
+}
+
+/** Exact, in the notation of the configuration: `15m`, `1h 30m`, `500ms`. */
+export function durationText(ms: number): string {
+  const units: [string, number][] = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+    ['ms', 1],
+  ];
+  let left = ms;
+  const parts: string[] = [];
+  for (const [name, size] of units) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) parts.push(`${count}${name}`);
+  }
+  return parts.length === 0 ? '0s' : parts.join(' ');
+}
+
+/** JSON with sorted keys, without undefined fields. */
+function sortedJson(value: unknown): string {
+  const sorted = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(sorted);
+    if (part === null || typeof part !== 'object' || part instanceof Date) return part;
+    const entries = Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+  };
+  return JSON.stringify(sorted(value)) ?? '';
+}

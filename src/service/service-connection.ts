@@ -1,0 +1,238 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type https from 'node:https';
+import net from 'node:net';
+import tls from 'node:tls';
+import { isLoopback } from '../rules/loopback.ts';
+
+/** The proxy opened no tunnel; its answer is not the service's, whatever the status. */
+export class ProxyFailed extends Error {
+  override readonly name = 'ProxyFailed';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy for `url` by `HTTPS_PROXY` or `HTTP_PROXY`, else `ALL_PROXY`, with the exceptions of `NO_PROXY` (names in
+ * lower case win); null for none. Loopback addresses never go through a proxy. Throws `ProxyFailed` for an address
+ * that is no http(s) URL, without quoting it: it may hold a password.
+ */
+export function proxyFor(url: URL, environment: Environment): URL | null {
+  const name = url.protocol === 'https:' ? 'https_proxy' : 'http_proxy';
+  const address = variable(environment, name) || variable(environment, 'all_proxy');
+  if (address === '' || isLoopback(url.hostname) || isExcepted(url, variable(environment, 'no_proxy'))) return null;
+  const text = address.includes('://') ? address : `http://${address}`;
+  const proxy = URL.canParse(text) ? new URL(text) : null;
+  if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
+    throw new ProxyFailed(`${name.toUpperCase()} is not an http:// or https:// address`);
+  }
+  return proxy;
+}
+
+function variable(environment: Environment, name: string): string {
+  return (environment[name] ?? environment[name.toUpperCase()] ?? '').trim();
+}
+
+/** `NO_PROXY`: `*`, `host`, `.suffix` or `*.suffix`, each with an optional `:port`; a bare `host` covers what is below it. */
+function isExcepted(url: URL, noProxy: string): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  return noProxy.split(/[\s,]+/).some((entry) => {
+    if (entry === '*') return true;
+    const [, pattern = '', entryPort] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    // An IPv6 address has colons of its own.
+    if (entry.toLowerCase() === host || entry === url.hostname) return true;
+    if (entryPort !== undefined && entryPort !== port) return false;
+    const suffix = pattern.replace(/^\*?\./, '');
+    return suffix !== '' && (host === suffix || host.endsWith(`.${suffix}`));
+  });
+}
+
+/** Destination of a connection. */
+export interface Destination {
+  host: string;
+  port: number;
+  /** Options of the TLS session with `host`; null for a plain connection. */
+  tls: tls.ConnectionOptions | null;
+  proxy: URL | null;
+}
+
+const maxProxyHeadBytes = 16 * 1024;
+
+/** The TCP socket under each socket handed out. */
+const tcpSockets = new WeakMap<object, net.Socket>();
+
+/**
+ * Opens a connection that is ready to write on: name looked up, TCP connected, tunnel through the proxy open (CONNECT,
+ * for plain destinations too), TLS established and the certificate checked. `signal` ends the attempt.
+ */
+export async function openConnection(destination: Destination, signal: AbortSignal): Promise<net.Socket> {
+  const { proxy } = destination;
+  const hop = proxy === null ? destination : { host: bareHost(proxy), port: portOf(proxy) };
+  const tcp = net.connect({ host: hop.host, port: hop.port });
+  // Each wait below sees errors; without this listener one between two waits would end the process.
+  tcp.on('error', () => {});
+  try {
+    await once(tcp, 'connect', { signal });
+    tcp.setNoDelay(true);
+    let socket = tcp;
+    if (proxy !== null) {
+      if (proxy.protocol === 'https:') socket = await startTls(tcp, proxyTls(destination, hop.host), signal);
+      await openTunnel(socket, destination, proxy, signal);
+    }
+    if (destination.tls !== null) socket = await startTls(socket, destination.tls, signal);
+    else socket.resume();
+    tcpSockets.set(socket, tcp);
+    return socket;
+  } catch (error) {
+    tcp.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Closes a connection by TCP reset, which throws away the bytes in the send buffer, so that nothing arrives late. Do not
+ * destroy `socket` before `closed` is called: with TLS, Node 20 would crash.
+ */
+export function resetConnection(socket: net.Socket, closed: () => void): void {
+  const tcp = tcpSockets.get(socket) ?? socket;
+  if (tcp.closed) {
+    closed();
+    return;
+  }
+  tcp.once('close', closed);
+  if (!tcp.destroyed) tcp.resetAndDestroy();
+}
+
+async function startTls(socket: net.Socket, options: tls.ConnectionOptions, signal: AbortSignal): Promise<net.Socket> {
+  const secured = tls.connect({ ...options, ALPNProtocols: ['http/1.1'], socket });
+  secured.on('error', () => {});
+  await once(secured, 'secureConnect', { signal });
+  return secured;
+}
+
+async function openTunnel(socket: net.Socket, to: Destination, proxy: URL, signal: AbortSignal): Promise<void> {
+  const authority = `${net.isIPv6(to.host) ? `[${to.host}]` : to.host}:${to.port}`;
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
+  if (proxy.username !== '') {
+    const credentials = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+    lines.push(`Proxy-Authorization: Basic ${Buffer.from(credentials).toString('base64')}`);
+  }
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  const head = await readHead(socket, signal);
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1];
+  if (status === undefined || !status.startsWith('2')) {
+    throw new ProxyFailed(`the proxy ${proxy.host} did not open a tunnel (${status ?? 'no HTTP answer'})`);
+  }
+}
+
+/** Reads up to the empty line after the headers; a fresh tunnel sends no more. */
+async function readHead(socket: net.Socket, signal: AbortSignal): Promise<string> {
+  let head = '';
+  const collect = (chunk: Buffer) => {
+    head += chunk.toString('latin1');
+    if (head.includes('\r\n\r\n')) socket.emit('head');
+    else if (head.length > maxProxyHeadBytes) socket.destroy(new ProxyFailed('the proxy did not answer in HTTP'));
+  };
+  const closed = () => socket.destroy(new ProxyFailed('the proxy closed the connection'));
+  socket.on('data', collect);
+  socket.on('end', closed);
+  try {
+    await once(socket, 'head', { signal });
+    return head;
+  } finally {
+    socket.off('data', collect);
+    socket.off('end', closed);
+    socket.pause();
+  }
+}
+
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+function portOf(url: URL): number {
+  return Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+}
+
+function proxyTls(destination: Destination, host: string): tls.ConnectionOptions {
+  return { ca: destination.tls?.ca, host, servername: net.isIP(host) === 0 ? host : '' };
+}
+
+/** Servers close idle connections after 5 s or more; closing them earlier avoids writing on a closing one. */
+const idleMs = 4_000;
+
+/** What `ServiceAgent` needs in the options of `http.request`. */
+export interface ConnectOptions {
+  /** Ends the attempt to connect. */
+  connectSignal: AbortSignal;
+}
+
+export interface ServiceAgentOptions {
+  /** Null for plain HTTP. */
+  tls: tls.ConnectionOptions | null;
+  /** The proxy to go through; asked for every new connection. */
+  proxy: () => URL | null;
+  /** Keep connections open for the next request. */
+  keepAlive: boolean;
+}
+
+/**
+ * An agent whose sockets, new or kept, are ready when the request gets them: there is no wait between the request's
+ * `socket` event and its bytes. (Node's own agents hand out sockets that still connect, and the tunnel of axios 1.21
+ * passes a proxy's refusal off as the service's answer.) For `http.request`, TLS included.
+ */
+export class ServiceAgent extends http.Agent {
+  readonly protocol: string;
+  readonly defaultPort: number;
+  /** Set by Node's constructor but missing in its types; users of an `https.Agent` read it. */
+  declare readonly options: https.AgentOptions;
+  readonly #options: ServiceAgentOptions;
+
+  constructor(options: ServiceAgentOptions) {
+    super({ keepAlive: options.keepAlive, timeout: idleMs });
+    this.protocol = options.tls === null ? 'http:' : 'https:';
+    this.defaultPort = options.tls === null ? 80 : 443;
+    this.#options = options;
+  }
+
+  override createConnection(
+    options: http.ClientRequestArgs & Partial<ConnectOptions> & { servername?: string },
+    callback?: (error: Error | null, socket: net.Socket) => void,
+  ): null {
+    this.#open(options).then(
+      (socket) => callback?.(null, socket),
+      // With an error, the socket is ignored.
+      (error: Error) => callback?.(error, new net.Socket()),
+    );
+    return null;
+  }
+
+  async #open(
+    options: http.ClientRequestArgs & Partial<ConnectOptions> & { servername?: string },
+  ): Promise<net.Socket> {
+    const host = options.host ?? 'localhost';
+    const { servername = '', connectSignal = new AbortController().signal } = options;
+    const secure = this.#options.tls === null ? null : { ...this.#options.tls, host, servername };
+    const port = Number(options.port ?? this.defaultPort);
+    return await openConnection({ host, port, tls: secure, proxy: this.#options.proxy() }, connectSignal);
+  }
+}
+
+/** How this process would reach an address of the service. */
+export type ServiceRoute =
+  | { kind: 'direct'; loopback: boolean }
+  | { kind: 'proxy'; host: string }
+  /** The proxy variables cannot be used; the message may be shown. */
+  | { kind: 'unusable'; message: string };
+
+/** The route of the service's client to `url`, by the proxy variables of `environment`. */
+export function routeTo(url: URL, environment: Readonly<Record<string, string | undefined>>): ServiceRoute {
+  try {
+    const proxy = proxyFor(url, environment);
+    return proxy ? { kind: 'proxy', host: proxy.host } : { kind: 'direct', loopback: isLoopback(url.hostname) };
+  } catch (error) {
+    if (error instanceof ProxyFailed) return { kind: 'unusable', message: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,244 @@
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  isGrpcServiceError,
+  makeGrpcRetryInterceptor,
+  type WorkflowExecutionDescription,
+} from '@temporalio/client';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { ExplainedError } from '../rules/errors.ts';
+import { isLoopback } from '../rules/loopback.ts';
+import { clockTime } from '../rules/text.ts';
+import type { Failover } from './rules/failover.ts';
+
+type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
+type CallOptions = Parameters<Interceptor>[0];
+type Retries = Parameters<typeof makeGrpcRetryInterceptor>[0];
+type Status = Parameters<Retries['retryableDecider']>[1];
+
+export interface CallLimits {
+  /** For one attempt of a call, in milliseconds. */
+  attemptMs: number;
+  /** For a call that Temporal holds until a workflow or worker has answered; it answers "not yet" itself after 20 s. */
+  longPollMs: number;
+}
+
+const usualLimits: CallLimits = { attemptMs: 5_000, longPollMs: 70_000 };
+
+/** Attempts of a call that is not answered in time. */
+const attempts = 3;
+/** `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` of gRPC. */
+const deadlineExceeded = 4;
+const resourceExhausted = 8;
+
+/** Calls that wait for a workflow or a worker. All but a query carry an id, or only read. */
+const longPolls: ReadonlySet<string> = new Set([
+  'ExecuteMultiOperation',
+  'GetWorkflowExecutionHistory',
+  'PollWorkflowExecutionUpdate',
+  'QueryWorkflow',
+  'UpdateWorkflowExecution',
+]);
+
+/** Calls that could act twice: triggers, backfills, pauses and signals. A request's id is unknownUntil when a run continues. */
+const actOnce: ReadonlySet<string> = new Set([
+  'PatchSchedule',
+  'SignalWithStartWorkflowExecution',
+  'SignalWorkflowExecution',
+]);
+
+/**
+ * Gives every call to Temporal a deadline, because the server may leave one unanswered, and repeats those that only read
+ * or that Temporal recognizes by their id. A deadline of the caller's (`client.withDeadline`) still ends all attempts.
+ */
+export function limitCalls({ attemptMs, longPollMs }: CallLimits = usualLimits): Interceptor {
+  return (options, nextCall) => {
+    const method = methodOf(options);
+    const limitMs = longPolls.has(method) ? longPollMs : attemptMs;
+    const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
+    const repeat = makeGrpcRetryInterceptor({
+      delayFunction,
+      retryableDecider: (attempt, status) => {
+        if (isOver(options.deadline)) return false;
+        if (actOnce.has(method)) return neverSent(status) && retryableDecider(attempt, status);
+        // A worker that has not answered a query may not be there at all.
+        if (status.code === deadlineExceeded) return attempt < attempts && method !== 'QueryWorkflow';
+        return retryableDecider(attempt, status);
+      },
+    });
+    return repeat(options, (attempt) => nextCall({ ...attempt, deadline: sooner(attempt.deadline, limitMs) }));
+  };
+}
+
+/** `DescribeSchedule` of `/temporal.api.workflowservice.v1.WorkflowService/DescribeSchedule`. */
+function methodOf({ method_definition: { path } }: CallOptions): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The server has refused the call, or there was no connection to send it on. */
+function neverSent({ code, details }: Status): boolean {
+  return code === resourceExhausted || details.startsWith('No connection established');
+}
+
+function sooner(deadline: CallOptions['deadline'], ms: number): number {
+  return Math.min(deadline === undefined ? Number.POSITIVE_INFINITY : Number(deadline), Date.now() + ms);
+}
+
+function isOver(deadline: CallOptions['deadline']): boolean {
+  return deadline !== undefined && Number(deadline) <= Date.now();
+}
+
+/** Where Temporal is, according to docferry.yaml. */
+export interface TemporalSettings {
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  /** A profile of Temporal's own configuration file; null for the default one. */
+  profile: string | null;
+  /** Whether docferry.yaml or the command line named address and namespace: then no profile replaces them. */
+  given: { address: boolean; namespace: boolean };
+  /** Absent: by Temporal's address. */
+  failover?: Failover;
+  /** The server that `docferry up` runs, to which Temporal's variables and profiles do not apply. */
+  embedded?: boolean;
+}
+
+/** Temporal did not answer in time. */
+export class TemporalUnreachable extends ExplainedError {
+  override readonly name = 'TemporalUnreachable';
+  readonly code = 'TemporalUnreachable';
+  readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
+  readonly address: string;
+
+  constructor(address: string, options?: ErrorOptions) {
+    super(`no Temporal server answers at ${address}`, options);
+    this.address = address;
+  }
+}
+
+/** Temporal's own variables or configuration file are unusable. Quotes nothing of them: they may hold an API key. */
+export class TemporalSettingsInvalid extends ExplainedError {
+  override readonly name = 'TemporalSettingsInvalid';
+  readonly code = 'TemporalSettingsInvalid';
+  readonly hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
+}
+
+const connectTimeoutMs = 5_000;
+
+/**
+ * Options for a connection: from docferry.yaml, and for the rest (TLS, API key, perhaps the address) from Temporal's own
+ * variables and profiles. Throws `TemporalSettingsInvalid`.
+ */
+export function connectOptions(settings: TemporalSettings) {
+  const { address, namespace, profile, given } = settings;
+  if (settings.embedded) return { connection: { address }, namespace };
+  const own = loadOwnSettings(profile);
+  return {
+    connection: {
+      ...own.connectionOptions,
+      address: given.address ? address : (own.connectionOptions.address ?? address),
+    },
+    namespace: given.namespace ? namespace : (own.namespace ?? namespace),
+  };
+}
+
+/** The configured failover; without one, `fast` where Temporal is on this machine. Throws `TemporalSettingsInvalid`. */
+export function failoverFor(settings: TemporalSettings): Failover {
+  if (settings.failover) return settings.failover;
+  return isLoopback(connectOptions(settings).connection.address) ? 'fast' : 'tolerant';
+}
+
+function loadOwnSettings(profile: string | null) {
+  try {
+    return loadClientConnectConfig(profile === null ? {} : { profile });
+  } catch (error) {
+    throw new TemporalSettingsInvalid(`Temporal's own settings cannot be used: ${safeReason(error)}`);
+  }
+}
+
+/** What is wrong, in our own words: the library's messages quote the lines around a mistake. */
+function safeReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason';
+  if ('line' in error) return `the configuration file is not valid TOML (line ${String(error.line)})`;
+  if ('code' in error && 'path' in error) return `${String(error.path)} cannot be read (${String(error.code)})`;
+  const [, profile] = /^Profile '(.*)' not found/.exec(error.message) ?? [];
+  return profile === undefined ? 'a value in them is invalid' : `there is no profile ${profile}`;
+}
+
+/**
+ * Connects a client, or throws `TemporalUnreachable` within seconds. When a server refuses the certificate or API key,
+ * throws that error. The caller closes `client.connection`.
+ */
+export async function connectClient(settings: TemporalSettings, limits?: CallLimits): Promise<Client> {
+  const options = connectOptions(settings);
+  try {
+    const connection = await Connection.connect({
+      ...options.connection,
+      connectTimeout: connectTimeoutMs,
+      interceptors: [limitCalls(limits)],
+      // A proxy meant for the service must not intercept connections to a server on this machine.
+      ...(isLoopback(options.connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
+    });
+    return new Client({ connection, namespace: options.namespace });
+  } catch (error) {
+    if (error instanceof TypeError || isRefusal(error)) throw error;
+    throw new TemporalUnreachable(options.connection.address, { cause: error });
+  }
+}
+
+const refusals: ReadonlySet<number> = new Set(Object.values({ permissionDenied: 7, unauthenticated: 16 }));
+
+/** Whether Temporal answered but refused the client's identity. */
+function isRefusal(error: unknown): boolean {
+  if (isGrpcServiceError(error)) return refusals.has(error.code);
+  return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);
+}
+
+/** Transient gRPC codes. Others, such as a missing permission, will not change. */
+const transient: ReadonlySet<number> = new Set(
+  Object.values({
+    cancelled: 1,
+    unknown: 2,
+    deadlineExceeded: 4,
+    exhausted: 8,
+    aborted: 10,
+    internal: 13,
+    unavailable: 14,
+  }),
+);
+
+/** Whether the server is away, restarting or overloaded, so that asking again may help. */
+export function isOutage(error: unknown): boolean {
+  return (
+    (isGrpcServiceError(error) && transient.has(error.code)) ||
+    (error instanceof Error && error.cause !== undefined && isOutage(error.cause))
+  );
+}
+
+/** An activity that failed and is retried. */
+export interface Retry {
+  activity: string;
+  attempt: number;
+  /** Type and message of the last failure. */
+  reason: string;
+  /** When the next attempt begins, in milliseconds; null while one is at work. */
+  nextAt: number | null;
+}
+
+/** The activities being retried, of a workflow that otherwise looks idle. */
+export function retriesIn({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): Retry[] {
+  return (raw.pendingActivities ?? []).flatMap(({ activityType, attempt, lastFailure, nextAttemptScheduleTime }) => {
+    if (!lastFailure || (attempt ?? 1) < 2) return [];
+    const type = lastFailure.applicationFailureInfo?.type;
+    const reason = `${type ? `${type}: ` : ''}${lastFailure.message ?? 'failed'}`;
+    const nextAt = optionalTsToMs(nextAttemptScheduleTime) ?? null;
+    return [{ activity: activityType?.name ?? 'a step', attempt: attempt ?? 1, reason, nextAt }];
+  });
+}
+
+/** `tried again at 04:02:00 UTC (attempt 3)`. */
+export function triedAgain({ attempt, nextAt }: Retry): string {
+  return `tried again ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
+}

@@ -1,0 +1,393 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/common';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { Organization } from './activities/dependencies.ts';
+import type { Activities } from './activities/index.ts';
+import type { WindowView } from './budget/rules/permits.ts';
+import type { RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
+import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
+import type { AnalyticsAccess } from './service/analytics-access.ts';
+import type { DocumentationService, RequestOptions } from './service/documentation-service.ts';
+import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
+import type { OpenAnswer } from './service/outgoing-call.ts';
+import type { Metrics } from './temporal/metrics.ts';
+import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
+
+type Input<Name extends keyof Activities> = Parameters<Activities[Name]>[0];
+type Result<Name extends keyof Activities> = Awaited<ReturnType<Activities[Name]>>;
+
+/** What is counted when an activity succeeds or fails; `final` if it is not retried. */
+type Observers = {
+  [Name in keyof Activities]?: {
+    succeeded(metrics: Metrics, input: Input<Name>, result: Result<Name>): void;
+    failed?(metrics: Metrics, input: Input<Name>, final: boolean): void;
+  };
+};
+
+const observers: Observers = {
+  recordExportRun: {
+    succeeded(metrics, { org, outcome, polls, jobMs }) {
+      metrics.add('docferry_exports_total', { org, outcome });
+      metrics.add('docferry_export_polls_total', { org }, polls);
+      if (jobMs !== null) metrics.observe('docferry_export_job_seconds', { org }, jobMs / 1_000);
+    },
+  },
+  rollOut: {
+    succeeded: (metrics, { org, target }, { outcome }) =>
+      metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome }),
+    failed(metrics, { org, target }, final) {
+      if (final) metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome: 'failed' });
+    },
+  },
+  finishPass: {
+    succeeded: (metrics, { org, project, outcome }) =>
+      metrics.add('docferry_feedback_passes_total', { org, project, outcome }),
+  },
+  sendWebhook: {
+    succeeded: (metrics, { org, webhook }) =>
+      metrics.add('docferry_webhook_deliveries_total', { org, webhook, outcome: 'accepted' }),
+    failed: (metrics, { org, webhook }, final) =>
+      metrics.add('docferry_webhook_deliveries_total', { org, webhook, outcome: final ? 'given-up' : 'retried' }),
+  },
+};
+
+/** Counts what activities bring about. A result that is lost on its way to Temporal is counted again. */
+export function activityMetrics(metrics: Metrics): ActivityInterceptorsFactory {
+  return ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        const observer = observerOf(info.activityType);
+        const [first] = input.args;
+        try {
+          const result = await next(input);
+          observer?.succeeded(metrics, first, result);
+          return result;
+        } catch (error) {
+          // A step that was cancelled, or is handed to another worker, has not failed.
+          if (error instanceof ApplicationFailure && error.type !== 'WorkerShutdown') {
+            observer?.failed?.(metrics, first, error.nonRetryable === true);
+          }
+          throw error;
+        }
+      },
+    },
+  });
+}
+
+interface AnyObserver {
+  succeeded(metrics: Metrics, input: unknown, result: unknown): void;
+  failed?(metrics: Metrics, input: unknown, final: boolean): void;
+}
+
+/** Temporal matches names with inputs and results; the compiler has matched them above. */
+function observerOf(activityType: string): AnyObserver | undefined {
+  return Object.hasOwn(observers, activityType)
+    ? (observers[activityType as keyof Activities] as AnyObserver)
+    : undefined;
+}
+
+/** `directory` of `directory:./site`: names differ from site to site. */
+export function kindOfTarget(target: string): string {
+  return target.split(':', 1)[0] ?? '';
+}
+
+/** Pages of feedback, starts of jobs, polls of them, links to bundles, and what other programs ask through the gateway. */
+export type Endpoint = 'feedback' | 'start-job' | 'job' | 'bundle-link' | 'gateway';
+
+const outcomeOfError = {
+  Unauthorized: 'unauthorized',
+  PlanRequired: 'plan-required',
+  BadRequest: 'bad-request',
+  NotFound: 'not-found',
+  NotReady: 'not-ready',
+  RateLimited: 'rate-limited',
+  ServerError: 'server-error',
+  NetworkError: 'network-error',
+  MalformedResponse: 'malformed',
+  Aborted: 'aborted',
+} as const satisfies Record<ServiceErrorKind, string>;
+
+const outcomeOfRefusal: ReadonlyMap<number, RequestOutcome> = new Map([
+  [401, 'unauthorized'],
+  [403, 'plan-required'],
+  [404, 'not-found'],
+  [409, 'not-ready'],
+  [429, 'rate-limited'],
+]);
+
+/** Every value of the label `outcome`: an answer, how it failed, or that no connection was made. */
+export const requestOutcomes = ['ok', ...Object.values(outcomeOfError), 'not-sent'] as const;
+
+type RequestOutcome = (typeof requestOutcomes)[number];
+
+/** Counts the requests to an organization's service, except those that the budget stopped at the last moment. */
+export function countedService(service: DocumentationService, org: string, metrics: Metrics): DocumentationService {
+  const counted = <Answer>(
+    endpoint: Endpoint,
+    options: RequestOptions,
+    request: (options: RequestOptions) => Promise<Answer>,
+  ) => countedRequest({ org, endpoint, metrics, outcomeOf: () => 'ok' }, options, request);
+  return {
+    getFeedbackPage: (project, query, options = {}) =>
+      counted('feedback', options, (watched) => service.getFeedbackPage(project, query, watched)),
+    startExportJob: (request, options = {}) =>
+      counted('start-job', options, (watched) => service.startExportJob(request, watched)),
+    getExportJob: (jobId, options = {}) => counted('job', options, (watched) => service.getExportJob(jobId, watched)),
+    createBundleLink: (jobId, options = {}) =>
+      counted('bundle-link', options, (watched) => service.createBundleLink(jobId, watched)),
+  };
+}
+
+/** Like `countedService`, for what other programs ask through the gateway. */
+export function countedAccess(access: AnalyticsAccess, org: string, metrics: Metrics): AnalyticsAccess {
+  return {
+    get: (target, headers, options = {}) =>
+      countedRequest({ org, endpoint: 'gateway', metrics, outcomeOf: outcomeOfStatus }, options, (watched) =>
+        access.get(target, headers, watched),
+      ),
+  };
+}
+
+interface Counting<Answer> {
+  org: string;
+  endpoint: Endpoint;
+  metrics: Metrics;
+  outcomeOf(answer: Answer): RequestOutcome;
+}
+
+async function countedRequest<Answer>(
+  { org, endpoint, metrics, outcomeOf }: Counting<Answer>,
+  options: RequestOptions,
+  request: (options: RequestOptions) => Promise<Answer>,
+): Promise<Answer> {
+  const count = (outcome: RequestOutcome) => metrics.add('docferry_requests_total', { org, endpoint, outcome });
+  let sent = false;
+  const beforeSend = () => {
+    options.beforeSend?.();
+    sent = true;
+  };
+  try {
+    const answer = await request({ ...options, beforeSend });
+    count(outcomeOf(answer));
+    return answer;
+  } catch (error) {
+    if (sent && error instanceof ServiceError) count(outcomeOfError[error.kind]);
+    else if (error instanceof NetworkError) count('not-sent');
+    throw error;
+  }
+}
+
+function outcomeOfStatus({ status }: OpenAnswer): RequestOutcome {
+  if (status >= 200 && status < 300) return 'ok';
+  if (status >= 500) return 'server-error';
+  return outcomeOfRefusal.get(status) ?? 'bad-request';
+}
+
+/** Every value, so that the compiler names one that is missing. */
+const runOutcomes: Record<RunOutcome, true> = {
+  published: true,
+  unchanged: true,
+  rejected: true,
+  'rollout-failed': true,
+  'rolled-back': true,
+  failed: true,
+  cancelled: true,
+};
+const rolloutOutcomes: Record<RolloutResult['outcome'], true> = {
+  'rolled-out': true,
+  'already-current': true,
+  failed: true,
+};
+const entryOutcomes: Record<Exclude<keyof EntryCounts, 'seen'>, true> = {
+  inserted: true,
+  updated: true,
+  unchanged: true,
+  rejected: true,
+  tombstoned: true,
+};
+
+/**
+ * Shows what these organizations can count as 0: a counter that appeared with its first event would hide that event from
+ * `increase` and `rate`.
+ */
+export function zeroMetrics(metrics: Metrics, organizations: readonly Organization[]): void {
+  for (const organization of organizations) {
+    if (organization.projects.length > 0) beginFeedback(metrics, organization);
+    if (organization.sites.length > 0) beginExports(metrics, organization);
+    for (const { name: webhook } of organization.webhooks) {
+      for (const outcome of ['accepted', 'retried', 'given-up']) {
+        metrics.add('docferry_webhook_deliveries_total', { org: organization.id, webhook, outcome }, 0);
+      }
+    }
+  }
+}
+
+/** Like `zeroMetrics`, for requests to one endpoint. */
+export function beginRequests(metrics: Metrics, org: string, endpoint: Endpoint): void {
+  for (const outcome of requestOutcomes) metrics.add('docferry_requests_total', { org, endpoint, outcome }, 0);
+}
+
+function beginFeedback(metrics: Metrics, { id: org, projects }: Organization): void {
+  beginRequests(metrics, org, 'feedback');
+  for (const outcome of Object.keys(entryOutcomes)) metrics.add('docferry_feedback_entries_total', { org, outcome }, 0);
+  for (const project of projects) {
+    for (const outcome of ['completed', 'failed', 'cancelled']) {
+      metrics.add('docferry_feedback_passes_total', { org, project, outcome }, 0);
+    }
+  }
+}
+
+function beginExports(metrics: Metrics, { id: org, sites }: Organization): void {
+  for (const endpoint of ['start-job', 'job', 'bundle-link'] as const) beginRequests(metrics, org, endpoint);
+  for (const outcome of Object.keys(runOutcomes)) metrics.add('docferry_exports_total', { org, outcome }, 0);
+  metrics.add('docferry_export_polls_total', { org }, 0);
+  metrics.add('docferry_download_bytes_total', { org }, 0);
+  const targets = new Set(sites.flatMap((site) => site.targets.map(({ name }) => kindOfTarget(name))));
+  for (const target of targets) {
+    for (const outcome of Object.keys(rolloutOutcomes)) {
+      metrics.add('docferry_rollouts_total', { org, target, outcome }, 0);
+    }
+  }
+}
+
+/** What workers share, as the figures need it. */
+export interface SharedState {
+  organizations: readonly { id: string; projects: readonly string[] }[];
+  /** The organization's window now. */
+  readWindow(org: string): Promise<WindowView>;
+  /** The moment up to which all stored entries of the project are complete, ISO 8601; null while some are not. */
+  readVerified(org: string, project: string): Promise<string | null>;
+}
+
+/** How old the figures may be. */
+const readEveryMs = 15_000;
+/** A budget may be about to start, a store to come back. */
+const retryMs = 3_000;
+/** Organizations read at a time: a budget that does not answer holds up only one of them. */
+const atOnce = 8;
+
+const blockReasons = ['throttled', 'unauthorized', 'paused'] as const;
+
+/**
+ * Reads the shared state into gauges again and again, a few organizations at a time and spread over the interval, so
+ * that it does not ask a thousand budgets at once. No scrape waits for it. While something cannot be read, its gauges
+ * stay, and `docferry_shared_state_read_timestamp_seconds` stands still.
+ *
+ * @returns ends the reading
+ */
+export function watchSharedState(state: SharedState, metrics: Metrics, everyMs = readEveryMs): () => Promise<void> {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const { organizations } = state;
+  const lanes = Math.min(atOnce, organizations.length);
+  setMaxListeners(lanes, signal);
+  /** By organization and project, in milliseconds. */
+  const verified = new Map<string, number>();
+  const began = Date.now() / 1_000;
+  for (const { id: org } of organizations) {
+    metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, began);
+  }
+  // All at once first, then each at its own moment of the interval.
+  const waiting = organizations.map((organization, place) => ({
+    organization,
+    dueAt: 0,
+    restMs: (everyMs * (place + 1)) / organizations.length,
+  }));
+  const lane = async () => {
+    for (;;) {
+      const next = takeEarliest(waiting);
+      await sleep(Math.max(0, next.dueAt - performance.now()), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      const since = performance.now();
+      const { id: org } = next.organization;
+      const isRead = await readOrganization(state, next.organization, verified, metrics).catch(() => false);
+      if (isRead) metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, Date.now() / 1_000);
+      showFreshness(next.organization, verified, metrics);
+      waiting.push({
+        organization: next.organization,
+        dueAt: since + (isRead ? next.restMs : Math.min(everyMs, retryMs)),
+        restMs: isRead ? everyMs : next.restMs,
+      });
+    }
+  };
+  const reading = Promise.all(Array.from({ length: lanes }, lane));
+  return async () => {
+    ending.abort();
+    await reading;
+  };
+}
+
+/** Of at least one. */
+function takeEarliest<Item extends { dueAt: number }>(items: Item[]): Item {
+  const earliest = items.reduce((least, { dueAt }, place) => (dueAt < (items[least]?.dueAt ?? 0) ? place : least), 0);
+  return items.splice(earliest, 1)[0] as Item;
+}
+
+async function readOrganization(
+  state: SharedState,
+  { id: org, projects }: SharedState['organizations'][number],
+  verified: Map<string, number>,
+  metrics: Metrics,
+): Promise<boolean> {
+  const failures: unknown[] = [];
+  for (const project of projects) {
+    try {
+      const moment = await state.readVerified(org, project);
+      if (moment !== null) verified.set(keyOf(org, project), Date.parse(moment));
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  showWindow(org, await state.readWindow(org), metrics);
+  return failures.length === 0;
+}
+
+function showWindow(org: string, window: WindowView, metrics: Metrics): void {
+  const labels = { org };
+  const oldest = Math.min(...window.waiters.map(({ since }) => since));
+  metrics.set('docferry_budget_used', labels, window.used);
+  metrics.set('docferry_budget_limit', labels, window.limit);
+  metrics.set('docferry_budget_reserve', labels, window.reserve);
+  metrics.set('docferry_budget_window_seconds', labels, window.windowMs / 1_000);
+  metrics.set('docferry_budget_waiters', labels, window.waiters.length);
+  const waitedMs = Number.isFinite(oldest) ? Math.max(0, Date.now() - oldest) : 0;
+  metrics.set('docferry_budget_longest_wait_seconds', labels, waitedMs / 1_000);
+  metrics.set('docferry_budget_other_clients', labels, window.otherClients ?? 0);
+  for (const reason of blockReasons) {
+    metrics.set('docferry_budget_blocked', { org, reason }, window.pausedBy === reason ? 1 : 0);
+  }
+}
+
+/** Freshness ages even while the store cannot be read. */
+function showFreshness(
+  { id: org, projects }: SharedState['organizations'][number],
+  verified: ReadonlyMap<string, number>,
+  metrics: Metrics,
+): void {
+  for (const project of projects) {
+    const since = verified.get(keyOf(org, project));
+    if (since === undefined) continue;
+    const seconds = Math.max(0, Date.now() - since) / 1_000;
+    metrics.set('docferry_feedback_freshness_seconds', { org, project }, seconds);
+  }
+}
+
+const keyOf = (org: string, project: string): string => `${org}:${project}`;
+
+/** Has requests to these organizations' analytics counted, and shown to Prometheus at `ip:port`. */
+export function countedAccesses(
+  analytics: ReadonlyMap<string, AnalyticsAccess>,
+  log: Logger,
+  metricsAddress: string,
+): Map<string, AnalyticsAccess> {
+  installRuntime(log, metricsAddress);
+  const metrics = metricsOfRuntime();
+  return new Map(
+    [...analytics].map(([org, access]) => {
+      beginRequests(metrics, org, 'gateway');
+      return [org, countedAccess(access, org, metrics)];
+    }),
+  );
+}

@@ -1,0 +1,265 @@
+import { ApplicationFailure, condition, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { keyTryDelay, type RefusedKey } from '../budget/rules/window-state.ts';
+import { keepSamples, nextPollDelay, observedDuration, pollSpacing } from '../exports/rules/cadence.ts';
+import type { ExportInput, ExportProgress } from '../exports/rules/site-export.ts';
+import { clockTime, counted, spanText, summaryText } from '../rules/text.ts';
+import type { ExportView } from './export-view.ts';
+import { failureSummary, failureType, requestOptions, startOptions, timedOut } from './kit.ts';
+
+/** How long a key has been refused, and how often. */
+export interface KeyRefusals {
+  since: number;
+  refusals: number;
+}
+
+/** The key is still refused and the history has grown long: the run continues as new and tries the step again. */
+export class RefusedForLong extends Error {
+  override readonly name = 'RefusedForLong';
+  readonly refused: KeyRefusals;
+
+  constructor(refused: KeyRefusals) {
+    super('the key is still refused');
+    this.refused = refused;
+  }
+}
+
+/** Events of a run before it continues as new: about three days of refusals. */
+const eventsPerRun = 3_000;
+
+/** Waits out a refused key (401): retries the step after a minute, at growing intervals, or when told (architecture.md). */
+export class KeyGate {
+  readonly #onChange: (refused: RefusedKey | null) => void;
+  /** Of the run before. */
+  #carried: KeyRefusals | null;
+  #woken = false;
+
+  constructor(onChange: (refused: RefusedKey | null) => void, carried: KeyRefusals | null) {
+    this.#onChange = onChange;
+    this.#carried = carried;
+  }
+
+  /** The key may have been changed. */
+  retry(): void {
+    this.#woken = true;
+  }
+
+  /** The step's result. Failures other than `Unauthorized` pass through. Throws `RefusedForLong`. */
+  async through<T>(step: () => Promise<T>): Promise<T> {
+    let refused = this.#carried;
+    this.#carried = null;
+    for (;;) {
+      // The signal that the key was changed may overtake the refusal, so it counts from the step's start.
+      this.#woken = false;
+      try {
+        return await step();
+      } catch (error) {
+        if (failureType(error) !== 'Unauthorized') throw error;
+        refused = { since: refused?.since ?? Date.now(), refusals: (refused?.refusals ?? 0) + 1 };
+        const nextTryAt = Date.now() + keyTryDelay(refused.refusals);
+        await this.#wait({ since: refused.since, triedAt: Date.now(), nextTryAt });
+        const { continueAsNewSuggested, historyLength } = workflowInfo();
+        if (continueAsNewSuggested || historyLength >= eventsPerRun) throw new RefusedForLong(refused);
+      } finally {
+        this.#onChange(null);
+      }
+    }
+  }
+
+  async #wait(refused: RefusedKey): Promise<void> {
+    this.#onChange(refused);
+    await condition(() => this.#woken, refused.nextTryAt - refused.triedAt, {
+      summary: `key refused (401), tried again at ${clockTime(refused.nextTryAt)}`,
+    });
+  }
+}
+
+const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
+
+const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
+
+/** Pause before a start that may have arrived is repeated: 10 s at first, then growing to 10 min. */
+const repeatPauseMs = (repetition: number): number => Math.min(10 * 60_000, 10_000 * 2 ** (repetition - 1));
+/** Pause before another job replaces a failed one (E2): 3 s at first, then growing. */
+const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
+
+/** Limits from the configuration, and how long the site's last complete exports took. */
+interface JobSettings {
+  jobTimeoutMs: number;
+  jobAttempts: number;
+  startTimeoutMs: number;
+  usualJobsMs: readonly number[];
+}
+
+type JobEnd = { kind: 'completed' } | { kind: 'continue-as-new' } | { kind: 'ended'; reason: string };
+
+/** The static export's job at the service: started, polled to its end, started again if it fails. */
+export class ExportJob {
+  readonly #input: ExportInput;
+  readonly #progress: ExportProgress;
+  readonly #view: ExportView;
+  readonly #key: KeyGate;
+  #woken = false;
+
+  constructor(input: ExportInput, progress: ExportProgress, view: ExportView, key: KeyGate) {
+    this.#input = input;
+    this.#progress = progress;
+    this.#view = view;
+    this.#key = key;
+  }
+
+  pollNow(): void {
+    this.#woken = true;
+  }
+
+  /** Throws when there is no poll to bring forward. */
+  requireWaiting(): void {
+    if (this.#view.nextPoll) return;
+    throw ApplicationFailure.nonRetryable('no poll is due: the export is not waiting for its job', 'InvalidInput');
+  }
+
+  /** Id of the completed job; null to continue as new. Jobs that fail, vanish or take too long are started again. */
+  async complete(settings: JobSettings): Promise<string | null> {
+    for (;;) {
+      const { jobId, jobStartedAt } = this.#progress;
+      const job =
+        jobId === null || jobStartedAt === null
+          ? await this.#startJob(settings.startTimeoutMs)
+          : { jobId, jobStartedAt };
+      this.#view.enter('rendering');
+      const end = await this.#follow(job.jobId, job.jobStartedAt, settings);
+      if (end.kind === 'continue-as-new') return null;
+      if (end.kind === 'completed') return job.jobId;
+      await this.giveUp(end.reason, settings);
+    }
+  }
+
+  /** Waits until `complete` may start another job; throws when enough have been started. */
+  async giveUp(reason: string, { jobAttempts }: Pick<JobSettings, 'jobAttempts'>): Promise<void> {
+    const failures = this.#progress.jobsStarted - this.#progress.possibleDuplicates;
+    if (failures >= jobAttempts) {
+      throw ApplicationFailure.nonRetryable(`${reason}; ${triedText(failures)}`, 'JobFailed');
+    }
+    this.#progress.jobId = null;
+    this.#view.enter('starting');
+    await sleep(restartPauseMs(failures), { summary: summaryText(`start another job: ${reason}`) });
+  }
+
+  /** Repeats a start that may have arrived for `repeatForMs`: each repetition may leave another job at the service. */
+  async #startJob(repeatForMs: number): Promise<{ jobId: string; jobStartedAt: number }> {
+    const { org, domain, parameters } = this.#input;
+    let uncertainSince: number | null = null;
+    for (let repetitions = 0; ; ) {
+      this.#progress.jobsStarted += 1;
+      try {
+        const { jobId } = await this.#key.through(() =>
+          starts.startJob.executeWithOptions({ ...startOptions, summary: `start a job for ${domain}` }, [
+            { org, domain, parameters },
+          ]),
+        );
+        // After the answer: the start may have been retried for hours.
+        const jobStartedAt = Date.now();
+        Object.assign(this.#progress, {
+          jobId,
+          jobStartedAt,
+          percent: null,
+          pageCount: null,
+          samples: [],
+          runningMs: 0,
+          jobMs: undefined,
+          namedAt: undefined,
+        });
+        return { jobId, jobStartedAt };
+      } catch (error) {
+        // The next run starts it.
+        if (error instanceof RefusedForLong) this.#progress.jobsStarted -= 1;
+        if (!mayHaveStarted(error)) throw error;
+        // A worker that shuts down says nothing about the service.
+        const byWorker = failureType(error) === 'WorkerShutdown';
+        uncertainSince ??= byWorker ? null : Date.now();
+        const leftMs = uncertainSince === null ? 0 : uncertainSince + repeatForMs - Date.now();
+        // Not a number when a worker of an earlier version has planned the run.
+        if (!byWorker && !(leftMs > 0)) throw error;
+        this.#progress.possibleDuplicates += 1;
+        this.#view.show();
+        if (byWorker) continue;
+        repetitions += 1;
+        const summary = summaryText(
+          `the start may have arrived, repeated for ${spanText(leftMs)}: ${failureSummary(error)}`,
+        );
+        await sleep(Math.min(repeatPauseMs(repetitions), leftMs), { summary });
+      }
+    }
+  }
+
+  /** Polls a job until it ends, with durable timers that `pollNow` cuts short. */
+  async #follow(jobId: string, startedAt: number, settings: JobSettings): Promise<JobEnd> {
+    const timeoutMs = settings.jobTimeoutMs;
+    // What whole exports took says nothing about a few pages.
+    const usualJobsMs = (this.#input.parameters.paths ?? []).length === 0 ? settings.usualJobsMs : [];
+    for (;;) {
+      const elapsedMs = Date.now() - startedAt;
+      const { delayMs, reason, expectedAtMs } = nextPollDelay({
+        elapsedMs,
+        samples: this.#progress.samples,
+        timeoutMs,
+        usualJobsMs,
+      });
+      await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
+      const summary = summaryText(`poll ${this.#progress.polls + 1} of ${jobId}`);
+      const reading = await this.#key.through(() =>
+        reads.readJob.executeWithOptions({ ...requestOptions, summary }, [{ org: this.#input.org, jobId }]),
+      );
+      this.#progress.polls += 1;
+      this.#progress.percent = reading.percent ?? this.#progress.percent;
+      this.#progress.pageCount = reading.pageCount ?? this.#progress.pageCount;
+      this.#view.show();
+      const now = Date.now() - startedAt;
+      if (reading.state === 'completed') {
+        this.#noteDuration(now);
+        return { kind: 'completed' };
+      }
+      if (reading.state === 'failed')
+        return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
+      if (reading.state === 'missing') return { kind: 'ended', reason: 'the service no longer knows the job' };
+      if (now >= timeoutMs) {
+        return { kind: 'ended', reason: `the job is not done after ${spanText(now)}${unknownStatus(reading.status)}` };
+      }
+      this.#progress.runningMs = now;
+      this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
+      if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
+    }
+  }
+
+  /** Notes how long the job took, for the polls of later exports: as the first run saw it, which may be days ago. */
+  #noteDuration(doneMs: number): void {
+    const { runningMs, samples } = this.#progress;
+    this.#progress.jobMs ??= observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
+  }
+
+  async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {
+    this.#woken = false;
+    try {
+      this.#view.waitForPoll({ at: Date.now() + delayMs, reason, expectedAt });
+      await condition(() => this.#woken, delayMs, {
+        summary: `next poll in ${spanText(delayMs)}: ${reason}`,
+      });
+    } finally {
+      this.#view.waitForPoll(null);
+    }
+  }
+}
+
+/** Whether a failed start may still have made a job. */
+function mayHaveStarted(error: unknown): boolean {
+  const type = failureType(error);
+  return type === 'StartUncertain' || type === 'WorkerShutdown' || timedOut(error);
+}
+
+/** Names a status that is not in the interface and so counted as running: it may be the service's word for done. */
+function unknownStatus(status: string): string {
+  const isKnown = /^(queued|running)$/i.test(status);
+  return isKnown || !/^[\w -]{1,40}$/.test(status) ? '' : ` (its status is "${status}")`;
+}
+
+const triedText = (jobs: number): string => `${counted(jobs, 'job')} ${jobs === 1 ? 'was' : 'were'} tried`;

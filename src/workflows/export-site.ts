@@ -1,0 +1,349 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  defineWorkflowOptions,
+  isCancellation,
+  log,
+  makeContinueAsNewFunc,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import {
+  approveUpdate,
+  exportStateQuery,
+  phaseSignal,
+  pollNowUpdate,
+  rejectUpdate,
+  retryKeySignal,
+} from '../contract.ts';
+import { readApproval, readExportInput, readPhase, readRejection } from '../exports/rules/export-messages.ts';
+import {
+  becomesCurrent,
+  type ExportInput,
+  type ExportProgress,
+  type ExportResult,
+  type ExportState,
+  outcomeWith,
+  versionName,
+  whyEnded,
+} from '../exports/rules/site-export.ts';
+import { summaryText } from '../rules/text.ts';
+import { failoverIn } from '../temporal/rules/failover.ts';
+import { announce } from './deliver-webhook.ts';
+import { ExportJob, KeyGate, type KeyRefusals, RefusedForLong } from './export-job.ts';
+import { ExportView } from './export-view.ts';
+import {
+  failureSummary,
+  fetchOptions,
+  followFailover,
+  innermost,
+  nextInput,
+  noInput,
+  onDecision,
+  onQuery,
+  onSignal,
+  onUpdate,
+  pinnedVersioning,
+  planSite,
+  readInput,
+  readsInput,
+  type SitePlan,
+} from './kit.ts';
+import {
+  Approval,
+  type FetchedBundle,
+  Publication,
+  rollOutToTargets,
+  type VerifiedBundle,
+  type WantedRollout,
+} from './publication.ts';
+import { recordOrLater } from './write-records.ts';
+
+type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };
+
+const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
+
+/** One run of `exportSite`: its steps, and its end (X4). */
+export class ExportRun {
+  readonly #input: ExportInput;
+  readonly view: ExportView;
+  readonly key: KeyGate;
+  readonly job: ExportJob;
+  readonly approval: Approval;
+  readonly progress: ExportProgress;
+  readonly #publication: Publication;
+  /** Set when the run continues as new because the key is still refused. */
+  refused: KeyRefusals | null = null;
+  #webhooks: readonly string[] = [];
+
+  constructor(input: ExportInput) {
+    this.#input = input;
+    this.progress = input.carried ?? {
+      startedAt: workflowInfo().startTime.getTime(),
+      storeId: '',
+      jobId: null,
+      jobStartedAt: null,
+      jobsStarted: 0,
+      possibleDuplicates: 0,
+      polls: 0,
+      percent: null,
+      pageCount: null,
+      samples: [],
+      linksRequested: 0,
+      runningMs: 0,
+    };
+    this.view = new ExportView(input, this.progress);
+    this.key = new KeyGate((refused) => this.view.keyRefused(refused), input.refused ?? null);
+    this.job = new ExportJob(input, this.progress, this.view, this.key);
+    this.approval = new Approval(input, this.view);
+    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId());
+  }
+
+  state(): ExportState {
+    return this.view.state();
+  }
+
+  /** The result, or null when the history has grown long and the run should continue as new. */
+  async run(): Promise<ExportResult | null> {
+    const result = await this.#export();
+    if (result === null) return null;
+    const detail = { reasons: result.reasons, rollouts: result.rollouts };
+    const notInService = result.held === null ? '' : `not in service: held at ${result.held}`;
+    this.view.end(result.outcome, whyEnded(detail) || notInService);
+    await CancellationScope.nonCancellable(() => this.#record(result.outcome, result, detail));
+    return result;
+  }
+
+  async #export(): Promise<ExportResult | null> {
+    try {
+      this.view.show();
+      const settings = await this.#plan();
+      for (;;) {
+        const jobId = await this.job.complete(settings);
+        if (jobId === null) return null;
+        this.view.enter('fetching');
+        this.progress.namedAt ??= Date.now();
+        const { namedAt } = this.progress;
+        const fetched = await this.#fetchUnlessGone(jobId, namedAt, settings);
+        if (fetched === null) continue;
+        return fetched.ok ? await this.#publish(jobId, namedAt, fetched, settings) : this.#rejected(jobId, fetched);
+      }
+    } catch (error) {
+      if (error instanceof RefusedForLong) {
+        this.refused = error.refused;
+        return null;
+      }
+      const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+      await CancellationScope.nonCancellable(() => this.#cleanUp(error, cancelled));
+      throw error;
+    }
+  }
+
+  async #plan(): Promise<SitePlan> {
+    const { org, domain } = this.#input;
+    const settings = await planSite(org, domain);
+    this.#webhooks = settings.webhooks;
+    if (this.progress.storeId === '') this.progress.storeId = settings.storeId;
+    return settings;
+  }
+
+  /** Null when the job has vanished and another is to be started (E2). */
+  async #fetchUnlessGone(jobId: string, namedAt: number, settings: SitePlan): Promise<FetchedBundle | null> {
+    try {
+      return await this.#fetch(jobId, namedAt, settings);
+    } catch (error) {
+      const cause = innermost(error);
+      if (!(cause instanceof ApplicationFailure && cause.type === 'JobFailed')) throw error;
+      await this.job.giveUp(cause.message, settings);
+      return null;
+    }
+  }
+
+  async #fetch(jobId: string, namedAt: number, { approvalTimeoutMs }: SitePlan): Promise<FetchedBundle> {
+    const { org, domain, parameters } = this.#input;
+    const { storeId } = this.progress;
+    const promote = becomesCurrent(parameters);
+    const asks = approvalTimeoutMs !== null && promote;
+    const publish = asks ? null : { namedAt, promote };
+    const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
+    const fetched = await this.key.through(() =>
+      fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: summaryText(summary) }, [
+        { org, domain, storeId, jobId, stageId: this.#stageId(), force: parameters.force === true, publish },
+      ]),
+    );
+    this.progress.linksRequested = fetched.linksRequested;
+    return fetched;
+  }
+
+  async #publish(jobId: string, namedAt: number, bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
+    const { kept, contentDigest, archive, pages, files, heldAt } = bundle;
+    if (kept !== null) {
+      const { version, url, rollouts } = kept;
+      this.view.version = version;
+      this.#publication.keep(version, contentDigest, url);
+      await this.#rollOut({ version: heldAt ?? version, known: rollouts }, settings.targets);
+      const found = { version, contentDigest, archive: kept.archive, pages, files, url };
+      return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt });
+    }
+    const version = versionName(bundle.published === undefined ? Date.now() : namedAt, contentDigest);
+    this.view.version = version;
+    if (!bundle.published) this.view.enter('publishing');
+    const found = { version, contentDigest, archive, pages, files };
+    const placed = await this.#publication.put(version, bundle, settings.approvalTimeoutMs);
+    if ('reason' in placed) {
+      return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
+    }
+    await this.#rollOut({ version: placed.heldAt ?? version }, settings.targets);
+    return this.#result(jobId, { ...found, outcome: 'published', url: placed.url, held: placed.heldAt });
+  }
+
+  /**
+   * Nothing for an export that does not become current. A held site rolls out the version it is held at: a target that
+   * failed during the rollback gets it now.
+   */
+  async #rollOut(wanted: Omit<WantedRollout, 'force'>, targets: readonly string[]): Promise<void> {
+    const { org, domain, parameters } = this.#input;
+    if (!becomesCurrent(parameters)) return;
+    const { known = [] } = wanted;
+    if (targets.some((name) => !known.some(({ target }) => target === name))) this.view.enter('rolling-out');
+    await rollOutToTargets(
+      { org, domain, storeId: this.progress.storeId, targets },
+      { ...wanted, force: parameters.force === true },
+      (result) => {
+        this.view.rollouts.push(result);
+        this.view.show();
+      },
+    );
+  }
+
+  #rejected(jobId: string, refused: FetchedBundle & { ok: false }): ExportResult {
+    const { archive, pages, files, reasons } = refused;
+    return this.#result(jobId, { outcome: 'rejected', archive, pages, files, reasons });
+  }
+
+  #result(jobId: string, found: Partial<ExportResult> & Pick<ExportResult, 'outcome'>): ExportResult {
+    const { workflowId, runId } = workflowInfo();
+    const { jobsStarted, possibleDuplicates, polls, linksRequested } = this.progress;
+    return {
+      workflowId,
+      runId,
+      org: this.#input.org,
+      domain: this.#input.domain,
+      jobId,
+      jobsStarted,
+      possibleDuplicates,
+      version: null,
+      contentDigest: null,
+      archive: null,
+      pages: 0,
+      files: 0,
+      url: null,
+      polls,
+      linksRequested,
+      rollouts: this.view.rollouts,
+      reasons: [],
+      held: null,
+      ...found,
+      outcome: outcomeWith(found.outcome, this.view.rollouts),
+    };
+  }
+
+  /** Names the private place of the download, for all attempts and all runs of this execution. */
+  #stageId(): string {
+    return workflowInfo().firstExecutionRunId;
+  }
+
+  /** Removes an unapproved version, records the run, removes the download. Failures here never hide the original one. */
+  async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
+    const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
+    const outcome = cancelled ? 'cancelled' : 'failed';
+    this.view.end(outcome, whyEnded(detail));
+    const steps = [() => this.#publication.withdraw()];
+    steps.push(() => this.#record(outcome, this.#publication.published, detail));
+    if (this.progress.storeId !== '') steps.push(() => this.#publication.discardStaged());
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (failure) {
+        log.error('cleaning up after the export failed', { failure: failureSummary(failure) });
+      }
+    }
+  }
+
+  async #record(
+    outcome: ExportResult['outcome'] | 'failed' | 'cancelled',
+    result: Published | null,
+    detail: object,
+  ): Promise<void> {
+    const { workflowId, runId } = workflowInfo();
+    const { org, domain } = this.#input;
+    const { possibleDuplicates } = this.progress;
+    await this.approval.kept();
+    await recordOrLater({
+      workflowId,
+      runId,
+      org,
+      domain,
+      startedAt: new Date(this.progress.startedAt).toISOString(),
+      finishedAt: new Date().toISOString(),
+      outcome,
+      jobId: this.progress.jobId,
+      jobsStarted: this.progress.jobsStarted,
+      version: result?.version ?? null,
+      contentDigest: result?.contentDigest ?? null,
+      polls: this.progress.polls,
+      detail: JSON.stringify(possibleDuplicates > 0 ? { ...detail, possibleDuplicates } : detail),
+      // Exports of a few pages say nothing about whole exports.
+      jobMs: (this.#input.parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
+    });
+    const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
+    const timestamp = new Date().toISOString();
+    const data = { org, domain, outcome, version, contentDigest, url, held, workflowId, runId };
+    await announce(org, this.#webhooks, { type: 'export.finished', timestamp, data });
+  }
+}
+
+/** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
+export async function exportSite(given: ExportInput): Promise<ExportResult> {
+  const input = readInput(readExportInput, given);
+  followFailover(input);
+  const run = new ExportRun(input);
+  onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
+  const ignored = () => run.view.ignoredSignal();
+  onSignal(phaseSignal, readPhase, {
+    take: ({ phase }) => run.view.announce(phase),
+    ignored,
+    description: 'An activity entered a new phase.',
+  });
+  onUpdate(pollNowUpdate, noInput, {
+    answer: () => {
+      run.job.pollNow();
+      return run.state();
+    },
+    check: () => run.job.requireWaiting(),
+    description: 'Polls the job at once.',
+  });
+  onDecision(approveUpdate, readApproval, {
+    answer: (_answer, sent) => run.approval.approve(sent),
+    check: (answer) => run.approval.requireWaiting(answer),
+    description: 'Makes the waiting version current.',
+  });
+  onDecision(rejectUpdate, readRejection, {
+    answer: (answer, sent) => run.approval.reject(answer, sent),
+    check: (answer) => run.approval.requireReason(answer),
+    description: 'Removes the waiting version; the result gives {reason}.',
+  });
+  onSignal(retryKeySignal, noInput, {
+    take: () => run.key.retry(),
+    ignored,
+    description: 'The key may have been changed: try it at once.',
+  });
+  const result = await run.run();
+  if (result) return result;
+  const { org, domain, parameters } = input;
+  const { progress: carried, refused } = run;
+  const next = { org, domain, parameters, failover: failoverIn(input), carried, ...(refused && { refused }) };
+  return await makeContinueAsNewFunc<typeof exportSite>()(nextInput(next));
+}
+defineWorkflowOptions(exportSite, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

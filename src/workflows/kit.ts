@@ -1,0 +1,410 @@
+import {
+  defaultPayloadConverter,
+  type QueryDefinition,
+  RawValue,
+  rawValueTypeInfo,
+  rootCause,
+  type SignalDefinition,
+  TimeoutFailure,
+  TimeoutType,
+  type TypeInfo,
+  type UpdateDefinition,
+  type WorkflowDefinitionOptions,
+} from '@temporalio/common';
+import {
+  ActivityFailure,
+  type ActivityOptions,
+  ApplicationFailure,
+  currentUpdateInfo,
+  isCancellation,
+  type LocalActivityOptions,
+  log,
+  proxyActivities,
+  proxyLocalActivities,
+  setHandler,
+  TemporalFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { Misshapen, type Reader, refuse } from '../rules/messages.ts';
+import { type Actor, type AuditEntry, readActor, unnamedActor } from '../runs/rules/audit.ts';
+import {
+  bulkQueueOf,
+  type Failover,
+  failoverIn,
+  failoverTimes,
+  type WithFailover,
+} from '../temporal/rules/failover.ts';
+
+declare global {
+  /** Temporal gives every run its own globals; modules are shared by all runs of a worker. */
+  var docferryFailover: Failover | undefined;
+}
+
+/** A workflow calls this first if its input says how its steps are watched. */
+export function followFailover(input: WithFailover): void {
+  globalThis.docferryFailover = failoverIn(input);
+}
+
+/** The failover of this run. */
+export const runFailover = (): Failover => globalThis.docferryFailover ?? 'fast';
+
+/*
+ * Options of activities, one complete block for each kind of step: options given with a call replace those of its proxy.
+ * What depends on the run is a getter, which `{ ...options, summary }` reads anew for each step.
+ */
+
+/** Work with a heartbeat: a dead worker is noticed as the run's failover says, and a cancellation waits for its clean-up. */
+const watched = <Options extends ActivityOptions>(options: Options) => ({
+  ...options,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
+  get heartbeatTimeout() {
+    return failoverTimes(runFailover()).heartbeats.short.timeoutMs;
+  },
+});
+
+/** The same on the task queue of long and heavy work, which must not delay short steps. */
+const heavy = <Options extends ActivityOptions>(options: Options) => ({
+  ...options,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
+  get heartbeatTimeout() {
+    return failoverTimes(runFailover()).heartbeats.bulk.timeoutMs;
+  },
+  get taskQueue() {
+    return bulkQueueOf(workflowInfo().taskQueue);
+  },
+});
+
+/** Outages are waited out for as long as the step may take altogether. */
+const patiently = { initialInterval: '1s', maximumInterval: '1m' } satisfies ActivityOptions['retry'];
+
+/**
+ * The feedback store's transactions, and what the configuration says: short, so that a dead worker costs seconds, and
+ * tried for an hour. Limited by attempts, so that none fails because it waited for a worker.
+ */
+export const recordOptions = {
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '500ms', maximumInterval: '30s', maximumAttempts: 125 },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+} satisfies ActivityOptions;
+
+/** Steps of milliseconds within a workflow task: tried once, then as separate tasks. */
+export const passingOptions = {
+  startToCloseTimeout: '5s',
+  retry: { maximumAttempts: 1 },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+} satisfies LocalActivityOptions;
+
+/** The end of a run: tried for half a minute, because a person may wait for it. */
+export const endOptions = {
+  ...recordOptions,
+  retry: { initialInterval: '500ms', maximumInterval: '5s', maximumAttempts: 9 },
+} satisfies ActivityOptions;
+
+/** The row of an ended run that could not be written at its end: nothing waits for it, so it is tried for a day. */
+export const lateRecordOptions = {
+  ...recordOptions,
+  retry: { initialInterval: '10s', maximumInterval: '5m', maximumAttempts: 290 },
+} satisfies ActivityOptions;
+
+const requestTimes = { startToCloseTimeout: '90s', scheduleToCloseTimeout: '6h', retry: patiently } as const;
+
+/** One request to the service that may be repeated. */
+export const requestOptions = watched(requestTimes);
+
+/**
+ * One request that may not be repeated, unless it certainly did not arrive. A worker that died in the middle leaves that
+ * open, so time-outs end the step.
+ */
+export const startOptions = watched({
+  ...requestTimes,
+  retry: { ...patiently, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
+});
+
+/** Link, download and verification: given up after a day. */
+export const fetchOptions = heavy({
+  startToCloseTimeout: '12h',
+  scheduleToCloseTimeout: '24h',
+  retry: { ...patiently, maximumAttempts: 100 },
+});
+
+/** Outages of the bundle store are waited out for six hours, not counting the time in the queue. */
+const storeRetry = { ...patiently, maximumAttempts: 365 };
+
+/** Steps in the bundle store that copy and read no archive, but perhaps large manifests. */
+export const storeOptions = heavy({ startToCloseTimeout: '15m', retry: storeRetry });
+
+/** Like `storeOptions`, for steps that read a whole version, perhaps from a bucket. */
+export const wholeVersionOptions = heavy({ startToCloseTimeout: '1h', retry: storeRetry });
+
+/** The activity itself ends with the fourth failure; the limit here is for workers that die of it. */
+export const rolloutOptions = heavy({
+  startToCloseTimeout: '1h',
+  retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 34 },
+});
+
+/** Requests to the service under a lease: outages are waited out for a day, because nothing is lost by waiting. */
+export const pageOptions = watched({
+  startToCloseTimeout: '5m',
+  scheduleToCloseTimeout: '24h',
+  retry: patiently,
+});
+
+/** A check of the key: one attempt, because a second one could be a second request. */
+export const keyCheckOptions = {
+  scheduleToStartTimeout: '30s',
+  startToCloseTimeout: '90s',
+  heartbeatTimeout: '10s',
+  retry: { maximumAttempts: 1 },
+} satisfies ActivityOptions;
+
+/** A message to a webhook: its receiver may be down for a day. */
+export const deliveryOptions = {
+  startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '24h',
+  retry: { initialInterval: '2s', backoffCoefficient: 2, maximumInterval: '1h' },
+} satisfies ActivityOptions;
+
+/** A look at stores and budget: tried for a while, and then again at the next look's time. */
+export const watchOptions = {
+  startToCloseTimeout: '2m',
+  retry: { initialInterval: '1s', maximumInterval: '1m', maximumAttempts: 60 },
+} satisfies ActivityOptions;
+
+/** `Type: message` of the original failure, for a row in the store; activities keep secrets out of both. */
+export function failureSummary(error: unknown): string {
+  const cause = innermost(error);
+  if (cause instanceof ApplicationFailure && cause.type) return `${cause.type}: ${cause.message}`;
+  return rootCause(error) ?? 'unknown failure';
+}
+
+/** The type of the original failure, e.g. `StartUncertain`; null for anything but an ApplicationFailure. */
+export function failureType(error: unknown): string | null {
+  const cause = innermost(error);
+  return cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
+}
+
+/** Whether an attempt ran out of time, as when its worker died. */
+export function timedOut(error: unknown): boolean {
+  // The server may name the failure of an earlier attempt as its cause.
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof TimeoutFailure && cause.timeoutType !== TimeoutType.SCHEDULE_TO_CLOSE;
+}
+
+/** The original failure: Temporal wraps it once for every layer it passes. */
+export function innermost(error: unknown): unknown {
+  let current = error;
+  while (current instanceof TemporalFailure && current.cause) current = current.cause;
+  return current;
+}
+
+/** Longest reason in Current Details, in characters. */
+const reasonLength = 300;
+
+/** The first lines of Current Details of a run that has ended. */
+export function endFacts({ outcome, reason }: { outcome: string; reason: string }): [string, string][] {
+  const facts: [string, string][] = [['outcome', `**${outcome}**`]];
+  return reason === '' ? facts : [...facts, ['reason', reason.slice(0, reasonLength)]];
+}
+
+/**
+ * Handlers of messages whose shape is not known: the Temporal UI and older clients may send anything, and an error in a
+ * handler would stop the workflow until an operator terminates it (X5).
+ */
+
+/**
+ * Has the SDK hand over each input as it came: before the handler runs it would decode them, and one that it cannot
+ * decode (cut, encrypted, of another SDK) would stop the workflow too.
+ */
+export const undecoded = {
+  inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
+};
+
+/** Of messages without input: whatever comes along is not looked at. */
+export const noInput: Reader<undefined> = () => undefined;
+
+interface SignalHandling<Message> {
+  description: string;
+  take(message: Message): void;
+  /** A malformed message arrived, and is ignored. */
+  ignored?(): void;
+}
+
+export function onSignal<Message>(
+  signal: SignalDefinition<[Message]> | SignalDefinition<[]>,
+  read: Reader<Message>,
+  { description, take, ignored }: SignalHandling<Message>,
+): void {
+  const handler = (input: unknown) => {
+    const message = tryRead(read, input);
+    if (!(message instanceof Misshapen)) return take(message);
+    log.warn('a signal that makes no sense is ignored', { signal: signal.name, problem: message.message });
+    ignored?.();
+  };
+  setHandler({ ...signal, typeInfo: undecoded }, handler, { description });
+}
+
+interface UpdateHandling<Message, Answer> {
+  description: string;
+  answer(message: Message): Answer;
+  /** Throws to refuse a message of the right shape. */
+  check?(message: Message): void;
+}
+
+/** The validator refuses a wrong shape and names the field, so that nothing of it enters the history. */
+export function onUpdate<Message, Answer>(
+  update: UpdateDefinition<Answer, [Message]> | UpdateDefinition<Answer>,
+  read: Reader<Message>,
+  { description, answer, check }: UpdateHandling<Message, Answer>,
+): void {
+  const validator = (input: unknown) => {
+    const message = required(read, input);
+    check?.(message);
+  };
+  const definition = { ...(update as UpdateDefinition<Answer, [Message]>), typeInfo: undecoded };
+  setHandler(definition, (input: unknown) => answer(required(read, input)), { description, validator });
+}
+
+/** What the audit says of a message: who sent it, when and why. */
+export type Sent = Pick<AuditEntry, 'entryId' | 'at' | 'who' | 'reason' | 'workflowId'>;
+
+interface AuditHandling<Message, Answer> {
+  description: string;
+  answer(message: Message, sent: Sent): Answer;
+  /** Throws to refuse a message of the right shape. */
+  check?(message: Message): void;
+}
+
+/** Like `onUpdate`, for what a person does: the second input, which other clients may leave out, says who and why. */
+export function onDecision<Message, Answer>(
+  update: UpdateDefinition<Answer, [Message, Actor?]>,
+  read: Reader<Message>,
+  { description, answer, check }: AuditHandling<Message, Answer>,
+): void {
+  const validator = (input: unknown, actor?: unknown) => {
+    const message = required(read, input);
+    required(readActor, actor);
+    check?.(message);
+  };
+  setHandler(
+    { ...update, typeInfo: undecoded },
+    (input: unknown, actor?: unknown) => answer(required(read, input), sentNow(required(readActor, actor))),
+    { description, validator },
+  );
+}
+
+/** An update's id is unique within a run. */
+function sentNow({ who = unnamedActor, reason = null }: Actor): Sent {
+  const { workflowId, runId } = workflowInfo();
+  const entryId = `${runId}/${currentUpdateInfo()?.id}`;
+  return { entryId, at: new Date().toISOString(), who, reason, workflowId };
+}
+
+/** A query is answered whatever its input: the reader makes the best of it. */
+export function onQuery<Input, Answer>(
+  query: QueryDefinition<Answer, [Input?]> | QueryDefinition<Answer>,
+  answer: (input: unknown) => Answer,
+  description: string,
+): void {
+  const handler = (input: unknown) => {
+    const message = tryRead((value) => value, input);
+    return answer(message instanceof Misshapen ? undefined : message);
+  };
+  setHandler({ ...query, typeInfo: undecoded }, handler, { description });
+}
+
+/** Refuses a message, or an input, with words for the actor. */
+export function refusal(problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problem, 'InvalidInput');
+}
+
+/** Throws to refuse what makes no sense. */
+export function required<Message>(read: Reader<Message>, input: unknown): Message {
+  const message = tryRead(read, input);
+  if (message instanceof Misshapen) throw refusal(message.message);
+  return message;
+}
+
+function tryRead<Message>(read: Reader<Message>, input: unknown): Message | Misshapen {
+  try {
+    return read(input instanceof RawValue ? decoded(input) : input);
+  } catch (error) {
+    if (error instanceof Misshapen) return error;
+    throw error;
+  }
+}
+
+function decoded({ payload }: RawValue): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(payload);
+  } catch {
+    // What the library says may quote the input.
+    return refuse('', 'an input that can be decoded');
+  }
+}
+
+/** Static options of a workflow that reads its input itself, with `readInput`. */
+export const readsInput = { staticOptions: { typeInfo: undecoded } };
+
+/**
+ * The input of a workflow with `readsInput`. People start workflows in the Temporal UI, and other programs anything: an
+ * input of another shape, or one that cannot be decoded, would fail the first task for ever; now the run fails (X5).
+ */
+export const readInput = <Input>(read: Reader<Input>, input: unknown): Input => required(read, input);
+
+/** The input of the run that continues one with `readsInput`. */
+export const nextInput = <Input>(input: Input): Input => new RawValue(input) as Input;
+
+type PassingSteps = Pick<Activities, 'planExport' | 'discardStaged' | 'recordExportRun'>;
+export type SitePlan = Awaited<ReturnType<Activities['planExport']>>;
+export type RunRow = Parameters<Activities['recordExportRun']>[0];
+
+/** Steps that are not worth a separate task: they run within a workflow task and leave one event each. */
+const inPassing = proxyLocalActivities<PassingSteps>(passingOptions);
+/** Any worker may be given the step, and again and again: for what this worker could not do in passing. */
+const asTask = proxyActivities<PassingSteps>(recordOptions);
+
+/** What the configuration says about a site; what this worker's lacks, another worker's may have for some minutes yet. */
+export function planSite(org: string, domain: string): Promise<SitePlan> {
+  return pass('planExport', { org, domain }, { ...recordOptions, summary: `read the configuration of ${domain}` });
+}
+
+/** Removes a download. A failure is only logged: leftovers are swept after a week. */
+export async function discardDownload(storeId: string, stageId: string): Promise<void> {
+  try {
+    await pass('discardStaged', { storeId, stageId }, { ...endOptions, summary: 'remove the download' });
+  } catch (failure) {
+    if (isCancellation(failure)) throw failure;
+    log.warn('the download stays until it is swept', { failure: failureSummary(failure) });
+  }
+}
+
+/** Writes the row of a run that has ended. Throws when the database is down for half a minute. */
+export function recordRow(row: RunRow): Promise<void> {
+  return pass('recordExportRun', row, { ...endOptions, summary: `record the run: ${row.outcome}` });
+}
+
+async function pass<Name extends keyof PassingSteps>(
+  step: Name,
+  input: Parameters<PassingSteps[Name]>[0],
+  otherwise: ActivityOptions & { summary: string },
+): Promise<Awaited<ReturnType<PassingSteps[Name]>>> {
+  type Step = { executeWithOptions(options: object, args: [typeof input]): ReturnType<PassingSteps[Name]> };
+  const { summary } = otherwise;
+  try {
+    return await (inPassing[step] as unknown as Step).executeWithOptions({ ...passingOptions, summary }, [input]);
+  } catch (error) {
+    // Anything but the step's own failure fails the workflow task, as it would again in a replay.
+    if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
+    log.info('the step becomes a task, for any worker', { step, failure: failureSummary(error) });
+    return await (asTask[step] as unknown as Step).executeWithOptions(otherwise, [input]);
+  }
+}
+
+/**
+ * Options of a workflow that stays with the build that began it; the others move on (decisions/0110). Said only where a
+ * build of a Worker Deployment began it: from other workers the server refuses to hear of it, and stops the workflow.
+ */
+export function pinnedVersioning(): WorkflowDefinitionOptions {
+  return workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' } : {};
+}

@@ -1,0 +1,239 @@
+import { condition, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
+import {
+  becomesCurrent,
+  changesText,
+  type ExportInput,
+  type ExportProgress,
+  longestReason,
+  type Reason,
+  type RolloutResult,
+} from '../exports/rules/site-export.ts';
+import { spanText, summaryText } from '../rules/text.ts';
+import type { ExportView } from './export-view.ts';
+import {
+  discardDownload,
+  failureSummary,
+  refusal,
+  rolloutOptions,
+  type Sent,
+  storeOptions,
+  wholeVersionOptions,
+} from './kit.ts';
+import { writeAuditEntry } from './write-records.ts';
+
+const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
+
+/** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
+export class Approval {
+  readonly #input: ExportInput;
+  readonly #view: ExportView;
+  #decision: 'approved' | Reason | null = null;
+  #kept: Promise<void> | null = null;
+
+  constructor(input: ExportInput, view: ExportView) {
+    this.#input = input;
+    this.#view = view;
+  }
+
+  approve(sent: Sent): { version: string } {
+    return this.#decide('approved', sent);
+  }
+
+  reject({ reason }: RejectionAnswer, sent: Sent): { version: string } {
+    const detail = reason.trim();
+    return this.#decide({ rule: 'not-approved', path: null, detail }, { ...sent, reason: detail });
+  }
+
+  /** The audit has been handed the decision: the run may end. */
+  async kept(): Promise<void> {
+    await this.#kept;
+  }
+
+  /** Throws when no version waits, or when the person named none or another one. */
+  requireWaiting({ version }: ApprovalAnswer): void {
+    const { approval } = this.#view;
+    if (approval === null) throw refusal('no version waits for approval');
+    if (this.#decision !== null) throw refusal(`${approval.version} has already been decided`);
+    if (version === undefined) throw refusal(`version: expected ${approval.version}, which waits for approval`);
+    if (version !== approval.version) throw refusal(`${approval.version} waits for approval, not ${version}`);
+  }
+
+  requireReason(answer: RejectionAnswer): void {
+    this.requireWaiting(answer);
+    const { length } = answer.reason.trim();
+    if (length === 0) throw refusal('a rejection needs a reason');
+    if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
+  }
+
+  /** Null when the version is approved in time, else why it is rejected. */
+  async wait(ask: {
+    storeId: string;
+    version: string;
+    against: string | null;
+    timeoutMs: number;
+  }): Promise<Reason | null> {
+    const { storeId, version, against, timeoutMs } = ask;
+    const { org, domain } = this.#input;
+    const changes = await stores.describeChanges.executeWithOptions(
+      { ...storeOptions, summary: `compare ${version} with the current version` },
+      [{ org, domain, storeId, version, against, timeoutMs }],
+    );
+    const since = Date.now();
+    this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });
+    try {
+      await condition(() => this.#decision !== null, timeoutMs, {
+        summary: summaryText(`approve or reject ${version}: ${changesText(changes)}`),
+      });
+    } finally {
+      this.#view.awaitApproval(null);
+    }
+    if (this.#decision === 'approved') return null;
+    const detail = `not approved within ${spanText(timeoutMs)}`;
+    return this.#decision ?? { rule: 'approval-expired', path: null, detail };
+  }
+
+  #decide(decision: 'approved' | Reason, sent: Sent): { version: string } {
+    const version = this.#view.approval?.version ?? '';
+    this.#decision = decision;
+    const { org, domain } = this.#input;
+    const action = decision === 'approved' ? 'approve' : 'reject';
+    this.#kept = writeAuditEntry({ ...sent, action, org, subject: domain, detail: JSON.stringify({ version }) });
+    return { version };
+  }
+}
+
+export type FetchedBundle = Awaited<ReturnType<Activities['fetchBundle']>>;
+export type VerifiedBundle = FetchedBundle & { ok: true };
+
+const publications =
+  proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(storeOptions);
+
+/** A verified bundle that was published, perhaps on a held site, or rejected by a person. */
+export type Placed = { url: string; heldAt: string | null } | { reason: Reason };
+
+/** Takes an export's version from the download into the store and, with a person's approval, into service. */
+export class Publication {
+  readonly #input: ExportInput;
+  readonly #progress: ExportProgress;
+  readonly #approval: Approval;
+  readonly #stageId: string;
+  /** A published version without approval yet: removed if the run ends without it. */
+  #unapproved: string | null = null;
+  /** What the run leaves in the store. */
+  published: { version: string; contentDigest: string; url: string } | null = null;
+
+  constructor(input: ExportInput, progress: ExportProgress, approval: Approval, stageId: string) {
+    this.#input = input;
+    this.#progress = progress;
+    this.#approval = approval;
+    this.#stageId = stageId;
+  }
+
+  /** Keeps a version whose content has not changed: there is nothing to publish. */
+  keep(version: string, contentDigest: string, url: string): void {
+    this.published = { version, contentDigest, url };
+  }
+
+  /**
+   * Publishes what the fetch has not, waits up to `approvalMs` for a person's approval if that is not null, and moves the
+   * pointer. On a held site the version waits for the release, without approval.
+   */
+  async put(version: string, bundle: VerifiedBundle, approvalMs: number | null): Promise<Placed> {
+    const { org, domain, parameters } = this.#input;
+    const { storeId } = this.#progress;
+    const asks = approvalMs !== null && becomesCurrent(parameters);
+    const promote = { expected: bundle.current, publishedAt: Date.now() };
+    if (asks) this.#unapproved = version;
+    const publish = () =>
+      publications.publishVersion.executeWithOptions({ ...wholeVersionOptions, summary: `publish ${version}` }, [
+        {
+          org,
+          domain,
+          storeId,
+          stageId: this.#stageId,
+          seal: bundle.seal,
+          version,
+          promote: becomesCurrent(parameters) ? promote : null,
+          awaitsApproval: asks,
+        },
+      ]);
+    const { url, heldAt } = bundle.published ?? (await publish());
+    this.published = { version, contentDigest: bundle.contentDigest, url };
+    if (heldAt !== null) this.#unapproved = null;
+    // Only once the publication has succeeded: a retry needs the download.
+    await this.discardStaged();
+    if (!asks || heldAt !== null) return { url, heldAt };
+    const against = bundle.current?.version ?? null;
+    const reason = await this.#approval.wait({ storeId, version, against, timeoutMs: approvalMs });
+    if (reason) {
+      await this.withdraw();
+      return { reason };
+    }
+    this.#unapproved = null;
+    return { url, ...(await this.#promote(version, bundle.current)) };
+  }
+
+  /** Removes an unapproved version: copies of it would push out good versions (decisions/0074). */
+  async withdraw(): Promise<void> {
+    const version = this.#unapproved;
+    if (version === null) return;
+    const { domain } = this.#input;
+    await publications.withdrawVersion.executeWithOptions({ ...storeOptions, summary: `remove ${version}` }, [
+      { domain, storeId: this.#progress.storeId, version },
+    ]);
+    this.#unapproved = null;
+    this.published = null;
+  }
+
+  /** Removes the download. A failure is only logged. */
+  discardStaged(): Promise<void> {
+    return discardDownload(this.#progress.storeId, this.#stageId);
+  }
+
+  async #promote(version: string, expected: VerifiedBundle['current']): Promise<{ heldAt: string | null }> {
+    const { domain } = this.#input;
+    const promote = { expected, publishedAt: Date.now() };
+    return publications.promoteVersion.executeWithOptions(
+      { ...storeOptions, summary: `approved: ${version} becomes current` },
+      [{ domain, storeId: this.#progress.storeId, version, promote }],
+    );
+  }
+}
+
+const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
+
+export interface WantedRollout {
+  version: string;
+  force: boolean;
+  /** Results of targets that were seen to run the version already: they are left alone. */
+  known?: readonly RolloutResult[];
+}
+
+/** Rolls the version out to every target, one after the other; `onResult` is called for each. */
+export async function rollOutToTargets(
+  site: { org: string; domain: string; storeId: string; targets: readonly string[] },
+  { version, force, known = [] }: WantedRollout,
+  onResult: (result: RolloutResult) => void,
+): Promise<void> {
+  const { org, domain, storeId, targets } = site;
+  for (const target of targets) {
+    const seen = known.find((result) => result.target === target);
+    if (seen) {
+      onResult(seen);
+      continue;
+    }
+    try {
+      onResult(
+        await rollouts.rollOut.executeWithOptions(
+          { ...rolloutOptions, summary: summaryText(`${version} to ${target}`) },
+          [{ org, domain, storeId, version, target, force }],
+        ),
+      );
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      onResult({ target, outcome: 'failed', detail: failureSummary(error).slice(0, 300) });
+    }
+  }
+}

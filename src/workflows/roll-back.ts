@@ -1,0 +1,201 @@
+import {
+  CancellationScope,
+  defineWorkflowOptions,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { exportStateQuery, showEnd } from '../contract.ts';
+import { readRollbackInput } from '../exports/rules/export-messages.ts';
+import type {
+  ExportPhase,
+  ExportState,
+  RollbackInput,
+  RollbackResult,
+  RolloutResult,
+} from '../exports/rules/site-export.ts';
+import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/site-export.ts';
+import { Misshapen } from '../rules/messages.ts';
+import { factsTable } from '../rules/text.ts';
+import { type Actor, readActor, unnamedActor } from '../runs/rules/audit.ts';
+import {
+  endFacts,
+  failureSummary,
+  followFailover,
+  onQuery,
+  pinnedVersioning,
+  planSite,
+  readInput,
+  readsInput,
+  refusal,
+  wholeVersionOptions,
+} from './kit.ts';
+import { rollOutToTargets } from './publication.ts';
+import { recordOrLater, writeAuditEntry } from './write-records.ts';
+
+const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
+
+/**
+ * Puts a kept version back into service and holds the site there, without asking the service (E7). It has the workflow
+ * id of the site's exports, so that only one of them runs at a time (E1).
+ */
+export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
+  const input = readInput(readRollbackInput, given);
+  followFailover(input);
+  const run = new Rollback(input);
+  onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
+  return run.run();
+}
+defineWorkflowOptions(rollBack, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });
+
+class Rollback {
+  readonly #input: RollbackInput;
+  readonly #startedAt = workflowInfo().startTime;
+  readonly #rollouts: RolloutResult[] = [];
+  #phase: ExportPhase = 'starting';
+  #contentDigest: string | null = null;
+  #kept: Promise<void> | null = null;
+  #ended: { outcome: RunOutcome; reason: string } | null = null;
+
+  constructor(input: RollbackInput) {
+    this.#input = input;
+  }
+
+  state(): ExportState {
+    const { org, domain, version } = this.#input;
+    return {
+      org,
+      domain,
+      phase: this.#phase,
+      parameters: { rollback: version },
+      progress: null,
+      nextPoll: null,
+      unauthorized: null,
+      download: null,
+      version,
+      approval: null,
+      rollouts: this.#rollouts,
+      ignored: 0,
+    };
+  }
+
+  async run(): Promise<RollbackResult> {
+    try {
+      const result = await this.#rollBack();
+      await this.#end(result.outcome, { previous: result.previous, rollouts: result.rollouts });
+      return result;
+    } catch (error) {
+      const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+      await this.#end(cancelled ? 'cancelled' : 'failed', { error: failureSummary(error), rollouts: this.#rollouts });
+      throw error;
+    }
+  }
+
+  async #rollBack(): Promise<RollbackResult> {
+    const { org, domain, version } = this.#input;
+    const actor = actorOf(this.#input);
+    this.#show();
+    const { storeId, targets } = await planSite(org, domain);
+    this.#enter('verifying');
+    const { current } = await stores.checkKeptVersion.executeWithOptions(
+      { ...wholeVersionOptions, summary: `verify ${version} again` },
+      [{ domain, storeId, version }],
+    );
+    this.#enter('publishing');
+    const rolledBack = await stores.rollBackTo.executeWithOptions(
+      { ...wholeVersionOptions, summary: `hold ${domain} at ${version}` },
+      [{ domain, storeId, version, reason: actor.reason ?? null, at: Date.now() }],
+    );
+    this.#kept = this.#keep(actor, current);
+    this.#contentDigest = rolledBack.contentDigest;
+    this.#enter('rolling-out');
+    await rollOutToTargets({ org, domain, storeId, targets }, { version, force: false }, (result) => {
+      this.#rollouts.push(result);
+      this.#show();
+    });
+    const { workflowId, runId } = workflowInfo();
+    return {
+      workflowId,
+      runId,
+      org,
+      domain,
+      outcome: outcomeWith('rolled-back', this.#rollouts),
+      version,
+      previous: current,
+      ...rolledBack,
+      held: version,
+      rollouts: this.#rollouts,
+    };
+  }
+
+  /** Hands the rollback to the audit: from now on the site is held. */
+  #keep({ who = unnamedActor, reason = null }: Actor, previous: string | null): Promise<void> {
+    const { org, domain: subject, version } = this.#input;
+    const { workflowId, runId } = workflowInfo();
+    return writeAuditEntry({
+      entryId: `${runId}/rollback`,
+      at: new Date().toISOString(),
+      action: 'rollback',
+      org,
+      subject,
+      who,
+      reason,
+      detail: JSON.stringify({ version, previous }),
+      workflowId,
+    });
+  }
+
+  #enter(phase: ExportPhase): void {
+    this.#phase = phase;
+    this.#show();
+  }
+
+  #show(): void {
+    const { org, domain, version, reason } = this.#input;
+    const facts: [string, string][] = [
+      ...(this.#ended ? endFacts(this.#ended) : [['phase', `**${this.#phase}**`] as [string, string]]),
+      ['version', version],
+      ...(reason === null ? [] : [['reason of the rollback', reason] as [string, string]]),
+      ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
+    ];
+    setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
+  }
+
+  async #end(outcome: RunOutcome, detail: EndDetail & { previous?: string | null }): Promise<void> {
+    this.#ended = { outcome, reason: whyEnded(detail) };
+    this.#phase = 'done';
+    showEnd(outcome);
+    this.#show();
+    const { workflowId, runId } = workflowInfo();
+    const { org, domain, version } = this.#input;
+    const row = {
+      workflowId,
+      runId,
+      org,
+      domain,
+      startedAt: this.#startedAt.toISOString(),
+      finishedAt: new Date().toISOString(),
+      outcome,
+      jobId: null,
+      jobsStarted: 0,
+      version,
+      contentDigest: this.#contentDigest,
+      polls: 0,
+      detail: JSON.stringify(detail),
+      jobMs: null,
+    };
+    await this.#kept;
+    await CancellationScope.nonCancellable(() => recordOrLater(row));
+  }
+}
+
+/** One that was started in the Temporal UI may say anything. */
+function actorOf({ who, reason }: RollbackInput): Actor {
+  try {
+    return readActor({ who, reason });
+  } catch (error) {
+    throw error instanceof Misshapen ? refusal(error.message) : error;
+  }
+}

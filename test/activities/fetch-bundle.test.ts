@@ -1,0 +1,457 @@
+import { spawnSync } from 'node:child_process';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ActivityCancellationDetails } from '@temporalio/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { SandboxOptions } from '../../sandbox/index.ts';
+import type { Site } from '../../src/activities/dependencies.ts';
+import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import {
+  createFetchActivities,
+  type FetchBundleInput,
+  type FetchBundleResult,
+  noFetchYet,
+} from '../../src/activities/fetch-bundle.ts';
+import { whileMine } from '../../src/activities/heartbeats.ts';
+import { StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
+import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
+import { hashFile } from '../../src/files.ts';
+import { json, serviceWith } from '../service/http-server.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import { smallSite, zip } from '../tools/bundle/build-archive.ts';
+import { publishSite } from '../tools/bundle/published-version.ts';
+import { publish as publishVersion } from '../tools/bundle/staged.ts';
+import { backends, type StoreScene } from '../tools/bundle/store-backends.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
+import { chromiumProgram } from '../tools/servers/chromium.ts';
+
+const domain = 'docs.acme.example';
+const chromium = await chromiumProgram();
+let scene: ActivityScene;
+const mounted: string[] = [];
+afterEach(async () => {
+  for (const disk of mounted.splice(0)) spawnSync('umount', [disk]);
+  await scene?.end();
+});
+
+/** One attempt of an activity. */
+const run = <Result>(activity: () => Promise<Result>): Promise<Result> =>
+  mockActivity().run<[], Result, () => Promise<Result>>(activity);
+
+/** A completed job at the sandbox. */
+async function exported(options: SandboxOptions = {}): Promise<string> {
+  scene = await activityScene({ jobSeconds: 0, pages: 4, ...options });
+  const jobs = createJobActivities(scene.deps);
+  const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
+  const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state;
+  await expect.poll(stateOf).toBe('completed');
+  return jobId;
+}
+
+const attempt = (info: Parameters<typeof mockActivity>[0] = {}) =>
+  mockActivity({ workflowExecution: { workflowId: 'export', runId: 'stage-1' }, ...info });
+
+async function fetchBundle(
+  jobId: string,
+  env = attempt(),
+  publish?: FetchBundleInput['publish'],
+): Promise<FetchBundleResult> {
+  const { deps } = scene;
+  const stage = { storeId: deps.bundles.identity, stageId: 'stage-1' };
+  const input = { org: 'acme', domain, ...stage, jobId, force: false, ...(publish && { publish }) };
+  return env.run(() => createFetchActivities(whileMine(deps)).fetchBundle(input));
+}
+
+const sealIn = (result: FetchBundleResult) => (result.ok ? result.seal : 'refused');
+
+const downloads = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
+
+/** Each request goes on where the one before was reset, but for what was on the way then. */
+function expectNothingTwice(resetEvery: number): void {
+  const starts = downloads().map(({ range }) => Number(range?.match(/^bytes=(\d+)-/)?.[1] ?? 0));
+  expect(starts.length).toBeGreaterThan(2);
+  for (const [index, start] of starts.entries()) expect(start).toBe(index * resetEvery);
+}
+
+const workerShutdown = new ActivityCancellationDetails({ workerShutdown: true });
+
+describe('fetchBundle', () => {
+  it('downloads and verifies, and keeps what it found beside the staged file', async () => {
+    const result = await fetchBundle(await exported());
+    expect(result).toMatchObject({ ok: true, linksRequested: 1, pages: 5, current: null });
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    const manifest = await scene.deps.bundles.publish('stage-1', version, sealIn(result));
+    expect(manifest).toMatchObject({ version, pages: 5, source: { org: 'acme', domain } });
+  });
+
+  it('publishes new content at once if asked, and an attempt after one that died behind that says the same', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    const first = await fetchBundle(jobId, attempt(), publish);
+    const [{ version } = { version: 'none' }] = await bundles.versions(domain);
+    expect(version).toMatch(/^20261122T000000Z-/);
+    const published = { url: bundles.urlOf(domain, await bundles.manifest(domain, version)), heldAt: null };
+    expect(first).toMatchObject({ ok: true, current: null, kept: null, published });
+    expect(await bundles.current(domain)).toMatchObject({ version, epoch: 1 });
+    expect(await fetchBundle(jobId, attempt({ attempt: 2 }), publish)).toMatchObject({ kept: null, published });
+    expect(await bundles.current(domain)).toMatchObject({ version, epoch: 1 });
+    // The next export finds that nothing has changed.
+    const later = await fetchBundle(jobId, attempt(), { ...publish, namedAt: Date.now() });
+    expect(later).toMatchObject({ ok: true, kept: { version } });
+    expect(later).not.toHaveProperty('published');
+  });
+
+  it('leaves another run in service that published after an attempt which died behind its publication (E5)', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const namedAt = Date.UTC(2026, 10, 22);
+    const publish = { namedAt, promote: true };
+    await fetchBundle(jobId, attempt(), publish);
+    const newer = '20261123T000000Z-0123456789ab';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version: newer });
+    const { epoch = 0, version } = (await bundles.current(domain)) ?? {};
+    if (version !== newer) await bundles.moveCurrent(domain, newer, epoch, new Date(namedAt + 1_000));
+    await expect(fetchBundle(jobId, attempt({ attempt: 2 }), publish)).rejects.toMatchObject({ type: 'Superseded' });
+    expect(await bundles.current(domain)).toMatchObject({ version: newer });
+  });
+
+  it('leaves the publication to a step of its own when it fails', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    const result = await fetchBundle(jobId, attempt(), publish);
+    expect(result).toMatchObject({ ok: true, kept: null, published: null });
+    const [{ version } = { version: 'none' }] = await bundles.versions(domain);
+    expect(await bundles.publish('stage-1', version, sealIn(result))).toMatchObject({ version });
+  });
+
+  it.each([
+    ['leaves the publication to a step of its own when its worker shuts down meanwhile', 'WORKER_SHUTDOWN', null],
+    ['ends when it is cancelled during the publication', 'CANCELLED', 'cancelled'],
+  ] as const)('%s', async (_what, reason, failure) => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const env = attempt();
+    vi.spyOn(bundles, 'publish').mockImplementationOnce(async (_stage, _version, _seal, work) => {
+      env.cancel(reason, reason === 'CANCELLED' ? undefined : workerShutdown);
+      throw work?.signal?.reason;
+    });
+    const fetched = fetchBundle(jobId, env, { namedAt: Date.UTC(2026, 10, 22), promote: true });
+    if (failure === null) expect(await fetched).toMatchObject({ ok: true, kept: null, published: null });
+    else await expect(fetched).rejects.toThrow(failure);
+  });
+
+  it('knows the content that a held site was rolled back from: it is not published twice', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const before = '20260101T000000Z-000000000000';
+    const broken = '20260201T000000Z-000000000000';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version: before });
+    const fetched = await fetchBundle(jobId);
+    await bundles.publish('stage-1', broken, sealIn(fetched));
+    await bundles.moveCurrent(domain, broken, 0, new Date());
+    await bundles.holds.place(domain, { version: before, reason: null, at: new Date() });
+    await bundles.moveCurrent(domain, before, 1, new Date());
+    await bundles.discardStaged('stage-1');
+    const again = await fetchBundle(jobId);
+    expect(again).toMatchObject({ ok: true, heldAt: before, current: { version: before }, kept: { version: broken } });
+    // Nothing is left to publish.
+    await expect(bundles.publish('stage-1', '20260301T000000Z-000000000000', sealIn(again))).rejects.toThrow();
+
+    await bundles.holds.release(domain);
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, kept: null });
+  });
+
+  it('goes on in another attempt behind the bytes the first one left on the disk', async () => {
+    const jobId = await exported({ padBytes: 4_000_000, storageRate: 2_000_000 });
+    const first = attempt();
+    first.on('heartbeat', (details: { offset: number }) => {
+      if (details.offset > 0) first.cancel('WORKER_SHUTDOWN', workerShutdown);
+    });
+    expect(await failureOf(fetchBundle(jobId, first))).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
+    const details = {
+      phase: 'fetching',
+      linksRequested: 1,
+      offset: 1,
+      total: 1,
+      bytesPerSecond: 1,
+      downloadMs: 1,
+      seal: '',
+    };
+    const second = await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details }));
+    expect(second).toMatchObject({ ok: true, linksRequested: 2 });
+    const [whole, rest, ...more] = downloads();
+    expect(whole?.range).toBeNull();
+    expect(Number(rest?.range?.match(/^bytes=(\d+)-$/)?.[1])).toBeGreaterThan(500_000);
+    expect(more).toEqual([]);
+  });
+
+  it('replaces links that end soon before it uses them, and goes on behind the bytes it has', async () => {
+    const jobId = await exported({ padBytes: 5_000_000, storageRate: 2_000_000, clockSkewMs: 3_600_000 });
+    // Each link lives for less than the second reset takes, by a clock that is an hour ahead.
+    scene.sandbox.setFaults({ linkLifetimeMs: 2_000, storageResetEvery: 2_200_000 });
+    const result = await fetchBundle(jobId);
+    expect(result.ok).toBe(true);
+    expect(result.linksRequested).toBeGreaterThan(2);
+    expect(downloads().map((entry) => entry.status)).not.toContain(403);
+    expectNothingTwice(2_200_000);
+    expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
+  });
+
+  it('fetches with several connections what a source gives slowly to each, nothing twice', async () => {
+    const jobId = await exported({ padBytes: 24_000_000, storageRate: 6_000_000 });
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({
+      ...organization,
+      sites: organization.sites.map((site) => ({ ...site, connections: 4 })),
+    }));
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, linksRequested: 1 });
+    expect(downloads().length).toBeGreaterThan(4);
+    expect(downloads().every(({ status }) => status === 206)).toBe(true);
+    const sent = downloads().reduce((sum, { bytes }) => sum + bytes, 0);
+    const { size } = await stat(join(scene.folder, 'bundles', '.staging', 'stage-1', 'archive'));
+    expect(sent).toBe(size);
+  });
+
+  it('tells a full disk, leaves nothing of the download there, and the published version as it is', async ({
+    skip,
+  }) => {
+    const jobId = await exported();
+    const disk = await tempFolder();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', disk]).status !== 0)
+      return skip('needs a mount');
+    mounted.push(disk);
+    scene.deps.bundles = await DirectoryBundleStore.open({ root: disk, publicUrl: 'http://localhost:8090' });
+    const result = await fetchBundle(jobId);
+    expect(result).toMatchObject({ ok: true });
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    await scene.deps.bundles.publish('stage-1', version, sealIn(result));
+    const current = await scene.deps.bundles.moveCurrent(domain, version, 0, new Date());
+    spawnSync('mount', ['-o', 'remount,size=20m', disk]);
+    const failure = await failureOf(fetchBundle(jobId));
+    expect(failure).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    expect(failure?.message).toMatch(/^[\d.]+ MiB are needed in .* and [\d.]+ MiB are free: make room/);
+    expect(await readdir(join(disk, '.staging'))).toEqual([]);
+    expect(await scene.deps.bundles.current(domain)).toEqual(current);
+    await scene.deps.bundles.withArchive(domain, version, async (file) => {
+      expect(await hashFile(file)).toBe((await scene.deps.bundles.manifest(domain, version)).archive.sha256);
+    });
+  });
+
+  it('gives up a download that takes longer than the site allows', async () => {
+    const jobId = await exported({ padBytes: 4_000_000, storageRate: 200_000 });
+    const details = { ...noFetchYet, linksRequested: 1, downloadMs: 3_600_001 };
+    const failure = await failureOf(fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details })));
+    expect(failure).toMatchObject({ type: 'DownloadFailed', nonRetryable: true });
+    expect(failure?.message).toMatch(/^the download took longer than/);
+  });
+
+  it('counts nothing but downloads against the longest time of a download', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    vi.spyOn(bundles, 'saveStaged').mockRejectedValueOnce(new StoreUnreachable('away'));
+    expect(await failureOf(fetchBundle(jobId))).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    const heartbeatDetails = scene.heartbeats.at(-1);
+    expect(heartbeatDetails).toMatchObject({ phase: 'verifying', downloadMs: expect.any(Number) });
+    // The first attempt verified for half a day, or it was long until the second one.
+    const { now } = Date;
+    const later = vi.spyOn(Date, 'now').mockImplementation(() => now() + 12 * 3_600_000);
+    try {
+      expect(await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails }))).toMatchObject({ ok: true });
+    } finally {
+      later.mockRestore();
+    }
+  });
+
+  it('knows a zip by its bytes, whatever the link calls it', async () => {
+    const jobId = await exported();
+    const file = join(scene.folder, 'site.bin');
+    await writeFile(file, zip(smallSite));
+    scene.sandbox.setFaults({ archiveFile: file });
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, archive: { format: 'zip' }, pages: 2 });
+    expect(downloads()[0]?.path).toMatch(/\.tar\.gz$/);
+  });
+
+  it('refuses a hostile archive with its reasons and leaves nothing behind', async () => {
+    const jobId = await exported();
+    scene.sandbox.setFaults({ archiveFile: import.meta.filename });
+    const result = await fetchBundle(jobId);
+    expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+  });
+
+  it.skipIf(chromium === null)(
+    'renders pages where the site asks for it, and refuses or warns as configured',
+    async () => {
+      const jobId = await exported();
+      const file = join(scene.folder, 'site.bin');
+      await writeFile(
+        file,
+        zip([{ name: 'index.html', content: '<h1>x</h1><script>throw new Error("boom")</script>' }]),
+      );
+      scene.sandbox.setFaults({ archiveFile: file });
+      const rendering = (siteRules: Site['siteRules'], browser = chromium) => {
+        scene.deps.organizations = scene.deps.organizations.map((organization) => ({
+          ...organization,
+          sites: organization.sites.map((site) => ({
+            ...site,
+            siteRules,
+            render: { pages: 2, browser, sandbox: false },
+          })),
+        }));
+      };
+      rendering({ 'page-script-error': 'refuse' });
+      expect(await fetchBundle(jobId)).toMatchObject({
+        ok: false,
+        reasons: [{ rule: 'page-script-error', path: 'index.html', detail: 'Error: boom' }],
+      });
+      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+      rendering({}, '/nowhere/chromium');
+      expect(await failureOf(fetchBundle(jobId))).toMatchObject({
+        type: 'InvalidInput',
+        nonRetryable: true,
+        message: expect.stringContaining('there is no browser /nowhere/chromium'),
+      });
+      rendering({});
+      expect(await fetchBundle(jobId)).toMatchObject({ ok: true, pages: 1 });
+    },
+    120_000,
+  );
+
+  it('refuses a link to a private address that is not listed, without asking it', async () => {
+    const jobId = await exported();
+    scene.deps.linkPolicy = { allowInsecure: true, linkHosts: [] };
+    expect(await failureOf(fetchBundle(jobId))).toMatchObject({ type: 'LinkRefused', nonRetryable: true });
+    expect(downloads()).toEqual([]);
+  });
+
+  it.each([
+    ['gives up on JSON without a link', '{"bundleUrl":null}', true],
+    ["goes on after a gateway's page", '<html>maintenance</html>', false],
+  ])('tried ten times, %s', async (_what, body, nonRetryable) => {
+    scene = await activityScene();
+    const { service } = await serviceWith((response) => response.end(body));
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
+    const failed = (number: number) => failureOf(fetchBundle('job_1', attempt({ attempt: number })));
+    expect(await failed(9)).toMatchObject({ type: 'MalformedResponse', nonRetryable: false });
+    expect(await failed(10)).toMatchObject({ type: 'MalformedResponse', nonRetryable });
+  });
+
+  it('refuses to use another store than the one the run began with', async () => {
+    const jobId = await exported();
+    const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
+    const bundles = createFetchActivities(whileMine(scene.deps));
+    expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
+  });
+});
+
+describe.each(backends.filter(({ available }) => available))('fetchBundle after kill -9, in a $kind', (backend) => {
+  beforeAll(() => backend.start());
+  afterAll(() => backend.stop());
+
+  const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+  /** Another attempt on another machine, with what Temporal had of the first one, which was killed. */
+  const again = (jobId: string, asked = publish) =>
+    fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: scene.heartbeats.at(-1) }), asked);
+
+  async function inStore(): Promise<{ jobId: string; store: StoreScene }> {
+    const jobId = await exported();
+    const store = await backend.scene();
+    scene.deps.bundles = store.store;
+    return { jobId, store };
+  }
+
+  it('behind the publication: says what was published, without the service', async () => {
+    const { jobId, store } = await inStore();
+    const first = await fetchBundle(jobId, attempt(), publish);
+    await scene.sandbox.stop();
+    scene.deps.bundles = await store.open();
+    const current = await scene.deps.bundles.current(domain);
+    expect(await again(jobId)).toEqual({ ...first, current });
+    expect(await scene.deps.bundles.current(domain)).toEqual(current);
+    expect(current).toMatchObject({ epoch: 1 });
+  });
+
+  it('between staging and publication: publishes what was staged, without the service', async () => {
+    const { jobId, store } = await inStore();
+    vi.spyOn(store.store, 'publish').mockRejectedValueOnce(new StoreUnreachable('killed here'));
+    await fetchBundle(jobId, attempt(), publish);
+    await scene.sandbox.stop();
+    scene.deps.bundles = await store.open();
+    expect(await again(jobId)).toMatchObject({ ok: true, linksRequested: 1, pages: 5, published: { heldAt: null } });
+    const [version, ...others] = await scene.deps.bundles.versions(domain);
+    expect([await scene.deps.bundles.current(domain), others]).toMatchObject([{ version: version?.version }, []]);
+  });
+
+  it('leaves in service what another run has published since, although its own was only staged (E5)', async () => {
+    const { jobId, store } = await inStore();
+    const { bundles } = scene.deps;
+    vi.spyOn(bundles, 'publish').mockRejectedValueOnce(new StoreUnreachable('killed here'));
+    await fetchBundle(jobId, attempt(), publish);
+    const newer = '20261123T000000Z-0123456789ab';
+    await publishVersion(store.store, newer);
+    await bundles.moveCurrent(domain, newer, 0, new Date(publish.namedAt + 1_000));
+    await expect(again(jobId)).rejects.toMatchObject({ type: 'Superseded' });
+    expect(await bundles.current(domain)).toMatchObject({ version: newer });
+  });
+
+  it.each([
+    ['another record', 'staged.json', (text: string) => text.replace('"pages": 5', '"pages": 6')],
+    ['no archive', /archive$|[0-9a-f]{64}$/, () => null],
+  ])('trusts only what was verified: with %s in the staging it fetches again', async (_what, name, change) => {
+    const { jobId, store } = await inStore();
+    vi.spyOn(store.store, 'publish').mockRejectedValueOnce(new StoreUnreachable('killed here'));
+    await fetchBundle(jobId, attempt(), publish);
+    const path = (await store.files()).find((file) => file.startsWith('.staging/stage-1/') && file.match(name)) ?? '';
+    const changed = change((await store.read(path)).toString());
+    if (changed === null) await store.remove(path);
+    else await store.write(path, changed);
+    expect(await again(jobId)).toMatchObject({ ok: true, linksRequested: 2, pages: 5, published: { heldAt: null } });
+  });
+});
+
+describe('startJob', () => {
+  const start = () => run(() => createJobActivities(scene.deps).startJob({ org: 'acme', domain, parameters: {} }));
+
+  it.each([
+    ['a reset after the job was made', { jobStartResets: 1 }, 'StartUncertain', true],
+    ['503', { startErrors: 1 }, 'ServerError', false],
+    ['401', { unauthorized: true }, 'Unauthorized', true],
+  ])('tells what may have arrived from what did not: %s', async (_what, faults, type, final) => {
+    scene = await activityScene();
+    scene.sandbox.setFaults(faults);
+    expect(await failureOf(start())).toMatchObject({ type, nonRetryable: final });
+  });
+
+  it('says that the plan is missing', async () => {
+    scene = await activityScene({ organizations: [{ id: 'acme', plan: 'basic', domains: [domain] }] });
+    expect(await failureOf(start())).toMatchObject({ type: 'PlanRequired', nonRetryable: true });
+  });
+
+  it('waits as long as a 429 says and is tried again', async () => {
+    scene = await activityScene();
+    const { service } = await serviceWith(json({ error: 'slowly' }, 429, { 'retry-after': '40' }));
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
+    const failure = await failureOf(start());
+    expect(failure).toMatchObject({ type: 'RateLimited', nonRetryable: false, nextRetryDelay: 40_000 });
+    expect(scene.asks).toEqual([]);
+  });
+
+  it('is sure that nothing arrived when the service is not there', async () => {
+    scene = await activityScene();
+    await scene.sandbox.stop();
+    expect(await failureOf(start())).toMatchObject({ type: 'NetworkError', nonRetryable: false });
+  });
+});
+
+describe('readJob', () => {
+  it('tells a vanished job from a failed request', async () => {
+    scene = await activityScene();
+    const jobs = createJobActivities(scene.deps);
+    const read = (jobId: string) => run(() => jobs.readJob({ org: 'acme', jobId }));
+    expect(await read('no-such-job')).toMatchObject({ state: 'missing' });
+    scene.sandbox.setFaults({ exportErrors: 1 });
+    expect(await failureOf(read('no-such-job'))).toMatchObject({ type: 'ServerError', nonRetryable: false });
+  });
+});

@@ -1,0 +1,207 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createRecordActivities } from '../../src/activities/notices.ts';
+import { createApprovalActivities } from '../../src/activities/version-steps.ts';
+import { createWatchActivities } from '../../src/activities/watch-steps.ts';
+import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
+import type { ExportRunRow } from '../../src/feedback/store/run-records.ts';
+import { type WebhookEvent, type WebhookFormat, webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import { startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
+
+let scene: ActivityScene;
+let receiver: WebhookReceiver;
+let url: string;
+
+const webhook = (name: string, format: WebhookFormat = 'standard') => ({
+  name,
+  format,
+  events: webhookEventTypes,
+  url: () => url,
+  secret: () => (format === 'standard' ? webhookSecret : null),
+});
+
+beforeEach(async () => {
+  receiver = await startReceiver();
+  url = receiver.url;
+  scene = await activityScene({}, undefined, { webhooks: [webhook('ops'), webhook('chat', 'slack')] });
+});
+afterEach(async () => {
+  await scene.end();
+  await receiver.stop();
+});
+
+const row = (runId: string, minute: number, outcome: ExportRunRow['outcome']): ExportRunRow => ({
+  workflowId: 'export:acme:docs.acme.example',
+  runId,
+  org: 'acme',
+  domain: 'docs.acme.example',
+  startedAt: `2026-11-21T08:0${minute}:00.000Z`,
+  finishedAt: `2026-11-21T08:0${minute}:30.000Z`,
+  outcome,
+  jobId: 'job_1',
+  jobsStarted: 1,
+  version: null,
+  contentDigest: null,
+  polls: 1,
+  detail: '{"error":"JobFailed: it failed"}',
+  jobMs: null,
+});
+const record = (ended: ExportRunRow) => mockActivity().run(createRecordActivities(scene.deps).recordExportRun, ended);
+/** `ops export.failed begun` of the messages whose delivery was started, those that are repeats left out. */
+const told = () => [
+  ...new Set(
+    scene.delivered.map(({ webhook: name, event, messageId }) => {
+      const state = 'state' in event.data ? event.data.state : '';
+      return `${name} ${event.type} ${state} ${messageId}`;
+    }),
+  ),
+];
+const words = () => told().map((text) => text.split(' ').slice(0, 3).join(' '));
+
+describe('people are told (X7)', () => {
+  it('once by each webhook, however often a step is repeated and however often it fails', async () => {
+    await record(row('r1', 1, 'failed'));
+    await record(row('r1', 1, 'failed'));
+    await record(row('r2', 2, 'failed'));
+    expect(words()).toEqual(['ops export.failed begun', 'chat export.failed begun']);
+    await record(row('r3', 3, 'published'));
+    await record(row('r3', 3, 'published'));
+    expect(words().slice(2)).toEqual(['ops export.failed ended', 'chat export.failed ended']);
+    await record(row('r4', 4, 'failed'));
+    expect(words().slice(4)).toEqual(['ops export.failed begun', 'chat export.failed begun']);
+  });
+
+  it('nothing about now by a row that is written late', async () => {
+    await record(row('r2', 2, 'published'));
+    await record(row('r1', 1, 'failed'));
+    expect(words()).toEqual([]);
+    expect(await scene.deps.notices.openNotices('acme')).toEqual([]);
+  });
+
+  it('again by the step that was interrupted before it had told', async () => {
+    const deliver = scene.deps.deliver;
+    scene.deps.deliver = async () => {
+      throw new Error('Temporal is away');
+    };
+    await expect(record(row('r1', 1, 'failed'))).rejects.toThrow();
+    scene.deps.deliver = deliver;
+    await record(row('r1', 1, 'failed'));
+    expect(words()).toEqual(['ops export.failed begun', 'chat export.failed begun']);
+  });
+
+  it('of an approval that is wanted even while the database is away', async () => {
+    scene.deps.notices = {
+      ...scene.deps.notices,
+      turnNotice: () => Promise.reject(new Error('away')),
+      openNotices: () => Promise.reject(new Error('away')),
+    };
+    scene.deps.bundles.manifest = async () => ({ files: [] }) as never;
+    const input = {
+      org: 'acme',
+      domain: 'docs.acme.example',
+      storeId: scene.deps.bundles.identity,
+      version: 'v1',
+      against: null,
+      timeoutMs: 60_000,
+    };
+    await mockActivity().run(createApprovalActivities(scene.deps).describeChanges, input);
+    expect(words()).toEqual(['ops approval.wanted begun', 'chat approval.wanted begun']);
+  });
+});
+
+describe('a receiver that is gone', () => {
+  const event: WebhookEvent = {
+    type: 'export.failed',
+    timestamp: '2026-11-21T08:00:00.000Z',
+    data: {
+      org: 'acme',
+      subject: 'docs.acme.example',
+      state: 'begun',
+      since: '2026-11-21T08:00:00.000Z',
+      reason: null,
+      command: null,
+      facts: {},
+    },
+  };
+  const send = (messageId: string) => {
+    const { sendWebhook } = createWebhookActivities(scene.deps);
+    return mockActivity().run(sendWebhook, { org: 'acme', webhook: 'ops', messageId, event });
+  };
+  const lookAround = () =>
+    mockActivity().run(createWatchActivities(scene.deps).lookAround, { org: 'acme', since: Date.now(), absent: [] });
+
+  it('is told of to the others once, and not asked again until its settings change', async () => {
+    receiver.answers.push({ status: 410 });
+    expect(await failureOf(send('m1'))).toMatchObject({ type: 'WebhookRefused', nonRetryable: true });
+    expect(await failureOf(send('m2'))).toMatchObject({ type: 'WebhookRefused', nonRetryable: true });
+    expect(receiver.received).toHaveLength(1);
+    expect(words()).toEqual(['chat webhook.gone begun']);
+    await record(row('r1', 1, 'failed'));
+    expect(words()).toEqual(['chat webhook.gone begun', 'chat export.failed begun']);
+    const stored = JSON.stringify(await scene.deps.notices.openNotices('acme'));
+    expect(stored).not.toContain(receiver.token);
+
+    url = `${receiver.url}/new`;
+    expect(await send('m3')).toMatchObject({ status: 204 });
+    await lookAround();
+    expect(words().slice(2)).toEqual(['chat webhook.gone ended']);
+  });
+
+  it('is gone anew when its new settings lead nowhere either', async () => {
+    receiver.answers.push({ status: 410 }, { status: 410 });
+    await failureOf(send('m1'));
+    url = `${receiver.url}/new`;
+    await failureOf(send('m2'));
+    await failureOf(send('m3'));
+    expect(receiver.received).toHaveLength(2);
+    expect(words()).toEqual(['chat webhook.gone begun', 'chat webhook.gone begun']);
+  });
+});
+
+describe('a look around', () => {
+  const look = (activityId: string, at = Date.now()) =>
+    mockActivity({ activityId, currentAttemptScheduledTimestampMs: at }).run(
+      createWatchActivities(scene.deps).lookAround,
+      {
+        org: 'acme',
+        since: Date.now() - 60_000,
+        absent: [],
+      },
+    );
+
+  it('tells what has become late, stale and held, and what is over, and says when to look again', async () => {
+    const [acme] = scene.deps.organizations;
+    Object.assign(acme?.watch ?? {}, {
+      freshness: new Map([['prj_1', 1_000]]),
+      lateAfter: new Map([['docs.acme.example', 1_000]]),
+    });
+    const first = await look('1');
+    expect(first).toMatchObject({
+      nextMs: 60_000,
+      count: 2,
+      holding: ['export.late docs.acme.example', 'feedback.stale prj_1'],
+    });
+    await look('2');
+    const now = new Date().toISOString();
+    await record({ ...row('r1', 1, 'unchanged'), startedAt: now, finishedAt: now });
+    expect(await look('3')).toMatchObject({ holding: ['feedback.stale prj_1'] });
+    expect(words().filter((text) => text.startsWith('ops'))).toEqual([
+      'ops export.late begun',
+      'ops feedback.stale begun',
+      'ops export.late ended',
+    ]);
+  });
+
+  it('goes by the clock of Temporal, whatever that of its machine says', async () => {
+    const [acme] = scene.deps.organizations;
+    Object.assign(acme?.watch ?? {}, { freshness: new Map([['prj_1', 90_000]]), lateAfter: new Map() });
+    expect(await look('1')).toMatchObject({ holding: [] });
+    expect(await look('2', Date.now() + 60_000)).toMatchObject({ holding: ['feedback.stale prj_1'] });
+  });
+
+  it('ends the watch of an organization that is not configured any more, or has nobody to tell', async () => {
+    const step = createWatchActivities({ ...scene.deps, organizations: [] }).lookAround;
+    const gone = mockActivity({ attempt: 40 }).run(step, { org: 'acme', since: 0, absent: [] });
+    expect(await failureOf(gone)).toMatchObject({ type: 'InvalidInput', nonRetryable: true });
+  });
+});

@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { exportState, rejectExport, startExport } from '../../src/operations/exports.ts';
+import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
+import { hasTerminals, inShell, TerminalSession } from '../tools/cli/terminal-session.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
+
+let scene: Scene;
+afterEach(() => scene?.end());
+
+const json = (...args: string[]) => docferryJson([...args, '--config', scene.configFile]);
+const running = async (workflowId: string) => {
+  const found = await scene.client.workflow
+    .getHandle(workflowId)
+    .describe()
+    .catch(() => null);
+  return found?.status.name === 'RUNNING';
+};
+
+/** Three projects of one organization and one of another; nothing runs what is started. */
+async function projectsOfTwo() {
+  scene = await setScene({
+    projects: ['prj_2', 'api_1'],
+    organizations: (org) => `  - { id: ${org}-other, apiKey: k, projects: [{ id: theirs }] }`,
+  });
+  const { org } = scene;
+  const sweep = (project: string, of = org) => `sync:${of}:${project}:sweep`;
+  return { org, other: `${org}-other`, sweep };
+}
+
+describe('feedback sync and cancel of many', () => {
+  it('take those of an organization, those that match, or all, and cancel only what runs', async () => {
+    const { org, other, sweep } = await projectsOfTwo();
+    const matched = await json('feedback', 'sync', '--match', 'prj_*', '--pass', 'review', '--yes');
+    expect(matched).toMatchObject({ exitCode: 0, document: { totals: { done: 2, failed: 0, left: 0 } } });
+    expect(matched.document.projects).toMatchObject(
+      ['prj_1', 'prj_2'].map((project) => ({ org, project, pass: 'review', ok: true, joined: false })),
+    );
+    const theirs = await json('feedback', 'sync', '--org', other, '--yes');
+    expect(theirs.document.projects).toMatchObject([
+      { org: other, project: 'theirs', workflowId: sweep('theirs', other) },
+    ]);
+    const started = await json('feedback', 'sync', '--all', '--yes');
+    expect(started.stderr).toContain('start a pass of 4 projects:');
+    expect(started.document).toMatchObject({ totals: { done: 4, failed: 0 } });
+    expect(started.document.projects).toContainEqual(
+      expect.objectContaining({ project: 'theirs', pass: 'sweep', joined: true }),
+    );
+    expect(await running(sweep('api_1'))).toBe(true);
+
+    // Temporal lists what runs a moment later.
+    const cancel = async () => (await json('feedback', 'cancel', '--org', org, '--pass', 'review', '--yes')).document;
+    await expect.poll(cancel).toMatchObject({
+      projects: ['prj_1', 'prj_2'].map((project) => ({ project, pass: 'review', cancelRequested: true })),
+      totals: { done: 2, failed: 0, left: 0 },
+    });
+    const cancelRequested = async (workflowId: string) =>
+      (await scene.client.workflow.getHandle(workflowId).fetchHistory()).events?.some(
+        (event) => event.workflowExecutionCancelRequestedEventAttributes,
+      );
+    expect(await cancelRequested(`sync:${org}:prj_2:review`)).toBe(true);
+    expect(await cancelRequested(sweep('prj_2'))).toBe(false);
+    const none = await json('feedback', 'cancel', '--match', 'prj_*', '--pass', 'incremental', '--yes');
+    expect(none).toMatchObject({ exitCode: 0, document: { projects: [], totals: { done: 0 } } });
+  });
+
+  it.each([
+    ['feedback', 'sync'],
+    ['export', 'start'],
+  ])('%s %s does nothing where nobody can be asked (exit code 2)', async (...command) => {
+    const { org, sweep } = await projectsOfTwo();
+    const asked = await json(...command, '--all');
+    expect(asked).toMatchObject({ exitCode: 2, document: { error: { message: expect.stringContaining('--yes') } } });
+    expect(await running(sweep('prj_1'))).toBe(false);
+    expect(await running(`export:${org}:docs.acme.example`)).toBe(false);
+  });
+});
+
+describe('when one of many fails', () => {
+  it('the others are done, the summary names it, and the exit code is 1', async () => {
+    const [busy, free] = ['docs.acme.example', 'api.acme.example'];
+    scene = await setScene({ sites: [free] });
+    const { client, taskQueue, org, configFile } = scene;
+    await startExport(client, taskQueue, { org, domain: busy, parameters: {} }, 'refuse');
+    const refuse = ['export', 'start', '--all', '--on-running', 'refuse', '--yes'];
+    const ended = await json(...refuse);
+    expect(ended.exitCode).toBe(1);
+    expect(ended.document).toMatchObject({ left: [], totals: { done: 1, failed: 1, left: 0 } });
+    expect(ended.document.sites).toEqual([
+      { org, domain: busy, ok: false, error: expect.objectContaining({ code: 'ExportRunning' }) },
+      { org, domain: free, ok: true, workflowId: `export:${org}:${free}`, joined: false },
+    ]);
+    expect(await running(`export:${org}:${free}`)).toBe(true);
+    const said = await docferry([...refuse, '--config', configFile]);
+    expect(said.exitCode).toBe(1);
+    expect(said.stdout).toMatch(/^docs\.acme\.example.*: .*running/m);
+    expect(said.stdout).toMatch(/^started 0 of 2 sites, 2 failed$/m);
+  });
+});
+
+describe.skipIf(!hasTerminals)('a person who is asked in a terminal', () => {
+  it('approves the versions that the plan showed, and none that came after it', async () => {
+    scene = await setScene({ sandbox: { jobSeconds: 0.2, pages: 3 }, approvalTimeout: '1h' });
+    await scene.startWorker();
+    const { client, taskQueue, org, domain, sandbox, folder, configFile } = scene;
+    const state = () => exportState(client, org, domain);
+    const startAndAwait = async () => {
+      await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
+      await expect.poll(state).toMatchObject({ phase: 'awaiting-approval' });
+      return `${(await state()).approval?.version}`;
+    };
+    const first = await startAndAwait();
+    const listed = async () =>
+      (await docferryJson(['status', '--config', configFile])).document.sites as { state: string }[];
+    await expect.poll(async () => (await listed())[0]?.state).toBe('awaiting-approval');
+    const approve = inShell('export', 'approve', '--all', '--config', configFile);
+    const person = new TerminalSession(approve, { cwd: folder, env: { NO_COLOR: '1' } });
+    await person.says('[y/N]');
+    expect(person.said).toContain(first);
+
+    // Meanwhile another person rejects it, and another version comes to wait.
+    await rejectExport(client, { org, domain, version: first, reason: 'prices are wrong' }, {});
+    const ended = () => client.workflow.getHandle(`export:${org}:${domain}`).describe();
+    await expect.poll(async () => (await ended()).status.name).not.toBe('RUNNING');
+    sandbox.publishRevision(domain);
+    const second = await startAndAwait();
+    person.type('y\n');
+    expect(await person.ended()).toBe(1);
+    expect(person.said).toMatch(/approved 0 of 1 site, 1 failed/);
+    expect(await state()).toMatchObject({ phase: 'awaiting-approval', approval: { version: second } });
+
+    const again = new TerminalSession(approve, { cwd: folder, env: { NO_COLOR: '1' } });
+    await again.says('[y/N]');
+    expect(again.said).toContain(second);
+    again.type('n\n');
+    expect(await again.ended()).toBe(1);
+    expect(again.said).toContain('nothing was done');
+    expect(await state()).toMatchObject({ phase: 'awaiting-approval' });
+  });
+});

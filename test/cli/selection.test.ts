@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { selected } from '../../src/cli/selection.ts';
+import type { Config } from '../../src/config/config.ts';
+
+const organization = (id: string, domains: string[], projects: string[]) => ({
+  id,
+  sites: domains.map((domain) => ({ domain })),
+  projects: projects.map((project) => ({ id: project })),
+});
+const config = {
+  file: 'docferry.yaml',
+  organizations: [
+    organization('acme', ['docs.acme.example', 'docs2.acme.example', 'api.acme.example'], ['prj_1']),
+    organization('globex', ['docs.globex.example'], ['prj_2']),
+  ],
+} as unknown as Config;
+
+describe('--org and --match', () => {
+  it.each([
+    [{}, 4, 2],
+    [{ org: 'acme' }, 3, 1],
+    [{ match: 'docs*.acme.example' }, 2, 0],
+    [{ match: 'DOCS.*' }, 2, 0],
+    [{ match: '{docs,api}.acme.example' }, 2, 0],
+    [{ match: 'acme/*' }, 3, 1],
+    [{ match: '*/prj_?' }, 0, 2],
+    [{ org: 'globex', match: 'docs.*' }, 1, 0],
+    [{ match: '!docs.*' }, 0, 0],
+  ])('%j leave %d sites and %d projects', (flags, sites, projects) => {
+    const chosen = selected(config, flags);
+    expect([chosen.sites.length, chosen.projects.length]).toEqual([sites, projects]);
+  });
+
+  it('refuse an organization that is not configured', () => {
+    expect(() => selected(config, { org: 'nobody' })).toThrow('nobody is not an organization');
+  });
+});

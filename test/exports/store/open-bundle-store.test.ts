@@ -1,0 +1,54 @@
+import http from 'node:http';
+import net from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openBundleStore } from '../../../src/exports/store/open-bundle-store.ts';
+import { listen } from '../../service/http-server.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
+
+const program = await s3ServerProgram();
+const { env } = process;
+let s3: S3Server;
+afterEach(() => {
+  process.env = env;
+});
+
+describe.skipIf(program === null)('openBundleStore', () => {
+  beforeAll(async () => {
+    s3 = await startS3Server(program ?? '');
+  });
+  afterAll(() => s3.stop());
+
+  it('reaches a bucket through the proxy of the environment, and past it for hosts in NO_PROXY', async () => {
+    const tunnels: (string | undefined)[] = [];
+    const proxy = http.createServer((_request, response) => response.writeHead(500).end());
+    proxy.on('connect', (request: http.IncomingMessage, socket: net.Socket) => {
+      tunnels.push(request.url);
+      const upstream = net.connect(Number(new URL(s3.endpoint).port), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        upstream.pipe(socket).pipe(upstream);
+      });
+      for (const end of [socket, upstream]) end.on('error', () => end.destroy());
+    });
+    process.env = { ...env, HTTP_PROXY: `http://127.0.0.1:${await listen(proxy)}`, NO_PROXY: 'other.test' };
+    const bundles = (host: string) =>
+      tempFolder().then((folder) =>
+        openBundleStore({
+          kind: 's3',
+          bucket: s3.bucket,
+          prefix: 'proxied',
+          endpoint: `http://${host}:9000`,
+          workFolder: join(folder, 'work'),
+          publicUrl: 'http://x',
+          signing: null,
+        }),
+      );
+    const store = await bundles('s3.test');
+    await store.checkWritable();
+    expect(new Set(tunnels)).toEqual(new Set(['s3.test:9000']));
+    const before = tunnels.length;
+    await expect(bundles('other.test')).rejects.toMatchObject({ name: 'StoreUnreachable' });
+    expect(tunnels).toHaveLength(before);
+  });
+});

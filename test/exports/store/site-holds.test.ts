@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BundleStore, NoSuchVersion, PointerMoved, SiteHeld } from '../../../src/exports/store/bundle-store.ts';
+import { publish, siteDomain } from '../../tools/bundle/staged.ts';
+import { backends } from '../../tools/bundle/store-backends.ts';
+
+const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
+const now = new Date('2026-12-24T00:00:00Z');
+const request = { version: null, reason: null, at: now };
+
+for (const backend of backends) {
+  describe.skipIf(!backend.available)(`holds of the bundle store: ${backend.kind}`, () => {
+    beforeAll(() => backend.start());
+    afterAll(() => backend.stop());
+
+    /** A store whose first version is current. */
+    async function withVersions(count: number) {
+      const scene = await backend.scene();
+      for (let day = 1; day <= count; day += 1) await publish(scene.store, versionAt(day), `content of ${day}`);
+      await scene.store.moveCurrent(siteDomain, versionAt(1), 0, now);
+      return scene;
+    }
+    const epochOf = async (store: BundleStore) => (await store.current(siteDomain))?.epoch ?? 0;
+    const move = async (store: BundleStore, version: string) =>
+      store.moveCurrent(siteDomain, version, await epochOf(store), now);
+
+    it('keeps the pointer where it is until released, seen by every machine', async () => {
+      const { store, open } = await withVersions(2);
+      expect(await store.holds.of(siteDomain)).toBeNull();
+      const hold = { version: versionAt(1), since: now.toISOString(), reason: 'broken search', waiting: null };
+      expect(await store.holds.place(siteDomain, { ...request, reason: 'broken search' })).toEqual(hold);
+      const other = await open();
+      expect(await other.holds.of(siteDomain)).toEqual(hold);
+      await expect(move(other, versionAt(2))).rejects.toBeInstanceOf(SiteHeld);
+      expect((await store.current(siteDomain))?.version).toBe(versionAt(1));
+      expect(await other.holds.release(siteDomain)).toEqual(hold);
+      expect(await store.holds.release(siteDomain)).toBeNull();
+      expect((await move(store, versionAt(2))).version).toBe(versionAt(2));
+    });
+
+    it('lets the pointer move to the version that is held, from wherever it is', async () => {
+      const { store } = await withVersions(3);
+      await move(store, versionAt(3));
+      await store.holds.place(siteDomain, { ...request, version: versionAt(2) });
+      await expect(move(store, versionAt(1))).rejects.toBeInstanceOf(SiteHeld);
+      expect((await move(store, versionAt(2))).version).toBe(versionAt(2));
+    });
+
+    it('keeps its time and the waiting version when placed again, and takes a new reason', async () => {
+      const { store } = await withVersions(2);
+      expect(await store.holds.noteWaiting(siteDomain, versionAt(2))).toBeNull();
+      await store.holds.place(siteDomain, { ...request, reason: 'first' });
+      await store.holds.noteWaiting(siteDomain, versionAt(2));
+      const again = await store.holds.place(siteDomain, { version: null, reason: 'second', at: new Date() });
+      expect(again).toEqual({
+        version: versionAt(1),
+        since: now.toISOString(),
+        reason: 'second',
+        waiting: versionAt(2),
+      });
+      // The hold moves to the version that waited: none waits any more.
+      expect(await store.holds.place(siteDomain, { ...request, version: versionAt(2) })).toMatchObject({
+        waiting: null,
+      });
+    });
+
+    it('refuses to hold at a missing version', async () => {
+      const { store } = await withVersions(1);
+      const place = (version: string | null, domain = siteDomain) => store.holds.place(domain, { ...request, version });
+      await expect(place(versionAt(9))).rejects.toBeInstanceOf(NoSuchVersion);
+      await expect(place(null, 'never.example')).rejects.toBeInstanceOf(NoSuchVersion);
+      expect(await store.holds.of(siteDomain)).toBeNull();
+      expect(await store.holds.of('never.example')).toBeNull();
+    });
+
+    it('retention keeps the held version and the one that waits for the release', async () => {
+      const { store } = await withVersions(6);
+      await store.holds.place(siteDomain, { ...request, version: versionAt(2) });
+      await store.holds.noteWaiting(siteDomain, versionAt(3));
+      expect((await store.prune(siteDomain, 1)).sort()).toEqual([4, 5].map(versionAt));
+      await store.holds.release(siteDomain);
+      expect((await store.prune(siteDomain, 1)).sort()).toEqual([2, 3].map(versionAt));
+    });
+
+    it('withdraws a version, unless something uses it', async () => {
+      const { store } = await withVersions(4);
+      await store.startRollout(siteDomain, 'directory:a', versionAt(2));
+      await store.recordRollout(siteDomain, 'directory:b', versionAt(3));
+      for (const day of [1, 2, 3, 4, 4, 9]) await store.withdraw(siteDomain, versionAt(day));
+      expect((await store.inventory(siteDomain)).map(({ version }) => version)).toEqual([3, 2, 1].map(versionAt));
+    });
+
+    it('is never overtaken: a promotion moves the pointer before the hold or not at all', async () => {
+      const { store, open } = await withVersions(8);
+      const movers = await Promise.all([2, 3, 4, 5].map(() => open()));
+      const epoch = await epochOf(store);
+      const [hold, ...moves] = await Promise.all([
+        store.holds.place(siteDomain, request),
+        ...movers.map((mover, n) =>
+          mover.moveCurrent(siteDomain, versionAt(n + 2), epoch, now).then(
+            () => null,
+            (error: unknown) => error,
+          ),
+        ),
+      ]);
+      for (const end of moves) {
+        if (end !== null) expect(end instanceof SiteHeld || end instanceof PointerMoved).toBe(true);
+      }
+      expect((await store.current(siteDomain))?.version).toBe(hold.version);
+      expect((await store.holds.of(siteDomain))?.version).toBe(hold.version);
+    });
+  });
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { sliceFindings } from '../../../src/feedback/rules/fact-queries.ts';
+import type { PassSlice } from '../../../src/feedback/rules/slice.ts';
+import { everything } from '../../../src/feedback/rules/slice.ts';
+import { decided, outline, passStart, readSlice } from '../../tools/feedback/decided.ts';
+
+const earlier = '2026-11-14T08:00:00.000Z';
+const window = { dateFrom: '2026-11-09T00:00:00.000Z', dateTo: '2026-11-11T00:00:00.000Z' };
+const within = { oldestSeen: '2026-11-09T06:00:00.000Z', newestSeen: '2026-11-10T18:00:00.000Z' };
+const covered = { from: within.oldestSeen, to: within.newestSeen };
+const all = { from: null, to: null };
+
+describe('what is complete', () => {
+  it.each<[what: string, slice: Partial<PassSlice>, unshifted: boolean, readable: boolean | null, complete: boolean]>([
+    ['a reading that cannot have missed anything', {}, true, true, true],
+    ['not where pages may have shifted', {}, false, null, false],
+    ['not where an entry came twice', { repeats: 1 }, true, null, false],
+    ['not of some statuses', { statuses: ['pending'] }, true, null, false],
+    ['not of a source', { source: 'agent' }, true, null, false],
+    ['not while an entry came that could not be read', {}, true, false, false],
+  ])('%s', (_, slice, unshifted, readable, complete) => {
+    const facts = { undatedVerifiedUpTo: () => null, allReadableSince: () => readable === true };
+    const { result, needed } = decided(sliceFindings(outline({}), readSlice(slice), unshifted), facts);
+    expect(result.verified).toEqual(complete ? { ...all, undated: true, at: passStart } : null);
+    expect(needed.includes('allReadableSince')).toBe(readable !== null);
+  });
+
+  it('is what a window covers for sure, and no entry without a date', () => {
+    const { result } = decided(sliceFindings(outline({ pass: 'verify' }), readSlice({ ...window, ...within }), true), {
+      allReadableSince: () => true,
+    });
+    expect(result.verified).toEqual({ ...covered, undated: false, at: passStart });
+  });
+});
+
+describe('what is gone', () => {
+  it.each<[verified: string | null, unseenSince: string | null]>([
+    [null, null],
+    [earlier, earlier],
+    ['2026-11-22T08:00:00.000Z', passStart],
+  ])('are entries without a date that two sweeps missed, the first complete as of %s', (verified, unseenSince) => {
+    const { result } = decided(sliceFindings(outline({}), readSlice(), false), { undatedVerifiedUpTo: () => verified });
+    expect(result.gone).toEqual(unseenSince === null ? null : { unseenSince, covered: 'undated' });
+  });
+
+  it.each(['again', 'wide'] as const)('is what a sweep misses and slice "%s" misses too', (stage) => {
+    const second = readSlice({ slice: 2, stage, ...window, ...within });
+    const { result } = decided(sliceFindings(outline({}), second, false), { slices: () => [readSlice(), second] });
+    expect(result.gone).toEqual({ unseenSince: passStart, covered: [all, covered] });
+  });
+
+  it('is what the second reading of a window with spare requests misses too', () => {
+    const first = readSlice({ slice: 4, startedAt: earlier, ...window, ...within });
+    const second = readSlice({ slice: 7, stage: 'again', ...window, ...within });
+    const facts = { slices: () => [readSlice(), first, second] };
+    const { result } = decided(sliceFindings(outline({ pass: 'verify' }), second, false), facts);
+    expect(result.gone).toEqual({ unseenSince: earlier, covered: [covered, covered] });
+  });
+
+  it.each<[what: string, pass: 'review' | 'incremental' | 'verify', stage: PassSlice['stage']]>([
+    ['a review, which does not read everything', 'review', 'again'],
+    ['an incremental pass', 'incremental', 'read'],
+    ['the first reading of a window', 'verify', 'read'],
+  ])('is never decided by %s', (_, pass, stage) => {
+    const { result, needed } = decided(sliceFindings(outline({ pass }), readSlice({ ...everything, stage }), false));
+    expect(result.gone).toBeNull();
+    expect(needed).toEqual([]);
+  });
+});

@@ -1,0 +1,10 @@
+import { describe } from 'vitest';
+import { useStoreKind } from '../../tools/feedback/temporary-store.ts';
+import { hasPostgres } from '../../tools/servers/postgres-database.ts';
+
+useStoreKind('postgres');
+
+/** The same tests as on SQLite, of the same files. */
+describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
+  await import('../reading/upsert-page.test.ts');
+});

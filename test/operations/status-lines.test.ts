@@ -1,0 +1,125 @@
+import { createColors } from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { statusText } from '../../src/cli/commands/status/show-status.ts';
+import { type Facts, projectLines, shownLines, siteLines, totalsOf } from '../../src/operations/status.ts';
+import type { RunningWork } from '../../src/temporal/runs.ts';
+
+const org = 'acme';
+const domains = ['a', 'b', 'c', 'd', 'e', 'f'];
+const selection = {
+  sites: domains.map((domain) => ({ org, domain })),
+  projects: ['p', 'q', 'r'].map((project) => ({ org, project })),
+};
+const runs = (domain: string, phase: string): RunningWork => ({
+  workflowId: `export:acme:${domain}`,
+  runId: 'r',
+  type: 'exportSite',
+  target: { kind: 'export', org, domain },
+  startedAt: new Date(0),
+  phase,
+});
+const reads = (project: string, pass: 'sweep' | 'review'): RunningWork => ({
+  ...runs('', 'reading'),
+  workflowId: `sync:acme:${project}:${pass}`,
+  target: { kind: 'sync', org, project, pass },
+});
+const nothing = {
+  lastPass: null,
+  lastOutcome: null,
+  lastAt: null,
+  lastReason: null,
+  verifiedUpTo: null,
+  failingSince: null,
+};
+
+const facts: Facts = {
+  live: {
+    running: [
+      runs('a', 'rendering'),
+      runs('b', 'awaiting-approval'),
+      runs('c', 'unauthorized'),
+      reads('p', 'sweep'),
+      reads('q', 'sweep'),
+      reads('q', 'review'),
+    ],
+    starts: new Map([
+      ['export:acme:e', { nextAt: '2026-11-22T06:00:00.000Z', thenAt: [], paused: false }],
+      ['sync:acme:r:sweep', { nextAt: '2026-11-23T06:00:00.000Z', thenAt: [], paused: false }],
+      ['sync:acme:r:review', { nextAt: '2026-11-22T06:00:00.000Z', thenAt: [], paused: false }],
+    ]),
+    syncs: { waiting: new Set(['sync:acme:p:sweep', 'sync:acme:q:sweep']), unauthorized: new Set() },
+  },
+  records: {
+    sites: [
+      {
+        org,
+        domain: 'e',
+        lastOutcome: 'failed',
+        lastAt: '2026-11-21T06:00:00.000Z',
+        lastReason: 'the job failed',
+        failingSince: '2026-11-20T06:00:00.000Z',
+      },
+    ],
+    projects: [{ org, project: 'r', ...nothing, failingSince: '2026-11-19T06:00:00.000Z' }],
+  },
+  inService: new Map([['d', { current: 'v1', held: 'v1' }]]),
+};
+
+describe('the lines of status', () => {
+  it('have one state each', () => {
+    expect(siteLines(selection, facts).map(({ state }) => state)).toEqual([
+      'running',
+      'awaiting-approval',
+      'unauthorized',
+      'held',
+      'idle',
+      'idle',
+    ]);
+    expect(projectLines(selection, facts).map(({ state }) => state)).toEqual(['waiting', 'running', 'idle']);
+  });
+
+  it('tell of a refused key that only the budget knows of', () => {
+    const live = facts.live && { ...facts.live, syncs: { waiting: new Set<string>(), unauthorized: new Set([org]) } };
+    const lines = projectLines(selection, { ...facts, live });
+    expect(lines.map(({ state }) => state)).toEqual(['unauthorized', 'unauthorized', 'idle']);
+  });
+
+  it('have the soonest next start, and no state while Temporal is away', () => {
+    expect(projectLines(selection, facts)[2]).toMatchObject({ nextAt: '2026-11-22T06:00:00.000Z' });
+    const away = { live: null, records: null, inService: null };
+    expect(siteLines(selection, away)[3]).toMatchObject({ state: null, held: null, lastOutcome: null });
+  });
+
+  it('are left out by --failed and --since', () => {
+    const sites = siteLines(selection, facts);
+    const shown = (failed: boolean, since: string | null) =>
+      shownLines(sites, { failed, since }).map(({ domain }) => domain);
+    expect(shown(true, null)).toEqual(['e']);
+    expect(shown(false, '2026-11-21T05:00:00.000Z')).toEqual(['a', 'b', 'c', 'e']);
+    expect(shown(true, '2026-11-21T07:00:00.000Z')).toEqual([]);
+  });
+
+  it('are counted, and one failure is one line', () => {
+    const [sites, projects] = [siteLines(selection, facts), projectLines(selection, facts)];
+    const totals = { sites: totalsOf(sites), projects: totalsOf(projects) };
+    expect(totals.sites).toEqual({
+      all: 6,
+      failing: 1,
+      running: 1,
+      waiting: 0,
+      'awaiting-approval': 1,
+      unauthorized: 1,
+      held: 1,
+      idle: 2,
+    });
+    const text = statusText({ sites, projects, totals }, Date.parse('2026-11-22T00:00:00Z'), {
+      paint: createColors(false),
+      columns: Number.POSITIVE_INFINITY,
+    });
+    expect(text.split('\n').filter((line) => line.includes('failing since'))).toEqual([
+      expect.stringMatching(/^e +idle +failed +2026-11-21 06:00 +2026-11-22 06:00 +- +failing since 2026-11-20 06:00$/),
+      expect.stringMatching(/^r +idle .* failing since 2026-11-19 06:00$/),
+    ]);
+    expect(text).toContain('3 projects: 1 running, 1 waiting, 1 idle, 1 failing');
+  });
+});

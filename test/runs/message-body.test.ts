@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import {
+  helpfulCommand,
+  type Notice,
+  type NoticeState,
+  type NoticeType,
+  noticeTypes,
+} from '../../src/runs/rules/notices.ts';
+import type { WebhookEvent } from '../../src/runs/rules/webhook-event.ts';
+import { eventWords, messageBody } from '../../src/runs/webhook-formats.ts';
+import { shapeProblem } from '../tools/servers/chat-shapes.ts';
+
+const timestamp = '2026-11-21T04:02:00.000Z';
+const runs: WebhookEvent[] = [
+  {
+    type: 'feedback.pass.finished',
+    timestamp,
+    data: {
+      org: 'acme',
+      project: 'prj_1',
+      pass: 'sweep',
+      outcome: 'failed',
+      pages: 3,
+      requests: 4,
+      throttled: 0,
+      entries: { seen: 250, inserted: 12, updated: 4, unchanged: 234, rejected: 0, tombstoned: 0 },
+      watermark: null,
+      verifiedUpTo: null,
+      workflowId: 'sync:acme:prj_1:sweep',
+      runId: 'r',
+    },
+  },
+  {
+    type: 'export.finished',
+    timestamp,
+    data: {
+      org: 'acme',
+      domain: 'docs.acme.example',
+      outcome: 'published',
+      version: 'v1',
+      contentDigest: 'ab',
+      url: 'http://bundles.example/v1',
+      held: null,
+      workflowId: 'export:acme:docs.acme.example',
+      runId: 'r',
+    },
+  },
+];
+const notice = (type: NoticeType, more: Partial<Notice> = {}): WebhookEvent => ({
+  type,
+  timestamp,
+  data: {
+    org: 'acme',
+    subject: 'docs.acme.example',
+    state: 'begun',
+    since: '2026-11-21T03:02:00.000Z',
+    reason: 'it failed',
+    command: helpfulCommand(type, 'docs.acme.example', 'acme'),
+    facts: { version: 'v1', pagesAdded: 3 },
+    ...more,
+  },
+});
+const states = ['begun', 'ended', 'happened'] satisfies NoticeState[];
+const events = [...runs, ...noticeTypes.flatMap((type) => states.map((state) => notice(type, { state })))];
+
+describe.each(['slack', 'teams'] as const)('a message for %s', (format) => {
+  it('has the shape that its incoming webhook takes, whatever happened', () => {
+    for (const event of events) expect(shapeProblem(format, messageBody(event, format))).toBeNull();
+  });
+
+  it('keeps it when texts are as long and as odd as they can be', () => {
+    const odd = `<!channel> <http://evil.example|click> [click](http://evil.example) *b* \`c\` & ${'😀<&'.repeat(400)}`;
+    const facts = Object.fromEntries(Array.from({ length: 15 }, (_, n) => [`fact${n}`, odd.slice(0, 500)]));
+    const long = notice('export.failed', { subject: odd, reason: odd, command: odd, facts });
+    expect(shapeProblem(format, messageBody(long, format))).toBeNull();
+  });
+
+  it('makes no link and no mention of texts from elsewhere', () => {
+    const body = messageBody(
+      notice('export.failed', { reason: '<!here> [click](http://evil.example)', facts: {} }),
+      format,
+    );
+    if (format === 'slack') expect(body).toContain('&lt;!here&gt;');
+    else expect(body).toContain(String.raw`\\[click\\]`);
+  });
+
+  it('says what happened, why, and the command that helps', () => {
+    const body = messageBody(notice('rollout.failed'), format);
+    for (const part of [
+      'the rollout failed',
+      'it failed',
+      'docferry export start docs.acme.example --wait',
+      'pages added',
+    ]) {
+      expect(body).toContain(part);
+    }
+    expect(messageBody(notice('rollout.failed', { state: 'ended', command: null }), format)).toContain('1 h');
+  });
+});
+
+describe('a message by the standard', () => {
+  it('is the event itself', () => {
+    for (const event of events) expect(JSON.parse(messageBody(event, 'standard'))).toEqual(event);
+  });
+});
+
+describe('the words of an event', () => {
+  it('tell what failed from what is over and what waits for a person', () => {
+    const tones = [
+      notice('key.refused'),
+      notice('key.refused', { state: 'ended' }),
+      notice('approval.wanted'),
+      ...runs,
+    ];
+    expect(tones.map((event) => eventWords(event).tone)).toEqual(['bad', 'ok', 'ask', 'bad', 'ok']);
+  });
+});

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { readActor } from '../../../src/runs/rules/audit.ts';
+
+describe('readActor', () => {
+  it('accepts that nothing is said, and takes a blank reason for none', () => {
+    expect(readActor(undefined)).toEqual({});
+    expect(() => readActor({ other: 1 })).toThrow('other');
+    expect(readActor({ who: 'anna', reason: '  ' })).toEqual({ who: 'anna', reason: null });
+    expect(readActor({ reason: ' as agreed ' })).toEqual({ reason: 'as agreed' });
+  });
+
+  it.each([
+    ['an object', 'anna'],
+    ['who', { who: '' }],
+    ['who', { who: 5 }],
+    ['who', { who: 'x'.repeat(101) }],
+    ['who', { who: 'two\nlines' }],
+    ['reason', { reason: 'x'.repeat(501) }],
+    ['reason', { reason: '\ud800' }],
+  ])('refuses what has no name or reason of bounded length: %s', (named, actor) => {
+    expect(() => readActor(actor)).toThrow(named);
+  });
+});

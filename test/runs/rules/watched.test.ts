@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import type { WindowView } from '../../../src/budget/rules/permits.ts';
+import { emptyWindow } from '../../../src/budget/rules/window-state.ts';
+import { viewOf } from '../../../src/budget/rules/window-view.ts';
+import { changesSince, type Sight, watchedConditions } from '../../../src/runs/rules/watched.ts';
+
+const hourMs = 3_600_000;
+const now = Date.UTC(2026, 10, 21, 12);
+const ago = (hours: number) => new Date(now - hours * hourMs).toISOString();
+const nothing: Sight = {
+  now,
+  since: now - 48 * hourMs,
+  projects: [],
+  sites: [],
+  holds: [],
+  drifted: [],
+  approvals: [],
+  budget: null,
+  refusedRuns: { org: 'acme', count: 0 },
+};
+const holding = (more: Partial<Sight>) =>
+  watchedConditions({ ...nothing, ...more }).holding.map(({ type, subject }) => `${type} ${subject}`);
+
+const idle = viewOf(emptyWindow({ requests: 100, reserve: 0, windowMs: hourMs, arrivalMs: 30_000 }, now), now);
+const waiter = (hours: number, of: 'sweep' | 'verify' = 'sweep') => ({
+  workflowId: 'sync:acme:prj_1:sweep',
+  class: of,
+  since: now - hours * hourMs,
+  expectedAt: now,
+  forecast: null,
+});
+const budget = (view: Partial<WindowView>) => ({ budget: { org: 'acme', view: { ...idle, ...view } } });
+
+describe('the watch of an organization finds', () => {
+  it('nothing where all is well', () => {
+    const sites = [{ domain: 'docs.example', limitMs: 26 * hourMs, lastExport: ago(25) }];
+    const projects = [{ project: 'prj_1', limitMs: 26 * hourMs, verifiedUpTo: ago(25) }];
+    expect(holding({ sites, projects, ...budget({ waiters: [waiter(1.9)] }) })).toEqual([]);
+  });
+
+  it('late sites and stale feedback; what never happened counts from the beginning of the watch', () => {
+    const sites = [
+      { domain: 'a.example', limitMs: 24 * hourMs, lastExport: ago(25) },
+      { domain: 'b.example', limitMs: 24 * hourMs, lastExport: null },
+      { domain: 'c.example', limitMs: 72 * hourMs, lastExport: null },
+    ];
+    const projects = [
+      { project: 'prj_1', limitMs: 24 * hourMs, verifiedUpTo: ago(25) },
+      { project: 'prj_2', limitMs: 72 * hourMs, verifiedUpTo: null },
+    ];
+    expect(holding({ sites, projects })).toEqual([
+      'export.late a.example',
+      'export.late b.example',
+      'feedback.stale prj_1',
+    ]);
+  });
+
+  it('an approval in the last quarter of its time, a day before its end at most', () => {
+    const asked = (since: number, until: number) => ({
+      approvals: [{ domain: 'docs.example', since: ago(since), until: ago(until) }],
+    });
+    expect(holding(asked(2, -2))).toEqual([]);
+    expect(holding(asked(3, -1))).toEqual(['approval.expiring docs.example']);
+    expect(holding(asked(100, -25))).toEqual([]);
+    expect(holding(asked(100, -24))).toEqual(['approval.expiring docs.example']);
+  });
+
+  it('a budget that starves somebody who waits longer than two windows, spare reading aside', () => {
+    expect(holding(budget({ waiters: [waiter(2.1)] }))).toEqual(['budget.starved acme']);
+    expect(holding(budget({ waiters: [waiter(9, 'verify')] }))).toEqual([]);
+    expect(holding(budget({ waiters: [waiter(9)], pausedBy: 'unauthorized' }))).toEqual(['key.refused acme']);
+  });
+
+  it('a refused key by the budget or by runs that wait', () => {
+    expect(holding({ refusedRuns: { org: 'acme', count: 2 } })).toEqual(['key.refused acme']);
+    expect(holding(budget({ pausedBy: 'unauthorized' }))).toEqual(['key.refused acme']);
+  });
+
+  it('targets that run another version than the one rolled out to them, a site at a time', () => {
+    const target = (domain: string, name: string) => ({ domain, target: name, version: 'v2', running: 'v1' });
+    const drifted = [
+      target('a.example', 'directory:./a'),
+      target('a.example', 'helmValues:a.yaml'),
+      target('b.example', 'directory:./b'),
+    ];
+    expect(watchedConditions({ ...nothing, drifted }).holding).toMatchObject([
+      {
+        type: 'rollout.drifted',
+        subject: 'a.example',
+        reason: 'directory:./a runs v1 instead of v2; helmValues:a.yaml runs v1 instead of v2',
+        facts: { version: 'v2', targets: 2 },
+      },
+      { type: 'rollout.drifted', subject: 'b.example', facts: { version: 'v2', targets: 1 } },
+    ]);
+  });
+
+  it('holds, without the words of the person', () => {
+    const holds = [{ domain: 'docs.example', version: 'v1', since: ago(1), waiting: 'v2' }];
+    expect(watchedConditions({ ...nothing, holds }).holding).toEqual([
+      {
+        type: 'site.held',
+        subject: 'docs.example',
+        state: 'begun',
+        reason: `held at v1 since ${ago(1)}`,
+        facts: { version: 'v1', waiting: 'v2' },
+      },
+    ]);
+  });
+});
+
+describe('what has changed since people were told', () => {
+  const late = { type: 'export.late', subject: 'docs.example' } as const;
+  const key = { type: 'key.refused', subject: 'acme' } as const;
+  const seen = (...found: (typeof late | typeof key)[]) => ({
+    holding: found.map((each) => ({ ...each, state: 'begun' as const })),
+    types: ['export.late', 'key.refused'] as const,
+  });
+  const changes = (
+    found: ReturnType<typeof seen>,
+    open: (typeof late | typeof key)[],
+    absent: 'key.refused'[] = [],
+  ) => {
+    const next = changesSince({ holding: found.holding, types: [...found.types] }, open, absent);
+    return [next.changes.map(({ type, state }) => `${type} ${state}`), next.absent];
+  };
+
+  it('begins and ends once', () => {
+    expect(changes(seen(late), [])).toEqual([['export.late begun'], []]);
+    expect(changes(seen(late), [late])).toEqual([[], []]);
+    expect(changes(seen(), [late])).toEqual([['export.late ended'], []]);
+  });
+
+  it('says nothing of what could not be read, nor of what others tell', () => {
+    expect(
+      changesSince({ holding: [], types: [] }, [late, { type: 'export.failed', subject: 'x' }], []).changes,
+    ).toEqual([]);
+  });
+
+  it('ends what comes and goes only after two looks', () => {
+    expect(changes(seen(), [key])).toEqual([[], ['key.refused']]);
+    expect(changes(seen(), [key], ['key.refused'])).toEqual([['key.refused ended'], []]);
+    expect(changes(seen(key), [key], ['key.refused'])).toEqual([[], []]);
+  });
+});

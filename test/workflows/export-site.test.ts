@@ -1,0 +1,351 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { describe, expect, it } from 'vitest';
+import type { JobReading } from '../../src/activities/export-jobs.ts';
+import { versionName } from '../../src/exports/rules/site-export.ts';
+import {
+  bundle,
+  completed,
+  digest,
+  exportActivities,
+  exportStarter,
+  input,
+  reading,
+  sitePlan,
+  unchanged,
+} from '../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { untilChildrenEnd, withWorker } from '../tools/temporal/workflow-run.ts';
+
+const env = await forThisFile(timeSkippingEnvironment());
+
+const start = exportStarter(env);
+
+describe('exportSite', () => {
+  it('takes a site from the job to the rollout and says what became of it', async () => {
+    const { activities, calls } = exportActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const result = await (await start(taskQueue, request)).result();
+      expect(result).toMatchObject({
+        domain: request.domain,
+        outcome: 'published',
+        jobId: 'job-1',
+        jobsStarted: 1,
+        contentDigest: digest,
+        archive: { format: 'tar.gz', bytes: 1_234 },
+        pages: 7,
+        files: 9,
+        polls: 1,
+        linksRequested: 1,
+        rollouts: [{ target: 'directory:./site', outcome: 'rolled-out' }],
+        reasons: [],
+      });
+      expect(result.version).toMatch(/^\d{8}T\d{6}Z-abababababab$/);
+      expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expected: null } }]);
+    });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', jobId: 'job-1' }]);
+  });
+
+  it.each([
+    { published: { url: 'http://bundles.example/x', heldAt: null }, steps: 0 },
+    { published: null, steps: 1 },
+  ])('lets the fetch publish new content, and publishes in a step of its own if that failed: $steps', async (each) => {
+    const { published, steps } = each;
+    const { activities, calls } = exportActivities({ fetchBundle: async () => ({ ...bundle, published }) });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { version, url } = await (await start(taskQueue, input())).result();
+      const { namedAt = 0, promote } = calls.fetchBundle?.[0]?.publish ?? {};
+      expect(promote).toBe(true);
+      expect(version).toBe(versionName(namedAt, digest));
+      expect(calls.rollOut).toMatchObject([{ version }]);
+      expect(calls.publishVersion ?? []).toHaveLength(steps);
+      for (const step of calls.publishVersion ?? [])
+        expect(step).toMatchObject({ version, promote: { expected: null } });
+      if (published) expect(url).toBe(published.url);
+    });
+  });
+
+  it('polls rarely during a four-hour job, with every wait on a durable timer', async () => {
+    let startedAt = 0;
+    const { activities } = exportActivities({
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 5 * 3_600_000, jobAttempts: 1, targets: [] }),
+      startJob: async () => {
+        startedAt = await env.currentTimeMs();
+        return { jobId: 'long' };
+      },
+      readJob: async () => {
+        const percent = ((await env.currentTimeMs()) - startedAt) / 144_000;
+        return percent >= 100 ? completed : reading({ percent });
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result.outcome).toBe('published');
+      expect(result.polls).toBeLessThan(14_400 / 10 / 5);
+    });
+  });
+
+  it('publishes nothing when the content is that of the current version, and still rolls it out', async () => {
+    const { activities, calls } = exportActivities({ fetchBundle: async () => unchanged });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      const { version, url, archive } = unchanged.kept;
+      expect(result).toMatchObject({ outcome: 'unchanged', version, url, archive });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.rollOut).toMatchObject([{ version: unchanged.kept.version }]);
+  });
+
+  it('leaves targets alone that were seen to run the version, and gives it to the others', async () => {
+    const web = { target: 'web', outcome: 'already-current', detail: 'runs it' } as const;
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => ({ ...unchanged, heldAt: 'v0', kept: { ...unchanged.kept, rollouts: [web] } }),
+      planExport: async () => ({ ...sitePlan, targets: ['web', 'mirror'] }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result.rollouts).toMatchObject([web, { target: 'mirror', outcome: 'rolled-out' }]);
+    });
+    expect(calls.rollOut).toMatchObject([{ target: 'mirror', version: 'v0' }]);
+  });
+
+  it('asks all workers for a site that the configuration of this one lacks', async () => {
+    let asked = 0;
+    const { activities, calls } = exportActivities({
+      planExport: async () => {
+        asked += 1;
+        if (asked <= 4)
+          throw ApplicationFailure.create({ message: 'not here', type: 'UnknownSite', nextRetryDelay: '10s' });
+        return sitePlan;
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      expect(await handle.result()).toMatchObject({ outcome: 'published' });
+      const { events } = await handle.fetchHistory();
+      const scheduled = events?.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+      expect(scheduled).toContain('planExport');
+    });
+    expect(calls.recordExportRun).toHaveLength(1);
+  });
+
+  it('publishes unchanged content as a new version when forced', async () => {
+    const { activities, calls } = exportActivities({ fetchBundle: async () => ({ ...unchanged, kept: null }) });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      expect((await (await start(taskQueue, input({ force: true }))).result()).outcome).toBe('published');
+    });
+    expect(calls.fetchBundle).toMatchObject([{ force: true }]);
+    expect(calls.publishVersion).toMatchObject([{ promote: { expected: { epoch: 4 } } }]);
+  });
+
+  it('does not make an export of a few paths the current version, unless promoted', async () => {
+    const { activities, calls } = exportActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      await (await start(taskQueue, input({ paths: ['/a'] }))).result();
+      await (await start(taskQueue, input({ paths: ['/a'], promote: true }))).result();
+    });
+    expect(calls.publishVersion).toMatchObject([{ promote: null }, { promote: { expected: null } }]);
+    expect(calls.rollOut).toHaveLength(1);
+  });
+
+  it('starts another job when one fails, vanishes or takes too long, and gives up after the configured attempts', async () => {
+    const ends: JobReading[] = [
+      reading({ state: 'failed', error: 'renderer ran out of memory' }),
+      reading({ state: 'missing' }),
+      completed,
+    ];
+    let job = -1;
+    const { activities, calls } = exportActivities({
+      startJob: async () => ({ jobId: `job-${++job}` }),
+      readJob: async () => ends[job] ?? completed,
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'published', jobId: 'job-2', jobsStarted: 3 });
+    });
+    expect(calls.startJob).toHaveLength(3);
+
+    const stuck = exportActivities({
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 600_000, jobAttempts: 2, targets: [] }),
+      readJob: async () => reading({ status: 'succeeded' }),
+    });
+    await withWorker(env, stuck.activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: {
+          type: 'JobFailed',
+          message: expect.stringContaining('(its status is "succeeded"); 2 jobs were tried'),
+        },
+      });
+    });
+    expect(stuck.calls.startJob).toHaveLength(2);
+    expect(stuck.calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('starts another job when one vanishes before its bundle is asked for, a bounded number of times (E2)', async () => {
+    let jobs = 0;
+    const gone = async () => {
+      throw ApplicationFailure.nonRetryable('the service no longer knows the job', 'JobFailed');
+    };
+    const once = exportActivities({
+      startJob: async () => ({ jobId: `job-${++jobs}` }),
+      fetchBundle: async ({ jobId }) => (jobId === 'job-1' ? gone() : bundle),
+    });
+    await withWorker(env, once.activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'published', jobId: 'job-2', jobsStarted: 2, polls: 2 });
+    });
+    const always = exportActivities({ planExport: async () => ({ ...sitePlan, jobAttempts: 2 }), fetchBundle: gone });
+    await withWorker(env, always.activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: { type: 'JobFailed', message: 'the service no longer knows the job; 2 jobs were tried' },
+      });
+    });
+    expect(always.calls.startJob).toHaveLength(2);
+  });
+
+  it('keeps summaries as short as Temporal wants them, whatever the service calls its jobs and says of them', async () => {
+    let jobs = 0;
+    const { activities } = exportActivities({
+      startJob: async () => ({ jobId: `${++jobs}`.repeat(1_000) }),
+      readJob: async () =>
+        jobs > 1 ? completed : reading({ state: 'failed', status: 'failed', error: '失败'.repeat(250) }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      await handle.result();
+      const { events } = await handle.fetchHistory();
+      const summaries = (events ?? []).flatMap(({ userMetadata }) => userMetadata?.summary?.data ?? []);
+      expect(summaries.length).toBeGreaterThan(8);
+      expect(Math.max(...summaries.map((data) => data.length))).toBeLessThanOrEqual(200);
+    });
+  });
+
+  it('repeats a start that may have arrived at growing intervals, and counts each repetition', async () => {
+    const startedAt: number[] = [];
+    const { activities } = exportActivities({
+      startJob: async () => {
+        startedAt.push(await env.currentTimeMs());
+        if (startedAt.length <= 4) throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
+        return { jobId: 'fifth' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ jobId: 'fifth', jobsStarted: 5, possibleDuplicates: 4 });
+    });
+    const pauses = startedAt.slice(1).map((at, index) => Math.floor((at - (startedAt[index] ?? 0)) / 10_000));
+    expect(pauses).toEqual([1, 2, 4, 8]);
+  });
+
+  it.each([
+    // 10, 20, 40, 80, 160, 320, then every 600 s, and once at the end of the hour.
+    ['an hour', 3_600_000, 12],
+    ['no time', 0, 1],
+  ])('fails as an uncertain start when it could not be sure for %s', async (_words, startTimeoutMs, starts) => {
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({ ...sitePlan, startTimeoutMs }),
+      startJob: async () => {
+        throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = (await start(taskQueue, input())).result();
+      await expect(result).rejects.toMatchObject({ cause: { cause: { type: 'StartUncertain' } } });
+    });
+    expect(calls.startJob).toHaveLength(starts);
+  });
+
+  it('repeats a start at once when its worker shut down, which uses up no time', async () => {
+    let starts = 0;
+    const { activities } = exportActivities({
+      planExport: async () => ({ ...sitePlan, startTimeoutMs: 0 }),
+      startJob: async () => {
+        starts += 1;
+        if (starts <= 2) throw ApplicationFailure.nonRetryable('this attempt was ended', 'WorkerShutdown');
+        return { jobId: 'third' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ jobId: 'third', jobsStarted: 3, possibleDuplicates: 2 });
+    });
+  });
+
+  it('ends with the reasons when the archive is refused, and publishes nothing', async () => {
+    const reasons = [{ rule: 'path-traversal', path: '../etc/passwd', detail: 'leads out of the site' }];
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => ({ ok: false, reasons, linksRequested: 1, pages: 0, files: 0, archive: null }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'rejected', reasons, version: null, url: null });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rejected' }]);
+  });
+
+  it('ends as a failed rollout when a target fails, and goes on with the others', async () => {
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({ ...sitePlan, targets: ['bad', 'good'], webhooks: ['chat'] }),
+      sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
+      rollOut: async ({ target }) => {
+        if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
+        return { target, outcome: 'rolled-out', detail: 'switched' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      const result = await handle.result();
+      expect(result).toMatchObject({ outcome: 'rollout-failed', url: expect.stringContaining('http') });
+      expect(result.rollouts).toMatchObject([
+        { target: 'bad', outcome: 'failed', detail: 'RolloutFailed: read-only file system' },
+        { target: 'good', outcome: 'rolled-out' },
+      ]);
+      expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expected: null } }]);
+      expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version: result.version }]);
+      await untilChildrenEnd(env, handle);
+      expect(calls.sendWebhook).toMatchObject([{ event: { data: { outcome: 'rollout-failed' } } }]);
+    });
+  });
+
+  it('ends as a failed rollout when nothing changed and a target that is tried again fails', async () => {
+    const { version } = unchanged.kept;
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => unchanged,
+      rollOut: async () => {
+        throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'rollout-failed', version });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version }]);
+  });
+
+  it('continues a carried run where it was: the same job, its polls counted on', async () => {
+    const { activities, calls } = exportActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const now = await env.currentTimeMs();
+      const carried = {
+        startedAt: now - 60_000,
+        storeId: 'store-1',
+        jobId: 'carried-job',
+        jobStartedAt: now - 50_000,
+        jobsStarted: 1,
+        possibleDuplicates: 0,
+        polls: 41,
+        percent: 50,
+        pageCount: 3,
+        samples: [],
+        linksRequested: 0,
+        runningMs: 0,
+      };
+      const result = await (await start(taskQueue, { ...input(), carried })).result();
+      expect(result).toMatchObject({ jobId: 'carried-job', polls: 42, jobsStarted: 1 });
+    });
+    expect(calls.startJob).toBeUndefined();
+    expect(calls.readJob).toMatchObject([{ jobId: 'carried-job' }]);
+  });
+});
