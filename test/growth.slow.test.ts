@@ -1,4 +1,3 @@
-import { describe, expect, it } from 'vitest';
 import { headersToClient, readAnalyticsTarget } from '../src/budget/gateway/forwarded-request.ts';
 import { ClientTokens } from '../src/budget/gateway/gateway.ts';
 import { readRetryAfter } from '../src/budget/rules/window-state.ts';
@@ -7,8 +6,7 @@ import { printable, tableLines } from '../src/cli/terminal/text.ts';
 import { documentLink } from '../src/console/pages/entry-page.tsx';
 import { readable } from '../src/console/pages/feedback-hits.tsx';
 import { Why } from '../src/console/pages/parts.tsx';
-import { feedbackQuery } from '../src/console/readings/feedback-query.ts';
-import { nextVisit } from '../src/console/readings/last-visit.ts';
+import { feedbackQuery, nextVisit } from '../src/console/readings/feedback-query.ts';
 import { checkPath } from '../src/exports/archive/check-entry.ts';
 import { parsePaxOverride } from '../src/exports/archive/read-tar.ts';
 import { judgeAnswer } from '../src/exports/fetch/object-request.ts';
@@ -42,6 +40,7 @@ import { readFeedbackPage } from '../src/service/feedback-page.ts';
 import { readJobStatus, readPageCount, readProgress } from '../src/service/job-answer.ts';
 import { errorFor, safeText } from '../src/service/service-area.ts';
 import { subjectOfWorkflow } from '../src/temporal/log.ts';
+import { describe, expect, it } from 'vitest';
 
 /** What the service, an archive, a request or a file of others may contain, character by character. */
 const characters = [...' \t\r\n"\',;|<>&/\\.-=%AK0{}[(@:', '\u0301', '\ud83d'];
