@@ -23,7 +23,7 @@ export const descriptorSignature = Buffer.from('PK\x07\x08');
 const shortestIn64 = 20;
 
 /** What only the local header says. */
-export interface LocalHeader {
+interface LocalHeader {
   /** A data descriptor follows the content. */
   late: boolean;
   /** The directory does not say so. */
@@ -91,7 +91,7 @@ export async function readDescriptor(
 }
 
 /** How an entry ends that is not read: by its local header, and the room between its content and `end`. */
-export function localEnding(header: Buffer, { fields, offset, packed }: CentralEntry, end: number): Ending {
+function localEnding(header: Buffer, { fields, offset, packed }: CentralEntry, end: number): Ending {
   const { flags, nameLength, extraLength, bytes } = readShared(header, 6);
   const room = end - offset - headerBytes - nameLength - extraLength - packed;
   return {

@@ -12,7 +12,7 @@ const end64Signature = 0x06064b50;
 /** The length that the 64-bit record must state: the known fields after the length, and nothing more. */
 const end64Length = 44n;
 /** bsdtar looks for the end in the last 16 KiB, BusyBox in the last 64 KiB. */
-export const maxCommentBytes = 8192;
+const maxCommentBytes = 8192;
 const in16Bits = 0xffff;
 export const in32Bits = 0xffffffff;
 
@@ -117,10 +117,10 @@ function disagreeing(): ArchiveFault {
   return new ArchiveFault('zip64', null, 'the 64-bit record and the 32-bit one do not say the same');
 }
 
-export const extraKind = { zip64: 0x0001, unicodePath: 0x7075 } as const;
+const extraKind = { zip64: 0x0001, unicodePath: 0x7075 } as const;
 
 /** Extra fields by their kind. */
-export type ExtraFields = ReadonlyMap<number, Buffer>;
+type ExtraFields = ReadonlyMap<number, Buffer>;
 
 type Side = 'local' | 'central';
 
@@ -200,7 +200,7 @@ const encryptionFlags = flag.encrypted | 0x40 | 0x2000;
 const newestVersion = 45;
 
 /** The fields that local and central headers share, from the version needed on. */
-export interface SharedFields {
+interface SharedFields {
   /** Version of the format that a reader needs, times ten. */
   needed: number;
   flags: number;
@@ -212,7 +212,7 @@ export interface SharedFields {
   extraLength: number;
 }
 
-export interface LocalSizes {
+interface LocalSizes {
   bytes: number;
   packed: number;
   /** The header's own fields only refer to them. */
@@ -272,7 +272,7 @@ function repeats(unicodePath: Buffer, name: Buffer): boolean {
  * Puts the 64-bit values in the place of those of the directory that refer to them, whether they need 64 bits or not. The
  * field must hold exactly those, in the order of the format. Throws `ArchiveFault`.
  */
-export function widen(values: readonly number[], extra: ExtraFields, name: Buffer): number[] {
+function widen(values: readonly number[], extra: ExtraFields, name: Buffer): number[] {
   const field = extra.get(extraKind.zip64);
   const referring = values.filter((value) => value === in32Bits).length;
   if ((field?.length ?? 0) !== referring * 8)

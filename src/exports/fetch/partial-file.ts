@@ -77,7 +77,7 @@ const readBytes = 1024 ** 2;
  * The SHA-256 of a file that is being written. Bytes that arrive in order are hashed at once; those behind a gap are
  * read from the file once the gap is filled, while the writing continues.
  */
-export class PrefixHash {
+class PrefixHash {
   readonly #hash = createHash('sha256');
   #position = 0;
   #reading: Promise<void> | null = null;

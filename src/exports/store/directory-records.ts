@@ -224,7 +224,7 @@ export class DirectoryHolds implements SiteHolds {
 }
 
 /** What is published and recorded in a directory store at one moment. */
-export interface StoreSnapshot {
+interface StoreSnapshot {
   folder: string;
   identity: string;
   remove(): Promise<void>;

@@ -63,7 +63,7 @@ import {
 import { removeAbandonedDownloads, removeAbandonedTemps, SharedLookout } from './retention.ts';
 
 /** The manifest in a version's folder; null unless the version is complete. */
-export async function readVersionFolder(folder: string): Promise<Manifest | null> {
+async function readVersionFolder(folder: string): Promise<Manifest | null> {
   const text = await readIfExists(join(folder, manifestName));
   if (text === null) return null;
   const manifest = parseManifest(text);
@@ -75,7 +75,7 @@ export async function readVersionFolder(folder: string): Promise<Manifest | null
  * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again
  * before anything is signed, because an earlier attempt that was presumed dead may still have the staged file open.
  */
-export async function putVersionFolder(
+async function putVersionFolder(
   archive: string,
   manifest: Manifest,
   { building, folder }: { building: string; folder: string },
@@ -101,7 +101,7 @@ export async function putVersionFolder(
   }
 }
 
-export interface DirectoryStoreOptions {
+interface DirectoryStoreOptions {
   /** The store's folder; created when missing. */
   root: string;
   /** Address under which the bundle server serves the store. */

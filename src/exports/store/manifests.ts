@@ -56,7 +56,7 @@ const identitySchema = z.object({ identity: z.string().min(1), predecessors: z.a
 export type StoreIdentity = z.infer<typeof identitySchema>;
 
 // The JSON files of a bundle store (contracts.md). Each throws `RecordDamaged` when the text is another.
-export const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
+const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
 export const parseManifest = (text: string): Manifest => parsed('manifest.json', manifestSchema, text);
 export const parseCurrent = (text: string): Current => parsed('current.json', currentSchema, text);
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);

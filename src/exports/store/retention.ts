@@ -19,7 +19,7 @@ export interface InUse {
 export const nothingInUse: InUse = { rollingOut: {}, promoting: {}, removing: [], changes: 0 };
 
 /** One attempt to make a version current; a version may have several at once. */
-export interface PromotionAttempt {
+interface PromotionAttempt {
   version: string;
   id: string;
 }

@@ -36,7 +36,7 @@ const smallestPartBytes = 8 * 1024 ** 2;
 const copyPartBytes = 128 * 1024 ** 2;
 const mostParts = 10_000;
 
-export interface LocalArchive {
+interface LocalArchive {
   file: string;
   /** What its content must be: lowercase hex SHA-256. */
   sha256: string;

@@ -61,7 +61,7 @@ export function archivePath(manifest: Manifest): string {
  * store makes the copy itself and does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
  * `S3Bucket` throws.
  */
-export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {
+async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {
   const { sha256, bytes, format } = manifest.archive;
   const staged = await bucket.stat(from);
   if (staged === null) throw new StagedChanged('the staged archive is gone');
@@ -79,7 +79,7 @@ export async function putArchive(bucket: S3Bucket, from: string, manifest: Manif
  * Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged` when it is not the one its
  * manifest names, system errors and what `S3Bucket` throws.
  */
-export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
+async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
   const { version, source, archive } = manifest;
   const path = archivePath(manifest);
   const found = await bucket.stat(path);
@@ -112,7 +112,7 @@ async function sha256Of(
  * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
  * another store. Throws `StoreRefused`.
  */
-export async function storeIdentity(bucket: S3Bucket): Promise<string> {
+async function storeIdentity(bucket: S3Bucket): Promise<string> {
   const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
   const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
   const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));

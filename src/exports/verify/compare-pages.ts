@@ -11,7 +11,7 @@ import { deepestElement } from './references.ts';
 import { isPage } from './site-links.ts';
 
 /** A line that both texts have, or one of them alone. */
-export interface DiffLine {
+interface DiffLine {
   kind: 'same' | 'removed' | 'added';
   text: string;
 }
@@ -151,7 +151,7 @@ function linesIn(html: string): string[] {
  * The content of a few small files of a version, by path, each as the manifest has it. Reads the whole archive until the
  * last of them is found. Throws `NoSuchVersion`, `VersionDamaged`, the signal's reason.
  */
-export async function readFiles(
+async function readFiles(
   store: Pick<BundleStore, 'withArchive'>,
   domain: string,
   { version, archive, files }: Manifest,
@@ -228,7 +228,7 @@ const mostListed = 100;
 /** Pages whose text is compared, */
 const mostTexts = 20;
 /** and how long one may be, in bytes of HTML. */
-export const longestPage = 256 * 1024;
+const longestPage = 256 * 1024;
 /** Larger archives are not read, in bytes. */
 const largestArchive = 32 * 1024 ** 2;
 const limits = { around: 2, most: 80 };

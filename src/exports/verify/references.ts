@@ -5,7 +5,7 @@ import { withoutEnd } from '../../rules/text.ts';
  * What a page or style sheet refers to. `link`: a page to go to; `resource`: something loaded with the page; `contact`: a
  * host that is only contacted (ping, preconnect); `base` and `refresh`: the elements of that name.
  */
-export type ReferenceKind = 'link' | 'resource' | 'contact' | 'base' | 'refresh';
+type ReferenceKind = 'link' | 'resource' | 'contact' | 'base' | 'refresh';
 
 export interface Reference {
   kind: ReferenceKind;
@@ -190,7 +190,7 @@ export const deepestElement = 500;
 
 class TooDeep extends Error {}
 
-export interface HtmlContent {
+interface HtmlContent {
   references: Reference[];
   /** The text of `<script>` elements, with its offset in the page. */
   scripts: { text: string; at: number }[];
@@ -198,7 +198,7 @@ export interface HtmlContent {
   tooDeepAt: number | null;
 }
 
-export interface HtmlOptions {
+interface HtmlOptions {
   /** For SVG: names are case-sensitive, and elements can be self-closing. */
   isXml?: boolean;
   /** A page within an attribute of another page. */

@@ -50,7 +50,7 @@ export async function readInThread(input: ThreadInput, options: VerificationOpti
 }
 
 /** Limits of a thread that reads such an archive, or a part of it. */
-export function limitsOf({ heapMb, options }: ThreadInput): ResourceLimits {
+function limitsOf({ heapMb, options }: ThreadInput): ResourceLimits {
   const young = options.structureOnly ? { maxYoungGenerationSizeMb: youngMbForStructure } : {};
   return { maxOldGenerationSizeMb: heapMb, ...young };
 }

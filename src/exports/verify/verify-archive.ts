@@ -40,7 +40,7 @@ export interface VerificationOptions {
   onProgress?: (progress: VerificationProgress) => void;
 }
 
-export interface FileSinkCallbacks {
+interface FileSinkCallbacks {
   /** Whether the content is to be kept; asked when it begins, for files that are not empty. */
   keeps: () => boolean;
   onBytes: (bytes: number) => void;
@@ -49,7 +49,7 @@ export interface FileSinkCallbacks {
 }
 
 /** Hashes the content of one file, and keeps it when asked to. */
-export class FileSink implements ContentSink {
+class FileSink implements ContentSink {
   readonly #bytes: number;
   readonly #callbacks: FileSinkCallbacks;
   #kept: Buffer | null = null;
@@ -252,7 +252,7 @@ class ArchivePart {
 }
 
 /** Reads an archive in one or more parts, which together cover it. */
-export type PartsReader = (
+type PartsReader = (
   file: ByteFile,
   format: ArchiveFormat,
   options: VerificationOptions,
