@@ -8,6 +8,7 @@ import {
   type Current,
   type Manifest,
   manifestName,
+  type PublishedVersion,
   RecordDamaged,
   type SiteHold,
   StagedChanged,
@@ -80,6 +81,14 @@ export function manifestIn(text: string): Manifest | null {
   } catch {
     return null;
   }
+}
+
+/** A version as lists show it. */
+export function publishedVersion(
+  { version, contentDigest, pages, archive, source }: Manifest,
+  publishedAt: string,
+): PublishedVersion {
+  return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
 }
 
 /** JSON as people and programs read it. */
