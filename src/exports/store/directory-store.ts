@@ -8,6 +8,7 @@ import {
   flushPath,
   hashFile,
   ifMissing,
+  isTempName,
   placeFolder,
   readIfExists,
   readIfExistsSync,
@@ -79,8 +80,7 @@ import {
   nothingInUse,
   prunable,
   type RetentionFacts,
-  removeAbandonedDownloads,
-  removeAbandonedTemps,
+  removeAbandoned,
   SharedLookout,
   withdrawable,
   withRollout,
@@ -233,13 +233,9 @@ export class DirectoryBundleStore implements BundleStore {
     return found;
   }
 
-  async archivePath(domain: string, version: string): Promise<string> {
-    const manifest = await this.manifest(domain, version);
-    return join(this.#versionFolder(domain, version), bundleName(manifest));
-  }
-
   async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>): Promise<T> {
-    return read(await this.archivePath(domain, version));
+    const manifest = await this.manifest(domain, version);
+    return read(join(this.#versionFolder(domain, version), bundleName(manifest)));
   }
 
   urlOf(domain: string, manifest: Manifest): string {
@@ -279,10 +275,10 @@ export class DirectoryBundleStore implements BundleStore {
 
   async removeAbandoned(domain: string, now: Date): Promise<void> {
     await changing(this.#root, async () => {
-      await removeAbandonedTemps(join(this.#root, storeName('domain', domain)), now);
+      await removeAbandoned(join(this.#root, storeName('domain', domain)), now, isTempName);
       if (!this.#shared.isDue(now)) return;
-      await removeAbandonedDownloads(join(this.#root, stagingRoot), now);
-      await removeAbandonedTemps(this.#root, now);
+      await removeAbandoned(join(this.#root, stagingRoot), now);
+      await removeAbandoned(this.#root, now, isTempName);
     });
   }
 

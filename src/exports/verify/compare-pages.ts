@@ -7,7 +7,7 @@ import { checkPath } from '../archive/check-entry.ts';
 import { readerOf } from '../archive/open-archive.ts';
 import { type BundleStore, type Manifest, VersionDamaged, type Work } from '../store/bundle-store.ts';
 import { type ChangeCounts, type ComparedVersion, compareManifests } from '../store/compare-manifests.ts';
-import { deepestElement } from './references.ts';
+import { deepestElement, TooDeep } from './references.ts';
 import { isPage } from './site-links.ts';
 
 /** A line that both texts have, or one of them alone. */
@@ -81,8 +81,6 @@ const inline = new Set(
 );
 /** Elements whose content readers do not see. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
-
-class TooDeep extends Error {}
 
 /**
  * What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. Null for a

@@ -64,6 +64,7 @@ function after(text: string, end: string, from: number): number {
   return at < 0 ? text.length : at + end.length;
 }
 
+/** Where the match of a sticky pattern ends that begins at `from`. */
 function skip(text: string, pattern: RegExp, from: number): number {
   pattern.lastIndex = from;
   pattern.exec(text);
@@ -109,8 +110,8 @@ const wordPattern = /\S*/y;
 /** The addresses of a `srcset` (HTML, "srcset attributes"): each up to white space, descriptors up to a comma. */
 export function srcsetUrls(value: string): string[] {
   const urls: string[] = [];
-  for (let at = ends(spaces, value, 0); at < value.length; at = ends(spaces, value, at)) {
-    const end = ends(wordPattern, value, at);
+  for (let at = skip(value, spaces, 0); at < value.length; at = skip(value, spaces, at)) {
+    const end = skip(value, wordPattern, at);
     const word = value.slice(at, end);
     const url = withoutEnd(word, ',');
     urls.push(url);
@@ -129,12 +130,6 @@ function endOfDescriptors(value: string, from: number): number {
     else if (char === ')') isWithin = false;
   }
   return value.length;
-}
-
-function ends(pattern: RegExp, text: string, from: number): number {
-  pattern.lastIndex = from;
-  pattern.exec(text);
-  return pattern.lastIndex;
 }
 
 type Attributes = Readonly<Record<string, string>>;
@@ -188,7 +183,8 @@ const mostRefreshCharacters = 500;
  */
 export const deepestElement = 500;
 
-class TooDeep extends Error {}
+/** Elements stand deeper within each other than `deepestElement`. */
+export class TooDeep extends Error {}
 
 interface HtmlContent {
   references: Reference[];

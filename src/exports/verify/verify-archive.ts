@@ -1,9 +1,9 @@
 import { createHash, type Hash, hash } from 'node:crypto';
+import type { ByteSpan } from '../../files.ts';
 import {
   type ArchiveEntry,
   ArchiveFault,
   type ByteFile,
-  type ByteRange,
   type ContentSink,
   type EntryAnswer,
   type NarrowReader,
@@ -135,7 +135,7 @@ export async function readPart(
   file: ByteFile,
   format: ArchiveFormat,
   options: VerificationOptions,
-  part?: ByteRange,
+  part?: ByteSpan,
 ): Promise<PartResult> {
   const site = options.structureOnly ? null : await siteInspection(options);
   const reading = new ArchivePart(file, options, site, part);
@@ -152,7 +152,7 @@ async function siteInspection({ siteRules = {}, domain = null }: VerificationOpt
 class ArchivePart {
   readonly #file: ByteFile;
   readonly #options: VerificationOptions;
-  readonly #part: ByteRange | undefined;
+  readonly #part: ByteSpan | undefined;
   readonly #reasons = new ReasonList();
   readonly #rules: EntryRules;
   readonly #site: SiteInspection | null;
@@ -163,7 +163,7 @@ class ArchivePart {
   #bytes = 0;
   #nextProgress = 0;
 
-  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteRange) {
+  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteSpan) {
     this.#file = file;
     this.#options = options;
     this.#part = part;
