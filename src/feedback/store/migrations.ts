@@ -18,7 +18,7 @@ export const auditTable: Migration = {
 
 /**
  * Runs the statements of a migration. PostgreSQL compares and sorts text by its bytes of UTF-8, as SQLite does, whatever
- * the locale of the database (decisions/0032).
+ * the locale of the database (decisions/0030).
  */
 export async function makeTables(db: Kysely<FeedbackDatabase>, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
