@@ -269,8 +269,6 @@ interface Examined {
   version: string;
   /** Whether the role may make tables there. */
   mayCreate: boolean;
-  /** Whether there is an audit, in tables of this version or an older one. */
-  hasAudit: boolean;
 }
 
 /**
@@ -303,7 +301,7 @@ export async function openPostgresFeedbackStore(
 /** Opens the audit of a store that is there, and changes no table. Throws as `openPostgresFeedbackStore` does. */
 export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit> {
   return await withDatabase(place, async (db) => {
-    if (!(await examine(place, db)).hasAudit) throw withoutAudit(place.place);
+    if ((await examine(place, db)).state === 'empty') throw withoutAudit(place.place);
     return auditIn(db);
   });
 }
@@ -389,8 +387,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
     const make = `CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0`;
     return refuse(`its encoding is ${encoding}, which does not have every character`, `Make another: ${make}.`);
   }
-  const tables = await tablesIn(db, schema);
-  const state = await schemaState(db, tables);
+  const state = await schemaState(db, await tablesIn(db, schema));
   if (state === 'newer') throw newerTables(place.place);
   if (state === 'foreign') {
     refuse(
@@ -398,7 +395,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
       'Name a database of its own for docferry in store.feedback, or a schema by ?options=-csearch_path%3DNAME.',
     );
   }
-  return { state, schema, version, mayCreate: mayCreate === true, hasAudit: tables.has('audit') };
+  return { state, schema, version, mayCreate: mayCreate === true };
 }
 
 /** Which of our table names exist in the schema. Tables of other names are left alone. */

@@ -224,7 +224,7 @@ export interface SearchEntriesTable {
   words: string;
 }
 
-/** One row: how far the index has been built over entries from before it. */
+/** One row: how far the index has been built over the entries of a moved store. */
 export interface SearchProgressTable {
   only_row: number;
   /** Key of the last entry that the builder has passed. */
