@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
 import { counted, countText } from '../../rules/text.ts';
 import type { ReportFigures, TimeAxis, Votes } from '../rules/report-figures.ts';
-import { dark, figureStyle, Html, html, light, variables, visible } from './figure.ts';
+import { dark, figureStyle, type Html, htmlText, light, variables, visible } from './figure.ts';
 import { dayText, momentText, percentText, sharesDiffer, waitText } from './report-words.ts';
 import { agentsSection, commentsSection, helpfulSections, volumeSection, waitsSection } from './sections.ts';
 
@@ -142,9 +143,9 @@ ${figures.entries > 0 && commentsSection(figures, id)}</article>
 }
 
 /** The summary, the key figures, and a section with charts for each question: all but what people wrote. */
-export function chartsOf(figures: ReportFigures, id: string): Html {
-  return html`<p class="lead">${leadText(figures)}</p>
-${figureParts(figures, id)}`;
+export async function chartsOf(figures: ReportFigures, id: string): Promise<string> {
+  return await htmlText(html`<p class="lead">${leadText(figures)}</p>
+${figureParts(figures, id)}`);
 }
 
 function figureParts(figures: ReportFigures, id: string): (Html | null)[] {
@@ -274,13 +275,13 @@ export interface Report {
  * policy lets a browser load nothing and run only the script inside it.
  */
 export async function* reportPage(report: Report, projects: AsyncIterable<ReportProject>): AsyncGenerator<string> {
-  yield head(report).toString();
+  yield await htmlText(head(report));
   let number = 0;
   for await (const project of projects) {
     number += 1;
-    yield projectPart(project, report.bounds, `p${number}`).toString();
+    yield await htmlText(projectPart(project, report.bounds, `p${number}`));
   }
-  yield pageFoot().toString();
+  yield await htmlText(pageFoot());
 }
 
 function head({ madeAt, names, overview }: Report): Html {
@@ -294,7 +295,7 @@ function head({ madeAt, names, overview }: Report): Html {
 }
 
 /** The beginning of a page, up to its content; `aside` comes before that. */
-export function pageHead({ title, madeAt, aside }: { title: string; madeAt: Date; aside: Html }): Html {
+export function pageHead({ title, madeAt, aside }: { title: string; madeAt: Date; aside?: Html }): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -307,7 +308,7 @@ export function pageHead({ title, madeAt, aside }: { title: string; madeAt: Date
 <meta name="generator" content="docferry">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<style>${new Html(styleSheet)}</style>
+<style>${raw(styleSheet)}</style>
 </head>
 <body>
 <div class="page">
@@ -329,7 +330,7 @@ export function pageFoot(): Html {
   return html`</main>
 <footer class="bottom"><p>Made by docferry from your feedback store. Times are UTC. Entries that the service no longer has are left out, as are contacts and code. This file loads nothing and sends nothing.</p></footer>
 </div>
-<script>${new Html(filterScript)}</script>
+<script>${raw(filterScript)}</script>
 </body>
 </html>
 `;

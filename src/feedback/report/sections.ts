@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import { counted, countText } from '../../rules/text.ts';
 import {
   type AgentPage,
@@ -10,7 +11,7 @@ import {
   type Votes,
 } from '../rules/report-figures.ts';
 import { helpfulOverTime, rowsChart, volumeChart, waitsChart } from './charts.ts';
-import { figure, type Html, html, type LegendEntry, seriesColors, visible } from './figure.ts';
+import { figure, type Html, type LegendEntry, seriesColors, visible } from './figure.ts';
 import { byUnit, dayText, nameText, partText, percentText, waitText, wilsonInterval } from './report-words.ts';
 
 export interface Section {
