@@ -121,13 +121,13 @@ export interface LegendEntry {
   detail?: string;
 }
 
-export interface NumbersTable {
+interface NumbersTable {
   columns: readonly string[];
   /** The first cell names its row. */
   rows: readonly (readonly (string | number)[])[];
 }
 
-export interface Figure {
+interface Figure {
   id: string;
   title: string;
   legend?: readonly LegendEntry[];

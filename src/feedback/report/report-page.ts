@@ -10,7 +10,7 @@ import { agentsSection, commentsSection, helpfulSections, volumeSection, waitsSe
  * The page's only script: filters the comments. It reads and hides elements, creates none and stores nothing; without it
  * the forms stay hidden and every list is complete.
  */
-export const filterScript = `'use strict';
+const filterScript = `'use strict';
 for (const form of document.querySelectorAll('form.filters')) {
   const items = [...document.getElementById(form.dataset.list).children].map((item) => ({
     item,
@@ -48,7 +48,7 @@ const fewestVotes = 20;
 const longestTrend = 3;
 
 /** The report in a sentence or two. */
-export function leadText({ entries, helpful, helpfulOver, axis, open }: ReportFigures): string {
+function leadText({ entries, helpful, helpfulOver, axis, open }: ReportFigures): string {
   if (entries === 0) return 'No feedback is stored for this period.';
   const votes = helpful.yes + helpful.no;
   const rate =
@@ -76,7 +76,7 @@ function trendText(axis: TimeAxis, votes: readonly Votes[]): string {
 }
 
 /** The key figures at the top. */
-export function keyFigures({ entries, helpful, open, waits, votedPages }: ReportFigures): Html {
+function keyFigures({ entries, helpful, open, waits, votedPages }: ReportFigures): Html {
   const votes = helpful.yes + helpful.no;
   const facts: [string, string, string][] = [
     ['entries', countText(entries), `${counted(votes, 'vote')} on ${counted(votedPages, 'page')}`],
@@ -125,11 +125,7 @@ export interface ReportBounds {
 }
 
 /** A project's report: a summary sentence, the key figures, a section for each question, the comments. */
-export function projectPart(
-  { org, project, name, readUpTo, figures }: ReportProject,
-  bounds: ReportBounds,
-  id: string,
-): Html {
+function projectPart({ org, project, name, readUpTo, figures }: ReportProject, bounds: ReportBounds, id: string): Html {
   return html`<article class="project" id="${id}" aria-labelledby="${id}-title">
 <header class="masthead">
 <p class="kicker"><bdi>${visible(org)}</bdi>${name !== undefined && html` · <bdi>${visible(project)}</bdi>`}</p>
@@ -178,7 +174,7 @@ const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Lib
 const serif = '"Iowan Old Style",Charter,"Source Serif 4","Palatino Linotype",Georgia,"Liberation Serif",serif';
 
 /** The page's style: a column for text, a wide one for figures; one column on a phone; black on white in print. */
-export const styleSheet = `
+const styleSheet = `
 :root{color-scheme:light dark;${variables(light)};--sans:${sans};--serif:${serif}}
 @media (prefers-color-scheme:dark){:root{${variables(dark)}}}
 *,*::before,*::after{box-sizing:border-box}

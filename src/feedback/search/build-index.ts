@@ -82,7 +82,7 @@ const againAfterMs = 30_000;
  */
 const restOfStep = 2;
 
-export interface CompleteIndex {
+interface CompleteIndex {
   store: Pick<FeedbackSearch, 'indexMore'>;
   /** A step failed; it is tried again. */
   onFailure(error: unknown): void;

@@ -108,7 +108,7 @@ const byMessage: readonly (readonly [RegExp, (place: PostgresPlace) => Words])[]
  * the error has only the code and the names of table and constraint: the server's own words may quote what was to be
  * stored. Neither carries the original error. Errors of other kinds are returned unchanged.
  */
-export function explainPostgresProblem(place: PostgresPlace, error: unknown): unknown {
+function explainPostgresProblem(place: PostgresPlace, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
   const words = wordsOf(code, error.message)?.(place);
@@ -124,7 +124,7 @@ export function explainPostgresProblem(place: PostgresPlace, error: unknown): un
 }
 
 /** Whether this error ends the connection: one with an open transaction must not return to the pool. */
-export function isConnectionLost(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   return !(error instanceof DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC';
 }
 
@@ -137,7 +137,7 @@ function wordsOf(code: string, message: string): ((place: PostgresPlace) => Word
 }
 
 /** The settings of TLS for a place; false for none. Throws what the system says of a certificate that cannot be read. */
-export async function postgresTls({ host, tls }: PostgresPlace): Promise<ConnectionOptions | false> {
+async function postgresTls({ host, tls }: PostgresPlace): Promise<ConnectionOptions | false> {
   if (tls.mode === 'disable') return false;
   const [ca, cert, key] = await Promise.all([tls.rootCert, tls.cert, tls.key].map(textOf));
   return {
@@ -155,7 +155,7 @@ async function textOf(path: string | null): Promise<string | undefined> {
   return path === null ? undefined : await readFile(path, 'utf8');
 }
 
-export interface PoolLimits {
+interface PoolLimits {
   connections: number;
   /**
    * How long a statement may take, in milliseconds. A host that vanished leaves a connection open for good, and heartbeats
@@ -178,7 +178,7 @@ const keepAliveAfterMs = 10_000;
  * A small pool of connections to a place. A connection that breaks is thrown away, the next caller gets a new one: a
  * restart of the server costs the work in flight. Errors come in words (`explainPostgresProblem`).
  */
-export async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Promise<PostgresPool> {
+async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Promise<PostgresPool> {
   const { host, port, database, user, password, options } = place;
   const pool = new Pool({
     host,

@@ -49,7 +49,7 @@ parentPort.postMessage(busy);
  * page of its tree. False when a reader keeps the log from being emptied. For a million entries that takes seconds, in
  * a thread, so that this process goes on with everything but writing. Throws what SQLite throws.
  */
-export async function rewriteFile(file: string): Promise<boolean> {
+async function rewriteFile(file: string): Promise<boolean> {
   const library = createRequire(import.meta.url).resolve('@photostructure/sqlite');
   const workerData = { library, file, longestWaitMs, at: new Date().toISOString() };
   const [busy] = await once(new Worker(program, { eval: true, workerData }), 'message');
