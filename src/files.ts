@@ -253,7 +253,7 @@ const allBytes = 2 * 1024 ** 2;
 
 /**
  * Buffers into which connections read, up to a megabyte at a time: a socket's usual 64 KiB for each read cost more than
- * hashing the bytes (decisions/0071). A buffer is reused once `release` has returned it.
+ * hashing the bytes. A buffer is reused once `release` has returned it.
  */
 export class ReadBuffers {
   /** Size of a buffer. */

@@ -116,8 +116,7 @@ function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult
 }
 
 /**
- * Keeps speed and time spent in the heartbeat's details; the workflow is not told, since each message costs events
- * (decisions/0003).
+ * Keeps speed and time spent in the heartbeat's details; the workflow is not told, since each message costs events.
  */
 function watchDownload(details: FetchDetails): { end(): void } {
   const speed = new TransferSpeed();

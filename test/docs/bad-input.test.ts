@@ -9,13 +9,9 @@ interface Row {
   shownBy: string;
 }
 
-const rows = readFileSync('docs/bad-input.md', 'utf8')
-  .split(/^## /m)
-  .slice(1)
-  .flatMap((section): Row[] => {
-    const id = section.slice(0, section.indexOf(':'));
-    return [...section.matchAll(/^\| .+ \| (.*) \|$/gm)].map(([, shownBy = '']) => ({ id, shownBy })).slice(1);
-  });
+const rows = [...readFileSync('docs/bad-input.md', 'utf8').matchAll(/^- ([A-Z]\d) .+?: ([`[].*)$/gm)].map(
+  ([, id = '', shownBy = '']): Row => ({ id, shownBy }),
+);
 const rules = rows.flatMap(({ id, shownBy }) => [...shownBy.matchAll(/`([^`]+)`/g)].map(([, rule = '']) => [id, rule]));
 
 /** Case and rule of every archive that names a case: `(Z5)`, `(Z6 polyglot)`. */
@@ -26,7 +22,7 @@ const archives = refusedArchives.flatMap(({ rule, shows }) => {
 
 describe('docs/bad-input.md', () => {
   it('shows every input by a rule or a test', () => {
-    expect(rows.length).toBeGreaterThan(70);
+    expect(rows.length).toBeGreaterThan(40);
     expect(rows.filter(({ shownBy }) => !/`|\.test\.ts/.test(shownBy))).toEqual([]);
   });
 

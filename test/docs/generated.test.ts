@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { commandsPage } from '../../scripts/docs/commands-page.ts';
 import { configurationPage } from '../../scripts/docs/configuration-page.ts';
+import { rulesPage } from '../../scripts/docs/rules-page.ts';
 
 describe('generated pages are up to date (else run `npm run docs`)', () => {
   it.each([
     ['docs/configuration.md', configurationPage],
     ['docs/commands.md', commandsPage],
+    ['docs/rules.md', rulesPage],
   ])('%s', async (file, generate) => {
     expect(await readFile(file, 'utf8')).toBe(generate());
   });

@@ -6,7 +6,7 @@ const growthPercent = 25;
 
 /**
  * Keeps the heap of a long-running process near its live size: by default V8 lets the garbage of a long pass grow to
- * hundreds of megabytes before the first collection (decisions/0047). Call it once everything is loaded, because growth
+ * hundreds of megabytes before the first collection. Call it once everything is loaded, because growth
  * is counted from the size at that moment.
  */
 export function keepHeapLean(): void {

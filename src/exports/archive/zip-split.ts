@@ -12,7 +12,7 @@ const entry = 16 * 1024;
 const secondStart = 100 * 1024 ** 2;
 
 /**
- * Where to divide a zip between two threads so that both take about as long (decisions/0051). It is an estimate from the
+ * Where to divide a zip between two threads so that both take about as long. It is an estimate from the
  * unchecked directory; any result is correct. Throws system errors.
  */
 export async function splitPoint(file: ByteFile): Promise<number> {

@@ -18,6 +18,7 @@ import {
   type InService,
   identityPath,
   isStoreName,
+  locationText,
   type Manifest,
   type Mover,
   manifestName,
@@ -26,6 +27,7 @@ import {
   type PublishedVersion,
   publishedAddress,
   RecordDamaged,
+  type S3Location,
   type SiteHolds,
   StagedChanged,
   type StagedManifest,
@@ -41,7 +43,7 @@ import {
 } from './bundle-store.ts';
 import { manifestIn, parseIdentity, parseManifest, requireSameContent, toJson } from './manifests.ts';
 import { SharedLookout } from './retention.ts';
-import { locationText, type S3Agents, S3Bucket, type S3Headers, type S3Location } from './s3-bucket.ts';
+import { type S3Agents, S3Bucket, type S3Headers } from './s3-bucket.ts';
 import { copyIfAbsent, readS3Object, S3Staging } from './s3-multipart.ts';
 import { S3Holds, S3Records } from './s3-records.ts';
 

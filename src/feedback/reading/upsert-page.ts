@@ -232,7 +232,7 @@ const dayMs = 86_400_000;
  * were erased. Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
  *
  * A page far beyond the size asked for is written in batches, so that the thread is free in between (heartbeats), and
- * still in the one transaction (decisions/0033).
+ * still in the one transaction (decisions/0030).
  */
 export async function upsertPage(
   db: Db,

@@ -267,7 +267,7 @@ export interface Report {
 }
 
 /**
- * The report as one self-contained page (docs/decisions/0048), in pieces: head, one for each project, foot. Its
+ * The report as one self-contained page, in pieces: head, one for each project, foot. Its
  * policy lets a browser load nothing and run only the script inside it.
  */
 export async function* reportPage(report: Report, projects: AsyncIterable<ReportProject>): AsyncGenerator<string> {

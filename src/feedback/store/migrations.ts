@@ -12,7 +12,7 @@ const tables: Migration = {
     const onPostgres = isPostgres(db);
     const statements = [...shared, ...(onPostgres ? searchOnPostgres : searchOnSqlite)];
     for (const statement of statements) {
-      // PostgreSQL compares and sorts text by its bytes, as SQLite does, whatever the database's locale (decisions/0032).
+      // PostgreSQL compares and sorts text by its bytes, as SQLite does, whatever the database's locale (decisions/0030).
       const text = onPostgres ? statement.replaceAll(/ text\b/g, ' text collate "C"') : statement;
       await sql.raw(text).execute(db);
     }

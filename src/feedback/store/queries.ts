@@ -40,7 +40,7 @@ export function openSnapshot(db: Kysely<FeedbackDatabase>): Promise<ControlledTr
 
 /**
  * A table of the keys, whatever their number, from one parameter. PostgreSQL compares them with columns that are compared by
- * their bytes (decisions/0032).
+ * their bytes (decisions/0030).
  */
 export function wantedKeys(db: Kysely<FeedbackDatabase>, keys: readonly (readonly string[])[], columns: number) {
   const [elements, order] = isPostgres(db) ? ['json_array_elements(', ' collate "C"'] : ['json_each(', ''];

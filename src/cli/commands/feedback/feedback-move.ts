@@ -1,5 +1,4 @@
-import { parsePostgresAddress } from '../../../config/postgres-address.ts';
-import { resolvePostgres } from '../../../config/resolve.ts';
+import { parsePostgresAddress, postgresStore } from '../../../config/postgres-address.ts';
 import { counted, countText } from '../../../rules/text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { isThere } from '../../doctor/check.ts';
@@ -24,7 +23,7 @@ export default async function move(context: CommandContext, flags: MoveFlags): P
   }
   if (!(await isThere(feedback.file)))
     throw noSuchThing('NoStore', `there is no ${feedback.file}`, 'see store.feedback');
-  const target = resolvePostgres(address, config.directory, env);
+  const target = postgresStore(flags.to, { directory: config.directory, environment: env });
   const text = `Copy everything in ${feedback.file} to ${target.place}?`;
   await confirm({ text, declined: 'nothing was copied' }, flags.yes === true);
   const { moveFeedback } = await import('../../../feedback/store/move-feedback.ts');
