@@ -83,7 +83,7 @@ export async function writeReportFolder(
       undatedLeftOut,
     });
   }
-  bytes += (await writeOut(context, join(out, 'index.html'), only(overviewPage(madeAt, pages)))) ?? 0;
+  bytes += (await writeOut(context, join(out, 'index.html'), only(await overviewPage(madeAt, pages)))) ?? 0;
   return { pages: ranked(pages), bytes };
 }
 
