@@ -58,7 +58,7 @@ export class ProjectCharts {
 async function draw(figures: ReportFigures): Promise<string> {
   // Loads the chart library, which no other page needs.
   const { chartsOf } = await import('../../feedback/report/report-page.ts');
-  return chartsOf(figures, 'feedback').toString();
+  return await chartsOf(figures, 'feedback');
 }
 
 /** Versions never change, but retention removes them. */
