@@ -35,7 +35,7 @@ export interface BegunPass {
 }
 
 /** Totals of a pass, from its row. */
-export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
+interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
   verifiedUpTo: string | null;
   /** Names of the webhooks to notify. */

@@ -15,7 +15,7 @@ const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyM
  * What the sites of all organizations have in service, and which are held: one listing costs no request a site, and the
  * looks of many organizations share it. It may be half a minute old.
  */
-export async function listedSites(
+async function listedSites(
   { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   { watch }: Pick<Organization, 'watch'>,
 ): Promise<ReadonlyMap<string, InService>> {

@@ -26,8 +26,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { Misshapen, type Reader, refuse } from '../rules/messages.ts';
-import { type Actor, type AuditEntry, readActor, unnamedActor } from '../runs/rules/audit.ts';
+import { Misshapen, type Reader } from '../rules/messages.ts';
+import { type Actor, type AuditEntry, unnamedActor } from '../runs/rules/audit.ts';
+import { readActor } from '../runs/rules/run-messages.ts';
 import {
   bulkQueueOf,
   type Failover,
@@ -89,14 +90,14 @@ export const recordOptions = {
 } satisfies ActivityOptions;
 
 /** Steps of milliseconds within a workflow task: tried once, then as separate tasks. */
-export const passingOptions = {
+const passingOptions = {
   startToCloseTimeout: '5s',
   retry: { maximumAttempts: 1 },
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies LocalActivityOptions;
 
 /** The end of a run: tried for half a minute, because a person may wait for it. */
-export const endOptions = {
+const endOptions = {
   ...recordOptions,
   retry: { initialInterval: '500ms', maximumInterval: '5s', maximumAttempts: 9 },
 } satisfies ActivityOptions;
@@ -216,7 +217,7 @@ export function endFacts({ outcome, reason }: { outcome: string; reason: string 
  * Has the SDK hand over each input as it came: before the handler runs it would decode them, and one that it cannot
  * decode (cut, encrypted, of another SDK) would stop the workflow too.
  */
-export const undecoded = {
+const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };
 
@@ -339,7 +340,7 @@ function decoded({ payload }: RawValue): unknown {
     return defaultPayloadConverter.fromPayload(payload);
   } catch {
     // What the library says may quote the input.
-    return refuse('', 'an input that can be decoded');
+    throw new Misshapen('the input: expected an input that can be decoded');
   }
 }
 

@@ -1,9 +1,10 @@
+import { budgetClientOf } from '../../../budget/client.ts';
 import { type ActorFlags, actorOf } from '../../actor.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
-import { budgetClient } from './budget-change.ts';
+import { withFeedbackStore } from '../../stores.ts';
 
 const texts = {
   moved: 'moved, with what it remembers',
@@ -18,11 +19,10 @@ export default async function moveBudget(
   flags: ActorFlags,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const organization = findOrganization(config, name);
-  const { id: org } = organization;
+  const { id: org } = findOrganization(config, name);
   const { taskQueue } = config.temporal;
   const outcome = await withTemporal(config, ({ client }) =>
-    budgetClient(client, config, organization).move(org, actorOf(flags)),
+    budgetClientOf(client, config, (work) => withFeedbackStore(config, work)).move(org, actorOf(flags)),
   );
   context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
   return exitCodes.done;
