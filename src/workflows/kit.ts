@@ -23,9 +23,12 @@ import {
   proxyLocalActivities,
   setHandler,
   TemporalFailure,
+  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { attributeKeys } from '../contract.ts';
+import type { RunOutcome } from '../exports/rules/site-export.ts';
 import { Misshapen, type Reader } from '../rules/messages.ts';
 import { type Actor, type AuditEntry, unnamedActor } from '../runs/rules/audit.ts';
 import { readActor } from '../runs/rules/run-messages.ts';
@@ -408,4 +411,22 @@ async function pass<Name extends keyof PassingSteps>(
  */
 export function pinnedVersioning(): WorkflowDefinitionOptions {
   return workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' } : {};
+}
+
+/** Makes the outcome searchable, `DocferryOutcome = "rollout-failed"`; every run that has ended is in the phase `done`. */
+export function showEnd(outcome: RunOutcome | 'completed'): void {
+  upsertSearchAttributes([
+    { key: attributeKeys.phase, value: 'done' },
+    { key: attributeKeys.outcome, value: outcome },
+  ]);
+}
+
+/** The phase by which this run is found now; undefined when it was started without one. */
+export function shownPhase(): string | undefined {
+  return workflowInfo().typedSearchAttributes.get(attributeKeys.phase);
+}
+
+/** Makes the phase searchable: `DocferryPhase = "rendering"`. */
+export function showPhase(phase: string): void {
+  upsertSearchAttributes([{ key: attributeKeys.phase, value: phase }]);
 }

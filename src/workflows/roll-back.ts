@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { exportStateQuery, showEnd } from '../contract.ts';
+import { exportStateQuery } from '../contract.ts';
 import { readRollbackInput } from '../exports/rules/export-messages.ts';
 import type {
   ExportPhase,
@@ -30,6 +30,7 @@ import {
   readInput,
   readsInput,
   required,
+  showEnd,
   wholeVersionOptions,
 } from './kit.ts';
 import { rollOutToTargets } from './publication.ts';
