@@ -44,7 +44,7 @@ const misleading = [500];
 const pauseAfterFailureMs = 500;
 
 /** A page that cannot be read, however often it is requested. The message says why, without content. */
-export class BrokenPage extends Error {
+class BrokenPage extends Error {
   override readonly name = 'BrokenPage';
 }
 

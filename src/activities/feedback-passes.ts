@@ -9,7 +9,7 @@ import { type ActivityDependencies, organizationOf, requireStore } from './depen
 import { notConfigured } from './failures.ts';
 import { subscribers, tell } from './notices.ts';
 
-export interface BeginPassInput {
+interface BeginPassInput {
   org: string;
   project: string;
   pass: ReadingKind;
@@ -19,7 +19,7 @@ export interface BeginPassInput {
   startedAt: number;
 }
 
-export interface FinishPassInput extends SyncProgress {
+interface FinishPassInput extends SyncProgress {
   org: string;
   project: string;
   outcome: 'completed' | 'failed' | 'cancelled';
@@ -28,14 +28,14 @@ export interface FinishPassInput extends SyncProgress {
   finishedAt: number;
 }
 
-export interface BegunPass {
+interface BegunPass {
   storeId: string;
   dateFrom: string | null;
   dateTo: string | null;
 }
 
 /** Totals of a pass, from its row. */
-export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
+interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
   verifiedUpTo: string | null;
   /** Names of the webhooks to notify. */
