@@ -87,8 +87,8 @@ describe('commands in README.md and docs/', () => {
     expect(await complaintAbout(args)).toBeNull();
   });
 
-  it.each(mentions)('exist where they are mentioned: $args ($place)', ({ args }) => {
-    expect(complaintAboutMention(args)).toBeNull();
+  it.each(mentions)('exist where they are mentioned: $args ($place)', async ({ args }) => {
+    expect(await complaintAboutMention(args)).toBeNull();
   });
 
   it.each(lines.filter(isOffline))('do what they say: $args ($place)', async ({ args }) => {
@@ -173,7 +173,7 @@ $ docferry nothing
     [['export', 'start', '--json'], null],
     [['export', '…'], null],
     [['export', 'start', '--help'], null],
-  ])('says of the mention %j: %j', (args, complaint) => {
-    expect(complaintAboutMention(args)).toBe(complaint);
+  ])('says of the mention %j: %j', async (args, complaint) => {
+    expect(await complaintAboutMention(args)).toBe(complaint);
   });
 });
