@@ -86,7 +86,8 @@ const packages = {
   '(config|service|exports|feedback|files\\.ts)': '^node_modules/@temporalio/',
   'activities/': '^node_modules/@temporalio/(?!(activity|common)/)',
   'operations/': '^node_modules/(?!@temporalio/(client|common)/)',
-  'console/': '^node_modules/(?!(hono|@hono/node-server|openid-client|ipaddr\\.js|@temporalio/(client|common))/)',
+  'console/':
+    '^node_modules/(?!(hono|@hono/node-server|openid-client|undici|ipaddr\\.js|@temporalio/(client|common))/)',
   'cli/': '^node_modules/(axios|kysely|pg|@photostructure/sqlite|@temporalio/(worker|workflow|activity))/',
 };
 

@@ -26,7 +26,7 @@ import type { FeedbackRecord, RecordEncoder } from '../src/feedback/files/feedba
 import { parquet } from '../src/feedback/files/parquet-file.ts';
 import { csv, jsonLines, lines } from '../src/feedback/files/text-files.ts';
 import { namesOfEntry, rejectNames } from '../src/feedback/privacy/personal-data.ts';
-import { html, shortened, visible } from '../src/feedback/report/figure.ts';
+import { shortened, visible } from '../src/feedback/report/figure.ts';
 import { documentKey } from '../src/feedback/rules/report-figures.ts';
 import { postgresWords } from '../src/feedback/search/entry-index.ts';
 import { foundText } from '../src/feedback/search/find-entries.ts';
@@ -137,7 +137,7 @@ const places: Readonly<Record<string, (text: string) => unknown>> = {
   'csv as it is': (text) => encode(lines(csv({ formulaSafe: false })), text),
   jsonl: (text) => encode(lines(jsonLines), text),
   parquet: (text) => encode(parquet(), text),
-  'report text': (text) => [`${html`<p title="${text}">${text}</p>`}`, visible(text), shortened(text, 100)],
+  'report text': (text) => [visible(text), shortened(text, 100)],
   'search words': (text) => searchPhrases(text),
   'indexed words': (text) => postgresWords(row(text)),
   'all words': (text) => [...textWords(text)].length,

@@ -9,7 +9,7 @@ import { type ActivityDependencies, organizationOf, requireStore } from './depen
 import { notConfigured } from './failures.ts';
 import { subscribers, tell } from './notices.ts';
 
-export interface BeginPassInput {
+interface BeginPassInput {
   org: string;
   project: string;
   pass: ReadingKind;
@@ -19,7 +19,7 @@ export interface BeginPassInput {
   startedAt: number;
 }
 
-export interface FinishPassInput extends SyncProgress {
+interface FinishPassInput extends SyncProgress {
   org: string;
   project: string;
   outcome: 'completed' | 'failed' | 'cancelled';
@@ -28,7 +28,7 @@ export interface FinishPassInput extends SyncProgress {
   finishedAt: number;
 }
 
-export interface BegunPass {
+interface BegunPass {
   storeId: string;
   dateFrom: string | null;
   dateTo: string | null;

@@ -28,7 +28,7 @@ import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './hea
 import { type PublishedAt, publishStaged } from './version-steps.ts';
 
 /** What a heartbeat shows of a download: never the link. */
-export interface FetchDetails {
+interface FetchDetails {
   phase: string;
   linksRequested: number;
   offset: number;
@@ -65,7 +65,7 @@ export interface Fetch {
 }
 
 /** Downloads a job's archive, asking for links itself and reporting progress. Throws what `download` and the service throw. */
-export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Promise<DownloadResult> {
+async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Promise<DownloadResult> {
   const { input, site, file, details, signal } = fetch;
   const { service } = organizationOf(deps, input.org);
   details.phase = 'fetching';
@@ -146,7 +146,7 @@ const verificationTimeLimitMs = 3_600_000;
 const announceAfterMs = 5_000;
 
 /** What is known of an archive that was fetched and verified; `reasons` why it is refused. */
-export type VerifiedArchive =
+type VerifiedArchive =
   | { ok: true; staged: StagedManifest }
   | { ok: false; pages: number; files: number; archive: ArchiveFacts | null; reasons: Reason[] };
 
@@ -154,7 +154,7 @@ export type VerifiedArchive =
  * Downloads the archive of a job to the store's private place and verifies it. What is refused is removed. Throws what
  * `fetchArchive` and the store throw.
  */
-export async function fetchVerified(
+async function fetchVerified(
   deps: ActivityDependencies,
   input: { org: string; domain: string; jobId: string; stageId: string },
   details: FetchDetails,
@@ -235,7 +235,7 @@ function logWarnings({ warnings }: VerificationReport): void {
 }
 
 /** A published version whose content an export has found again (E6). */
-export interface KeptVersion {
+interface KeptVersion {
   version: string;
   url: string;
   /** Of the version, not of the download, which may be packed differently. */
@@ -248,7 +248,7 @@ export interface KeptVersion {
  * What there is to say of a version with the content of the download. `serving` is the version that targets should run:
  * another one on a held site. Throws what the store throws.
  */
-export async function describeKept(
+async function describeKept(
   { bundles }: ActivityDependencies,
   { domain, targets }: Site,
   { version, serving }: { version: string; serving: string },

@@ -12,7 +12,7 @@ import { isTemporalFailure, notConfigured, permanent, publishFailure, storeFailu
 import { withHeartbeats } from './heartbeats.ts';
 import { type StoredVersion, versionStep } from './version-steps.ts';
 
-export interface RollOutInput {
+interface RollOutInput {
   org: string;
   domain: string;
   storeId: string;
@@ -68,13 +68,13 @@ function rolloutFailure(error: unknown): Error {
   return isLast ? ApplicationFailure.nonRetryable(failure.message, failure.type) : failure;
 }
 
-export interface RollBackInput extends StoredVersion {
+interface RollBackInput extends StoredVersion {
   reason: string | null;
   /** Fixed by the workflow, so that attempts agree. */
   at: number;
 }
 
-export interface RolledBack {
+interface RolledBack {
   contentDigest: string;
   pages: number;
   files: number;

@@ -19,7 +19,7 @@ import { claimSite, withHeartbeats } from './heartbeats.ts';
 import { sendNoticesAlways } from './notices.ts';
 
 /** When a version becomes current, and what must still be current then; null for the first version. */
-export interface Promotion {
+interface Promotion {
   expected: Current | null;
   publishedAt: number;
 }
@@ -83,7 +83,7 @@ export async function versionStep<Result>(
   }
 }
 
-export interface PublishInput extends StoredVersion {
+interface PublishInput extends StoredVersion {
   org: string;
   stageId: string;
   /** Of what `fetchBundle` verified and staged. */
@@ -140,10 +140,7 @@ export async function publishStaged(
 }
 
 /** Removes versions beyond the number to keep. A failure is only logged: the next export tries again. */
-export async function removeOldVersions(
-  { bundles, keepVersions }: ActivityDependencies,
-  domain: string,
-): Promise<void> {
+async function removeOldVersions({ bundles, keepVersions }: ActivityDependencies, domain: string): Promise<void> {
   try {
     const removed = await bundles.prune(domain, keepVersions);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
@@ -187,7 +184,7 @@ function countsOf({ added, removed, changed, moved }: Omit<ManifestCounts, 'unch
   return { added, removed, changed, moved };
 }
 
-export interface ApprovalAsked extends StoredVersion {
+interface ApprovalAsked extends StoredVersion {
   org: string;
   /** The version in service; null for none. */
   against: string | null;

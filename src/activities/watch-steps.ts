@@ -34,7 +34,7 @@ function list(bundles: BundleStore, organizations: readonly Organization[]) {
   return listing;
 }
 
-export interface HeldSite {
+interface HeldSite {
   domain: string;
   version: string;
   since: string;
@@ -84,7 +84,7 @@ export async function driftedTargets(
   return found;
 }
 
-export interface LookAround {
+interface LookAround {
   org: string;
   /** When the watch began, in milliseconds. */
   since: number;
@@ -92,7 +92,7 @@ export interface LookAround {
   absent: readonly NoticeType[];
 }
 
-export interface LookedAround {
+interface LookedAround {
   /** Milliseconds until the next look. */
   nextMs: number;
   absent: NoticeType[];

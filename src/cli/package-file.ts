@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Text of a file of this package; null when the installation lacks it. The package's root is three folders up from the
- * source and four from the built file.
+ * Text of a file of this package; null when the installation lacks it. The package's root is two folders up from the
+ * source and three from the built file.
  */
 export function readPackageFile(name: string): string | null {
-  const root = ['../../../', '../../../../'].find((place) => readText(`${place}package.json`) !== null);
+  const root = ['../../', '../../../'].find((place) => readText(`${place}package.json`) !== null);
   return root === undefined ? null : readText(root + name);
 }
 

@@ -1,5 +1,5 @@
 import type { BundleStoreConfig, Config } from '../config/config.ts';
-import { locationText } from '../exports/store/s3-bucket.ts';
+import { locationText } from '../exports/store/bundle-store.ts';
 import { feedbackPrivacy } from '../feedback/privacy/privacy.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import { openFeedbackStore } from '../feedback/store/open-feedback-store.ts';

@@ -1,5 +1,41 @@
+import path from 'node:path';
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import { withoutEnd } from '../rules/text.ts';
+import { type Environment, type SecretCheck, type SecretSource, TextSecret } from './secrets.ts';
+
+/** What the values of a file depend on besides the file's text. */
+export interface Place {
+  /** Folder of the file; what relative paths are resolved against. */
+  directory: string;
+  environment: Environment;
+  /** When the file was written, in milliseconds. */
+  writtenAt: number;
+  /** `service.allowInsecure` */
+  allowInsecure: boolean;
+}
+
+/** A value of the file that is known only with its place; `placed` puts it there. */
+export class InPlace<Value> {
+  readonly at: (place: Place) => Value;
+
+  constructor(at: (place: Place) => Value) {
+    this.at = at;
+  }
+}
+
+/** `Value` with the values of all that is `InPlace` in it. */
+export type Placed<Value> = Value extends InPlace<infer Inner> ? Inner : { [Key in keyof Value]: Placed<Value[Key]> };
+
+export function placed<Value>(value: Value, place: Place): Placed<Value> {
+  const put = (part: unknown): unknown => {
+    if (part instanceof InPlace) return part.at(place);
+    if (Array.isArray(part)) return part.map(put);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, put(inner)]));
+  };
+  return put(value) as Placed<Value>;
+}
 
 const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -68,7 +104,8 @@ export function size() {
 
 export function wholeNumber(min: number, max: number) {
   const message = `expected a whole number from ${min} to ${max}`;
-  return z.int(message).min(min, message).max(max, message);
+  const bound = { error: message, abort: true };
+  return z.int(message).min(min, bound).max(max, bound);
 }
 
 export function text(what: string) {
@@ -76,6 +113,30 @@ export function text(what: string) {
     .string(`expected ${what}`)
     .min(1, `expected ${what}`)
     .meta({ title: what.replace(/^(an?|the) /, '') });
+}
+
+/** A path, as an absolute one. */
+export function filePath(what: string) {
+  return text(what).transform(absolute);
+}
+
+export function absolute(name: string): InPlace<string> {
+  return new InPlace(({ directory }) => path.resolve(directory, name));
+}
+
+/** A secret as text with references to the environment; `what` names it in messages. */
+export function secret(what: string, check?: (place: Place) => SecretCheck, expected?: string) {
+  return text(expected ?? `\${NAME} of an environment variable`)
+    .meta({ title: 'text' })
+    .transform(
+      (template) =>
+        new InPlace<SecretSource>((place) => new TextSecret(what, template, place.environment, check?.(place))),
+    );
+}
+
+/** A field that may be absent: then it is null. */
+export function orNull<Schema extends z.ZodType>(schema: Schema) {
+  return schema.optional().transform((value): z.output<Schema> | null => value ?? null);
 }
 
 /** Ids become parts of workflow ids and file names. */
@@ -128,13 +189,21 @@ export function address() {
   const message = 'expected an http(s) address such as https://docs-service.example, without credentials and query';
   return z
     .string(message)
-    .refine((value) => {
-      const url = URL.canParse(value) ? new URL(value) : null;
-      return (
-        url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
-      );
-    }, message)
+    .refine(
+      (value) => {
+        const url = URL.canParse(value) ? new URL(value) : null;
+        return (
+          url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
+        );
+      },
+      { error: message, abort: true },
+    )
     .meta({ title: 'http(s) address', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:' });
+}
+
+/** An address that paths are added to: without a slash at its end. */
+export function baseAddress() {
+  return address().transform((url) => withoutEnd(url, '/'));
 }
 
 function isHostName(name: string): boolean {

@@ -1,17 +1,19 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { isSecure } from '../rules/loopback.ts';
 import { nearestName } from '../rules/text.ts';
 import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { type Expanded, expandShorthand, type Finding } from './expand.ts';
-import { isSecure, resolveConfig } from './resolve.ts';
-import { type ConfigInput, configSchema, fileSchema } from './schema.ts';
-import { type Environment, readHashKey, type SecretSource } from './secrets.ts';
+import { placed } from './field-schemas.ts';
+import { destinationOf } from './organization-schema.ts';
+import { configSchema, fileSchema, insecureAddress } from './schema.ts';
+import type { Environment, SecretSource } from './secrets.ts';
 import { formatPath, YamlFile } from './yaml-file.ts';
 
-/** Contradictions between several fields. */
-export function findContradictions(config: ConfigInput): Finding[] {
+/** Contradictions between several entries. */
+function findContradictions(config: Config): Finding[] {
   const findings: Finding[] = [];
   const seen = new Set<string>();
   const once = (kind: string, value: string, at: PropertyKey[]) => {
@@ -19,32 +21,15 @@ export function findContradictions(config: ConfigInput): Finding[] {
     if (seen.has(key)) findings.push({ path: at, message: `this ${kind} is listed twice` });
     seen.add(key);
   };
-  const secure = (value: string | undefined, at: PropertyKey[]) => {
-    if (value === undefined || config.service.allowInsecure || isSecure(new URL(value))) return;
-    findings.push({ path: at, message: 'expected https:// (service.allowInsecure: true permits http://)' });
-  };
-  secure(config.service.baseUrl, ['service', 'baseUrl']);
-  secure(config.service.analyticsBaseUrl, ['service', 'analyticsBaseUrl']);
-  secure(config.store.bundles.s3?.endpoint, ['store', 'bundles', 's3', 'endpoint']);
-  findings.push(...consoleFindings(config.console));
+  const { bundles } = config.store;
+  const endpoint = bundles.kind === 's3' ? bundles.endpoint : undefined;
+  if (endpoint !== undefined && !config.service.allowInsecure && !isSecure(new URL(endpoint))) {
+    findings.push({ path: ['store', 'bundles', 's3', 'endpoint'], message: insecureAddress });
+  }
   for (const [o, organization] of config.organizations.entries()) {
     const at = ['organizations', o];
     once('organization', organization.id, [...at, 'id']);
-    const { requests, reserve } = organization.budget;
-    if (reserve !== 'auto' && reserve >= requests) {
-      findings.push({
-        path: [...at, 'budget', 'reserve'],
-        message: `expected less than requests, which is ${requests}`,
-      });
-    }
-    for (const [w, { name, format, secret }] of organization.webhooks.entries()) {
-      const secretAt = [...at, 'webhooks', w, 'secret'];
-      if (format === 'standard' && secret === undefined) {
-        findings.push({ path: secretAt, message: 'expected the key of the signature, whsec_…' });
-      }
-      if (format !== 'standard' && secret !== undefined) {
-        findings.push({ path: secretAt, message: `goes with "format: standard" only: ${format} takes no signature` });
-      }
+    for (const [w, { name }] of organization.webhooks.entries()) {
       const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
       const message = `another webhook is also called ${name}: give each a different name`;
       if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
@@ -55,13 +40,9 @@ export function findContradictions(config: ConfigInput): Finding[] {
     }
     for (const [s, site] of organization.sites.entries()) {
       once('domain', site.domain, [...at, 'sites', s, 'domain']);
-      if (site.approvalTimeout !== undefined && site.approval !== 'manual') {
-        findings.push({ path: [...at, 'sites', s, 'approvalTimeout'], message: 'goes with "approval: manual" only' });
-      }
-      for (const [r, { directory, helmValues }] of site.rollout.entries()) {
-        const targetAt = [...at, 'sites', s, 'rollout', r];
-        if (directory) once('folder', path.resolve(directory.path), [...targetAt, 'directory', 'path']);
-        if (helmValues) once('values file', path.resolve(helmValues.file), [...targetAt, 'helmValues', 'file']);
+      for (const [r, target] of site.rollout.entries()) {
+        const { what, path, field } = destinationOf(target);
+        once(what, path, [...at, 'sites', s, 'rollout', r, target.kind, field]);
       }
     }
   }
@@ -71,58 +52,11 @@ export function findContradictions(config: ConfigInput): Finding[] {
     const message = 'expected the id of an organization of this file';
     if (!isKnown) findings.push({ path: ['gateway', 'clients', c, 'org'], message });
   }
-  return [...findings, ...privacyContradictions(config.privacy)];
-}
-
-/** The fields of an entry in service-interface.md. */
-const interfaceFields = new Set(
-  'id path comment createdAt source status helpful contact code filename lang'.split(' '),
-);
-
-function privacyContradictions({ contacts, comments, hashKey, keepFields }: ConfigInput['privacy']): Finding[] {
-  const findings: Finding[] = [];
-  const refuse = (wrong: boolean, field: string, message: string, ...index: number[]) => {
-    if (wrong) findings.push({ path: ['privacy', field, ...index], message });
-  };
-  const hashed = contacts === 'hash' ? 'contacts' : comments === 'hash' ? 'comments' : null;
-  refuse(hashed !== null && hashKey === undefined, 'hashKey', `expected a key, because privacy.${hashed} is hash`);
-  refuse(hashed === null && hashKey !== undefined, 'hashKey', 'goes with contacts: hash or comments: hash');
-  const isRestricted = contacts !== 'keep' || comments !== 'keep';
-  refuse(
-    !isRestricted && keepFields.length > 0,
-    'keepFields',
-    'works only with hash or drop: with keep, all fields are kept',
-  );
-  for (const [index, name] of keepFields.entries()) {
-    const message = 'expected the name of a field that is not in the interface';
-    refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
-  }
-  return findings;
-}
-
-function consoleFindings({ url, oidc, idle, lifetime }: ConfigInput['console']): Finding[] {
-  const findings: Finding[] = [];
-  if (idle > lifetime) {
-    const message = 'expected at most console.lifetime (24h unless set), when the session ends anyway';
-    findings.push({ path: ['console', 'idle'], message });
-  }
-  if (url !== undefined && new URL(url).pathname !== '/') {
-    findings.push({
-      path: ['console', 'url'],
-      message: 'expected an address without a path: the console needs a separate host name',
-    });
-  }
-  if (oidc !== undefined && !isSecure(new URL(oidc.issuer))) {
-    findings.push({
-      path: ['console', 'oidc', 'issuer'],
-      message: 'expected https://: this address decides who may sign in',
-    });
-  }
   return findings;
 }
 
 /** Issues found by the schema, in words and with their places in the file, which `written` knows. */
-export function describeIssues(
+function describeIssues(
   issues: readonly z.core.$ZodIssue[],
   yaml: YamlFile,
   written: Expanded['written'],
@@ -142,7 +76,7 @@ export function describeIssues(
 }
 
 /** A problem with the field at `path`, with its value if that may be shown. */
-export function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {
+function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {
   const held = message.startsWith('expected') ? yaml.held(path) : null;
   const isMissing = held === null && valueAt(yaml.value, path) === undefined;
   const text = isMissing ? `is missing: ${message}` : held === null ? message : `${message}; it is ${held}`;
@@ -216,10 +150,16 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const checked = configSchema.safeParse(value);
   const wrong = [...problemsAt(findings), ...describeIssues(checked.error?.issues ?? [], yaml, written)];
   if (!checked.success || wrong.length > 0) return refuse(withoutRepetition(wrong));
-  const contradictions = findContradictions(checked.data).map((found) => ({ ...found, path: written(found.path) }));
+  const { defaults: _merged, ...whole } = checked.data;
+  const { allowInsecure } = whole.service;
+  const directory = path.dirname(absolute);
+  const config = {
+    file: absolute,
+    directory,
+    ...placed(whole, { directory, environment: env, writtenAt, allowInsecure }),
+  };
+  const contradictions = findContradictions(config).map((found) => ({ ...found, path: written(found.path) }));
   if (contradictions.length > 0) refuse(withoutRepetition(problemsAt(contradictions)));
-  const config = resolveConfig(checked.data, absolute, env);
-  for (const { budget } of config.organizations) budget.configuredAt = writtenAt;
   const missing = withoutRepetition(findMissingSecrets(config, yaml, secrets, written));
   if (missing.length > 0) refuse(missing);
   return config;
@@ -276,10 +216,10 @@ function findMissingSecrets(
   secrets: LoadOptions['secrets'],
   written: Expanded['written'],
 ): ConfigProblem[] {
-  const problemOf = (secret: SecretSource, at: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
+  const problemOf = (secret: SecretSource, at: PropertyKey[]): ConfigProblem[] => {
     const path = written(at);
     try {
-      read();
+      secret.read();
       return [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -309,18 +249,17 @@ function findMissingSecrets(
     return problemOf(apiKey, [...at, field]);
   });
   if (secrets === 'gateway') return [...keys, ...tokens];
-  const { hashKey } = privacy;
   const { signing, server } = store.bundles;
   const others: [secret: SecretSource | null | undefined, path: string[]][] = [
-    [store.feedback.kind === 'postgres' ? store.feedback.password : null, ['feedback']],
-    [signing?.password, ['bundles', 'signing', 'password']],
-    [server.token, ['bundles', 'server', 'token']],
+    [store.feedback.kind === 'postgres' ? store.feedback.password : null, ['store', 'feedback']],
+    [signing?.password, ['store', 'bundles', 'signing', 'password']],
+    [server.token, ['store', 'bundles', 'server', 'token']],
+    [privacy.hashKey, ['privacy', 'hashKey']],
   ];
   return [
     ...keys,
     ...webhooks,
     ...tokens,
-    ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, ['store', ...path]) : [])),
-    ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
+    ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, path) : [])),
   ];
 }

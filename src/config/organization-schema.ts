@@ -1,11 +1,38 @@
+import path from 'node:path';
 import { z } from 'zod';
 import { mostRequests } from '../budget/rules/permits.ts';
+import { isRenderRule, renderRuleTexts, siteRuleTexts } from '../exports/rules/verification-rules.ts';
+import { noticeTypes } from '../runs/rules/notices.ts';
 import { webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
 import { calendarOfCron } from '../schedules/rules/schedule-settings.ts';
-import { domain, duration, id, name, size, text, wholeNumber } from './field-schemas.ts';
+import {
+  absolute,
+  domain,
+  duration,
+  filePath,
+  InPlace,
+  id,
+  name,
+  orNull,
+  type Placed,
+  secret,
+  size,
+  text,
+  wholeNumber,
+} from './field-schemas.ts';
+import { FileSecret, type SecretSource, signatureKeyCheck, webhookAddressCheck } from './secrets.ts';
+
+/** Exactly one of `everyMs` and `cron`. */
+export type Schedule = { jitterMs: number } & (
+  | { everyMs: number; cron?: never }
+  | { cron: string; timezone: string; everyMs?: never }
+);
+
+/** Crons of many sites name the same minute: Temporal spreads their starts over it, by a hash of schedule and time. */
+const usualJitterMs = 60_000;
 
 /** `{ every: 15m }`, or `{ cron: "0 6 * * *", timezone: Europe/Berlin }`, each with an optional `jitter`. */
-export const scheduleSchema = z
+const scheduleSchema = z
   .strictObject({
     every: duration({ min: '1s', max: '366d' })
       .refine((ms) => ms % 1000 === 0, 'expected whole seconds')
@@ -38,9 +65,12 @@ export const scheduleSchema = z
     title: 'schedule',
     oneOf: [{ required: ['every'] }, { required: ['cron'] }],
     dependentRequired: { timezone: ['cron'] },
+  })
+  .transform(({ every, cron, timezone, jitter }): Schedule => {
+    // Intervals are spread by their offsets already.
+    if (cron === undefined) return { everyMs: every ?? 0, jitterMs: jitter ?? 0 };
+    return { cron, timezone: timezone ?? 'UTC', jitterMs: jitter ?? usualJitterMs };
   });
-
-export type ScheduleInput = z.output<typeof scheduleSchema>;
 
 function isTimeZone(name: string): boolean {
   try {
@@ -51,74 +81,107 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-const budget = z.strictObject({
-  requests: wholeNumber(1, mostRequests)
-    .default(100)
-    .describe(
-      'Analytics requests the service allows the organization in a window. For more, shorten the window in proportion.',
-    ),
-  window: duration({ min: '100ms', max: '31d' }).prefault('1h').describe('Length of the sliding window.'),
-  reserve: z
-    .union([z.literal('auto'), wholeNumber(0, mostRequests)], 'expected a whole number from 0, or auto')
-    .default(0)
-    .describe(
-      'Requests of each window that docferry always leaves to other clients. It leaves them what they are seen to use in any ' +
-        'case; with `auto`, only that.',
-    ),
-  arrival: duration({ min: '1s', max: '10m' })
-    .prefault('30s')
-    .describe(
-      "The longest a request can take to arrive after the worker's last check; a request without an answer counts that much longer.",
-    ),
-  spare: z
-    .literal('verify', 'expected verify')
-    .optional()
-    .describe(
-      'Use of spare requests, which would expire unused: `verify` re-reads what was verified least recently. Absent: none.',
-    ),
-});
+const budget = z
+  .strictObject({
+    requests: wholeNumber(1, mostRequests)
+      .default(100)
+      .describe(
+        'Analytics requests the service allows the organization in a window. For more, shorten the window in proportion.',
+      ),
+    window: duration({ min: '100ms', max: '31d' }).prefault('1h').describe('Length of the sliding window.'),
+    reserve: z
+      .union([z.literal('auto'), wholeNumber(0, mostRequests)], 'expected a whole number from 0, or auto')
+      .default(0)
+      // With "auto", only the observed use of other clients is left to them.
+      .transform((reserve) => (reserve === 'auto' ? 0 : reserve))
+      .describe(
+        'Requests of each window that docferry always leaves to other clients. It leaves them what they are seen to use in any ' +
+          'case; with `auto`, only that.',
+      ),
+    arrival: duration({ min: '1s', max: '10m' })
+      .prefault('30s')
+      .describe(
+        "The longest a request can take to arrive after the worker's last check; a request without an answer counts that much longer.",
+      ),
+    spare: z
+      .literal('verify', 'expected verify')
+      .exactOptional()
+      .describe(
+        'Use of spare requests, which would expire unused: `verify` re-reads what was verified least recently. Absent: none.',
+      ),
+  })
+  .superRefine(({ requests, reserve }, context) => {
+    if (reserve < requests) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['reserve'],
+      message: `expected less than requests, which is ${requests}`,
+    });
+  })
+  .transform(({ window, arrival, ...budget }) => ({
+    ...budget,
+    windowMs: window,
+    arrivalMs: arrival,
+    configuredAt: new InPlace(({ writtenAt }) => writtenAt),
+  }));
 
 const passes = {
   freshness: duration({ min: '1s', max: '366d' })
-    .optional()
+    .exactOptional()
     .describe('How far `verifiedUpTo` may lie back before docferry sends `feedback.stale`. Absent: any time.'),
-  incremental: scheduleSchema.optional().describe('When to read new entries. Absent: only on demand.'),
-  review: scheduleSchema.optional().describe('When to look for changes of status.'),
-  sweep: scheduleSchema.optional().describe('When to read everything again. Absent: only on demand.'),
+  incremental: scheduleSchema.exactOptional().describe('When to read new entries. Absent: only on demand.'),
+  review: scheduleSchema.exactOptional().describe('When to look for changes of status.'),
+  sweep: scheduleSchema.exactOptional().describe('When to read everything again. Absent: only on demand.'),
 };
 
-const project = z.strictObject({
-  id: id('a project id').describe("Identifier of the project in the service's addresses."),
-  name: name()
-    .optional()
-    .describe('A name for people, shown beside the id; commands accept it. Unique within the organization.'),
-  ...passes,
-});
+const project = z
+  .strictObject({
+    id: id('a project id').describe("Identifier of the project in the service's addresses."),
+    name: name()
+      .exactOptional()
+      .describe('A name for people, shown beside the id; commands accept it. Unique within the organization.'),
+    ...passes,
+  })
+  .transform(({ freshness, ...project }) => ({
+    ...project,
+    ...(freshness !== undefined && { freshnessMs: freshness }),
+  }));
 
 /** What `defaults.projects` may hold. */
 export const projectDefaultsSchema = z.strictObject(passes);
 
-const webhook = z.strictObject({
-  name: id('a name').default('default').describe('Name in workflows and in the UI, unique within the organization.'),
-  url: text('an https:// address')
-    .meta({ title: 'text' })
-    .describe('Address that receives the POST; treated as a secret, so it may hold a token from the environment.'),
-  format: z
-    .enum(webhookFormats, `expected ${webhookFormats.join(', ')}`)
-    .default('standard')
-    .describe('`standard` is signed JSON; `slack` and `teams` are what their incoming webhooks show as a message.'),
-  secret: text(`\${NAME} of an environment variable`)
-    .meta({ title: 'text' })
-    .optional()
-    .describe(
+const webhook = z
+  .strictObject({
+    name: id('a name').default('default').describe('Name in workflows and in the UI, unique within the organization.'),
+    url: secret(
+      'webhook address',
+      ({ allowInsecure }) => webhookAddressCheck(allowInsecure),
+      'an https:// address',
+    ).describe('Address that receives the POST; treated as a secret, so it may hold a token from the environment.'),
+    format: z
+      .enum(webhookFormats, `expected ${webhookFormats.join(', ')}`)
+      .default('standard')
+      .describe('`standard` is signed JSON; `slack` and `teams` are what their incoming webhooks show as a message.'),
+    secret: orNull(secret('webhook secret', () => signatureKeyCheck)).describe(
       'Key of the signature: `whsec_` and at least 24 random bytes in base64. Required with `format: standard`, and only there.',
     ),
-  events: z
-    .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
-    .min(1, 'expected at least one event')
-    .optional()
-    .describe('Events to send. Absent: all; with `slack` and `teams` all but those that every run sends.'),
-});
+    events: z
+      .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
+      .min(1, 'expected at least one event')
+      .optional()
+      .describe('Events to send. Absent: all; with `slack` and `teams` all but those that every run sends.'),
+  })
+  .superRefine(({ format, secret }, context) => {
+    const refuse = (message: string) => context.addIssue({ code: 'custom', path: ['secret'], message });
+    if (format === 'standard' && secret === null) refuse('expected the key of the signature, whsec_…');
+    if (format !== 'standard' && secret !== null) {
+      refuse(`goes with "format: standard" only: ${format} takes no signature`);
+    }
+  })
+  .transform(({ events, ...webhook }) => ({
+    ...webhook,
+    events: events ?? (webhook.format === 'standard' ? webhookEventTypes : noticeTypes),
+  }));
 
 const shared = {
   budget: budget
@@ -126,7 +189,7 @@ const shared = {
     .describe('How many analytics requests the organization may send, shared by all its projects.'),
   webhooks: z
     .array(webhook, 'expected a list of webhooks')
-    .default([])
+    .prefault([])
     .describe('Receivers of messages about what happens and what a person must act on; see webhooks.md.'),
   watchEvery: duration({ min: '1s', max: '1d' })
     .prefault('5m')
@@ -143,25 +206,34 @@ export function organizationSchema<Site extends z.ZodType>(site: Site) {
   return z
     .strictObject({
       id: id('an organization id').describe('A name of your choice; part of workflow ids, so do not change it later.'),
-      apiKey: text(`\${NAME} of an environment variable`)
-        .meta({ title: 'text' })
+      apiKey: secret('API key')
         .optional()
         .describe('Admin API key, best by reference to an environment variable. This or `apiKeyFile` is required.'),
       apiKeyFile: text('the path of a file')
+        .transform(
+          (file) => new InPlace<SecretSource>(({ directory }) => new FileSecret(path.resolve(directory, file))),
+        )
         .optional()
         .describe('File that holds the admin API key, read again when it changes.'),
       ...shared,
       projects: z
         .array(project, 'expected a list of projects')
-        .default([])
+        .prefault([])
         .describe('Projects whose feedback is read.'),
-      sites: z.array(site, 'expected a list of sites').default([]).describe('Sites that are exported.'),
+      sites: z.array(site, 'expected a list of sites').prefault([]).describe('Sites that are exported.'),
     })
     .refine(
       ({ apiKey, apiKeyFile }) => (apiKey === undefined) !== (apiKeyFile === undefined),
       'expected either apiKey or apiKeyFile',
     )
-    .meta({ oneOf: [{ required: ['apiKey'] }, { required: ['apiKeyFile'] }] });
+    .meta({ oneOf: [{ required: ['apiKey'] }, { required: ['apiKeyFile'] }] })
+    .transform(({ apiKey, apiKeyFile, budget: { spare, ...budget }, watchEvery, ...organization }) => ({
+      ...organization,
+      apiKey: (apiKey ?? apiKeyFile) as InPlace<SecretSource>,
+      budget,
+      ...(spare && { spare }),
+      watchEveryMs: watchEvery,
+    }));
 }
 
 const rollout = z
@@ -184,40 +256,42 @@ const rollout = z
       .describe("Write the published address and version into a chart's values."),
   })
   .refine((target) => Object.keys(target).length === 1, 'expected one kind of target: directory or helmValues')
-  .meta({ minProperties: 1, maxProperties: 1 });
+  .meta({ minProperties: 1, maxProperties: 1 })
+  .transform(({ directory, helmValues }): RolloutTarget => {
+    if (directory) return { kind: 'directory', path: absolute(directory.path), name: `directory:${directory.path}` };
+    const file = helmValues?.file ?? '';
+    return { kind: 'helmValues', file: absolute(file), name: `helmValues:${file}` };
+  });
 
-const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off').optional();
+/** Its name has the path as written in the file, e.g. `helmValues:deploy/values.yaml`. */
+type RolloutTarget = { name: string } & (
+  | { kind: 'directory'; path: InPlace<string> }
+  | { kind: 'helmValues'; file: InPlace<string> }
+);
 
-/** The rules of `src/bundle/rules/site-rules.ts` and `render-rules.ts`; a test checks that none is missing. */
-const siteRules = z.strictObject({
-  'no-page': siteRule.describe('No HTML page at all. Absent: `refuse`.'),
-  'no-index-page': siteRule.describe('No `index.html` at the root. Absent: `refuse`.'),
-  'no-404-page': siteRule.describe('No `404.html` at the root. Absent: `off`.'),
-  'broken-link': siteRule.describe('Links to pages that are not there. Absent: `warn`.'),
-  'missing-resource': siteRule.describe('Scripts, styles, images that are not there. Absent: `warn`.'),
-  'external-resource': siteRule.describe('Parts of a page from other hosts. Absent: `warn`.'),
-  'external-base': siteRule.describe('`<base>` to another host. Absent: `warn`.'),
-  'external-refresh': siteRule.describe('`<meta>` refresh to another host. Absent: `warn`.'),
-  'origin-link': siteRule.describe("Links to the site's own domain with its host. Absent: `warn`."),
-  'service-worker': siteRule.describe('Registration of a service worker. Absent: `warn`.'),
-  'server-file': siteRule.describe(
-    'Files that web servers execute or read as settings, such as `.htaccess` and `*.php`. Absent: `refuse`.',
-  ),
-  'secret-file': siteRule.describe('Files that hold secrets, such as `.env`. Absent: `warn`.'),
-  'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),
-  'source-map': siteRule.describe('Source maps. Absent: `warn`.'),
-  'not-inspected': siteRule.describe('Files too large, or pages nested too deeply, to look into. Absent: `warn`.'),
-  'narrow-reader': siteRule.describe('Zip forms at which a common reader stops with an error. Absent: `warn`.'),
-  'page-does-not-render': siteRule.describe('With `render`: pages that show nothing. Absent: `warn`.'),
-  'page-script-error': siteRule.describe('With `render`: errors that no script catches. Absent: `warn`.'),
-  'page-request-failed': siteRule.describe('With `render`: requests for what is not there. Absent: `warn`.'),
-  'page-external-request': siteRule.describe('With `render`: requests to other hosts. Absent: `warn`.'),
-});
+/** What no two targets may share, and the field that names it. */
+export function destinationOf(target: Placed<RolloutTarget>): { what: string; path: string; field: string } {
+  if (target.kind === 'directory') return { what: 'folder', path: target.path, field: 'path' };
+  return { what: 'values file', path: target.file, field: 'file' };
+}
 
-export type SiteRulesInput = z.output<typeof siteRules>;
+const ruleLevel = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off');
+
+/** What to do with a site that breaks a rule, for each rule about its content (exports/rules/verification-rules.ts). */
+const contentRules = { ...siteRuleTexts, ...renderRuleTexts };
+const siteRules = z.strictObject(
+  Object.fromEntries(
+    Object.entries(contentRules).map(([rule, { level, refuses }]) => {
+      const broken = isRenderRule(rule)
+        ? `With \`render\`: ${refuses}`
+        : refuses.replace(/^[a-z]/, (first) => first.toUpperCase());
+      return [rule, ruleLevel.exactOptional().describe(`${broken}. Absent: \`${level}\`.`)];
+    }),
+  ) as Record<keyof typeof contentRules, z.ZodExactOptional<typeof ruleLevel>>,
+);
 
 const siteFields = {
-  schedule: scheduleSchema.optional().describe('When to export the site. Absent: only on demand.'),
+  schedule: scheduleSchema.exactOptional().describe('When to export the site. Absent: only on demand.'),
   lateAfter: duration({ min: '1s', max: '366d' })
     .optional()
     .describe(
@@ -233,6 +307,11 @@ const siteFields = {
         .prefault('1h')
         .describe('How long docferry repeats a start whose answer was lost; each repetition may start another job.'),
     })
+    .transform(({ timeout, attempts, startTimeout }) => ({
+      timeoutMs: timeout,
+      attempts,
+      startTimeoutMs: startTimeout,
+    }))
     .prefault({})
     .describe("The service's export job."),
   bundle: z
@@ -248,22 +327,23 @@ const siteFields = {
       rules: siteRules
         .prefault({})
         .describe('What to do with a site that breaks a rule about its content; see verification.md.'),
-      render: z
-        .strictObject({
+      render: orNull(
+        z.strictObject({
           pages: wholeNumber(1, 1_000).describe('How many pages docferry opens.'),
-          browser: text('the path of a program')
-            .optional()
-            .describe('Program of Chromium, Chrome or Edge. Absent: the one found on the machine.'),
+          // A browser is never looked up in the PATH: a name without a folder is a file beside the configuration.
+          browser: orNull(filePath('the path of a program')).describe(
+            'Program of Chromium, Chrome or Edge. Absent: the one found on the machine.',
+          ),
           sandbox: z
             .boolean('expected true or false')
             .default(true)
             .describe("Whether the browser uses its own sandbox; `false` where it can't, as in most containers."),
-        })
-        .optional()
-        .describe(
-          'Opens sampled pages in a browser without network before a version is published. Absent: no page is opened.',
-        ),
+        }),
+      ).describe(
+        'Opens sampled pages in a browser without network before a version is published. Absent: no page is opened.',
+      ),
     })
+    .transform(({ timeout, ...bundle }) => ({ ...bundle, timeoutMs: timeout }))
     .prefault({})
     .describe('Limits of the archive, and rules for what is in it.'),
   approval: z
@@ -275,14 +355,28 @@ const siteFields = {
     .describe('How long `approval: manual` waits; then the version counts as rejected. Absent: `7d`.'),
   rollout: z
     .array(rollout, 'expected a list of targets')
-    .default([])
+    .prefault([])
     .describe("Where a published version goes; `{domain}` in a path stands for the site's domain."),
 };
 
 const oneDomain = domain().describe('Bare host name of the site: no scheme, no port, no path. This or `domains`.');
 
 /** A site to export (contracts.md `sites`). */
-export const siteSchema = z.strictObject({ domain: oneDomain, ...siteFields });
+export const siteSchema = z
+  .strictObject({ domain: oneDomain, ...siteFields })
+  .superRefine(({ approval, approvalTimeout }, context) => {
+    if (approvalTimeout === undefined || approval === 'manual') return;
+    const message = 'goes with "approval: manual" only';
+    context.addIssue({ code: 'custom', path: ['approvalTimeout'], message });
+  })
+  .transform(({ lateAfter, approval, approvalTimeout, ...site }) => ({
+    ...site,
+    ...(lateAfter !== undefined && { lateAfterMs: lateAfter }),
+    approval: approval === 'manual' ? { timeoutMs: approvalTimeout ?? usualApprovalMs } : null,
+  }));
+
+/** A week: the person who decides may be away for a few days. */
+const usualApprovalMs = 7 * 86_400_000;
 
 /** An entry of `sites` as it is written: for one site or for several. */
 export const siteEntrySchema = z

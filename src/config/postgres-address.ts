@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { isLoopback } from '../rules/loopback.ts';
+import { type Environment, type SecretSource, TextSecret } from './secrets.ts';
 
 /** libpq's `sslmode`, without the modes that may fall back to plain text. */
 const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
@@ -17,6 +19,35 @@ export interface PostgresAddress {
   tls: { mode: TlsMode; rootCert: string | null; cert: string | null; key: string | null };
   /** Settings of the session such as `-c search_path=docferry`; null for none. */
   options: string | null;
+}
+
+/** `place` is a readable name: the file, or the address without password. */
+export type FeedbackStoreConfig = { place: string } & (
+  | {
+      kind: 'sqlite';
+      file: string;
+      /** Its folder also holds the bundles, which other users may read. */
+      sharedFolder: boolean;
+    }
+  | ({ kind: 'postgres'; password: SecretSource | null } & Omit<PostgresAddress, 'password'>)
+);
+
+/** A PostgreSQL database as the place of a feedback store. `text` must be a good address. */
+export function postgresStore(
+  text: string,
+  { directory, environment }: { directory: string; environment: Environment },
+): FeedbackStoreConfig & { kind: 'postgres' } {
+  const address = parsePostgresAddress(text);
+  if (typeof address === 'string') throw new TypeError(address);
+  const { password, tls } = address;
+  const file = (name: string | null) => (name === null ? null : path.resolve(directory, name));
+  return {
+    ...address,
+    kind: 'postgres',
+    place: shownAddress(address),
+    password: password === null ? null : new TextSecret('password', password, environment),
+    tls: { mode: tls.mode, rootCert: file(tls.rootCert), cert: file(tls.cert), key: file(tls.key) },
+  };
 }
 
 const whole = /^(postgres(?:ql)?:\/\/)(?:(.*)@)?([^@]*)$/is;

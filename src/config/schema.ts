@@ -1,9 +1,25 @@
+import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { permitClasses } from '../budget/rules/permits.ts';
+import { isSecure } from '../rules/loopback.ts';
+import { withoutEnd } from '../rules/text.ts';
 import { isReservedName } from '../runs/rules/audit.ts';
 import { failovers } from '../temporal/rules/failover.ts';
-import { address, duration, id, linkHost, text, wholeNumber } from './field-schemas.ts';
+import {
+  absolute,
+  address,
+  baseAddress,
+  duration,
+  filePath,
+  InPlace,
+  id,
+  linkHost,
+  orNull,
+  secret,
+  text,
+  wholeNumber,
+} from './field-schemas.ts';
 import {
   organizationDefaultsSchema,
   organizationSchema,
@@ -12,13 +28,14 @@ import {
   siteEntrySchema,
   siteSchema,
 } from './organization-schema.ts';
-import { parsePostgresAddress } from './postgres-address.ts';
+import { type FeedbackStoreConfig, parsePostgresAddress, postgresStore } from './postgres-address.ts';
+import { hashKeyCheck, tokenCheck } from './secrets.ts';
 
 const people = (role: string) =>
   z
     .strictObject(
       {
-        groups: z.array(text('a group'), 'expected a list of groups').default([]),
+        groups: z.array(text('a group'), 'expected a list of groups').default([]).describe('Names of groups.'),
         logins: z
           .array(
             text('a login').refine(
@@ -27,7 +44,8 @@ const people = (role: string) =>
             ),
             'expected a list of logins',
           )
-          .default([]),
+          .default([])
+          .describe('Logins of single people.'),
       },
       { error: ({ input }) => (Array.isArray(input) ? inOneList(role, input) : undefined) },
     )
@@ -55,87 +73,96 @@ function addressRange() {
     .meta({ title: 'address or range' });
 }
 
+const header = () => text('the name of a header').transform((name) => name.toLowerCase());
+
 const proxy = z.strictObject({
   from: z
     .array(addressRange(), 'expected a list of addresses')
     .min(1, 'expected at least one address')
     .describe('Addresses and ranges of the proxy. The headers of others are ignored.'),
-  user: text('the name of a header').default('x-forwarded-user').describe('Header with the login.'),
-  groups: text('the name of a header')
-    .default('x-forwarded-groups')
-    .describe('Header with the groups, separated by commas.'),
+  user: header().prefault('x-forwarded-user').describe('Header with the login.'),
+  groups: header().prefault('x-forwarded-groups').describe('Header with the groups, separated by commas.'),
 });
 
 const oidc = z.strictObject({
-  issuer: address().describe('Address of the provider; `https://`, or `http://` on this machine.'),
+  issuer: address()
+    .refine(
+      (issuer) => !URL.canParse(issuer) || isSecure(new URL(issuer)),
+      'expected https://: this address decides who may sign in',
+    )
+    .describe('Address of the provider; `https://`, or `http://` on this machine.'),
   clientId: text('the id of a client').describe('Id of the console at the provider.'),
-  clientSecret: text(`\${NAME} of an environment variable`)
-    .meta({ title: 'text' })
-    .describe('Secret of the console at the provider, best by reference to an environment variable.'),
+  clientSecret: secret('client secret').describe(
+    'Secret of the console at the provider, best by reference to an environment variable.',
+  ),
   groups: text('the name of a claim').default('groups').describe('Claim with the groups.'),
 });
 
 /** Who may use `docferry console`, and for what. */
-export const consoleSchema = z.strictObject({
-  write: z
-    .boolean('expected true or false')
-    .default(false)
-    .describe('Whether operators may act: start, approve, hold and so on. Otherwise everybody may only look.'),
-  idle: duration({ min: '1m', max: '30d' })
-    .prefault('8h')
-    .describe('A session ends after this long without a request.'),
-  lifetime: duration({ min: '1m', max: '90d' })
-    .prefault('24h')
-    .describe('A session ends this long after it began, used or not; at least `idle`.'),
-  url: address()
-    .refine(
-      (text) => !URL.canParse(text) || new URL(text).pathname === '/',
-      'expected an address without a path: the console needs a separate host name, such as https://docferry.acme.example',
-    )
-    .optional()
-    .describe('Address at which browsers reach the console through a proxy. Absent: the address it listens on.'),
-  temporalUi: address().optional().describe('Address of the Temporal UI, for links.'),
-  proxy: proxy.optional().describe('A reverse proxy that signs people in and says who they are.'),
-  oidc: oidc.optional().describe('An OpenID provider that signs people in.'),
-  viewers: people('viewers').optional().describe('Who may look. Absent: everybody who is signed in.'),
-  operators: people('operators')
-    .prefault({})
-    .describe('Who may act, with `write`. A person with the link from the terminal always may.'),
-  contacts: people('contacts')
-    .prefault({})
-    .describe(
-      'Who may see contacts and the fields the interface does not name. A person with the link from the terminal always may.',
-    ),
-});
+const consoleSchema = z
+  .strictObject({
+    write: z
+      .boolean('expected true or false')
+      .default(false)
+      .describe('Whether operators may act: start, approve, hold and so on. Otherwise everybody may only look.'),
+    idle: duration({ min: '1m', max: '30d' })
+      .prefault('8h')
+      .describe('A session ends after this long without a request.'),
+    lifetime: duration({ min: '1m', max: '90d' })
+      .prefault('24h')
+      .describe('A session ends this long after it began, used or not; at least `idle`.'),
+    url: orNull(
+      baseAddress().refine(
+        (text) => !URL.canParse(text) || new URL(text).pathname === '/',
+        'expected an address without a path: the console needs a separate host name, such as https://docferry.acme.example',
+      ),
+    ).describe('Address at which browsers reach the console through a proxy. Absent: the address it listens on.'),
+    temporalUi: orNull(baseAddress()).describe('Address of the Temporal UI, for links.'),
+    proxy: orNull(proxy).describe('A reverse proxy that signs people in and says who they are.'),
+    oidc: orNull(oidc).describe('An OpenID provider that signs people in.'),
+    viewers: orNull(people('viewers')).describe('Who may look. Absent: everybody who is signed in.'),
+    operators: people('operators')
+      .prefault({})
+      .describe('Who may act, with `write`. A person with the link from the terminal always may.'),
+    contacts: people('contacts')
+      .prefault({})
+      .describe(
+        'Who may see contacts and the fields the interface does not name. A person with the link from the terminal always may.',
+      ),
+  })
+  .superRefine(({ idle, lifetime }, context) => {
+    if (idle <= lifetime) return;
+    const message = 'expected at most console.lifetime (24h unless set), when the session ends anyway';
+    context.addIssue({ code: 'custom', path: ['idle'], message });
+  })
+  .transform(({ idle, lifetime, ...console }) => ({ ...console, idleMs: idle, lifetimeMs: lifetime }));
 
 /** Without `verify`, whose requests are spare ones. */
 const classes = permitClasses.filter((name) => name !== 'verify');
 
 const client = z.strictObject({
   name: id('a name').describe('Name of the program, unique; the budget shows it as `gateway:<name>`.'),
-  token: text(`\${NAME} of an environment variable`)
-    .meta({ title: 'text' })
-    .describe('What the program sends as `Authorization: Bearer …`, at least 16 characters.'),
+  token: secret('token', () => tokenCheck).describe(
+    'What the program sends as `Authorization: Bearer …`, at least 16 characters.',
+  ),
   org: id('an organization id').describe('Organization whose requests it uses.'),
   class: z
     .enum(classes, `expected ${classes.join(', ')}`)
     .default('on-demand')
     .describe('Priority of its requests among those of the organization (budget.md).'),
-  share: wholeNumber(1, 100)
-    .optional()
-    .describe("The largest part of a window's limit that it may hold, in per cent. Absent: no limit of its own."),
+  share: orNull(wholeNumber(1, 100)).describe(
+    "The largest part of a window's limit that it may hold, in per cent. Absent: no limit of its own.",
+  ),
 });
 
 /** What `docferry gateway` serves. */
-export const gatewaySchema = z.strictObject({
-  clients: z.array(client, 'expected a list of clients').default([]).describe('Programs that may use it.'),
+const gatewaySchema = z.strictObject({
+  clients: z.array(client, 'expected a list of clients').prefault([]).describe('Programs that may use it.'),
 });
-
-export type GatewayInput = z.output<typeof gatewaySchema>;
 
 const bundles = z
   .strictObject({
-    directory: text('the path of a folder')
+    directory: filePath('the path of a folder')
       .optional()
       .describe('Folder that holds the published versions. Absent: `./data/bundles`.'),
     s3: z
@@ -152,30 +179,32 @@ const bundles = z
             'expected names with slashes between them, e.g. docs/bundles',
           )
           .default('')
+          .transform((prefix) => withoutEnd(prefix, '/'))
           .meta({ title: 'text' })
           .describe('What every key begins with, e.g. `docs/bundles`. Absent: the whole bucket is the store.'),
-        endpoint: address()
-          .optional()
+        endpoint: baseAddress()
+          .exactOptional()
           .describe("Address of the object store; the bucket's name is then part of the path. Absent: AWS."),
         region: text('the name of a region')
-          .optional()
+          .exactOptional()
           .describe("Region of the bucket. Absent: by AWS's own variables and profiles."),
-        workFolder: text('the path of a folder')
-          .default('./data/bundles-work')
+        workFolder: filePath('the path of a folder')
+          .prefault('./data/bundles-work')
           .describe('Folder of each machine for downloads on their way to the bucket, and archives to unpack.'),
       })
       .optional()
       .describe("A bucket instead of a folder. Credentials come from AWS's own variables, profiles and roles."),
     publicUrl: address()
-      .default('http://localhost:8090')
+      // As programs will ask for it: published addresses are copied from here.
+      .transform((url) => withoutEnd(new URL(url).href, '/'))
+      .prefault('http://localhost:8090')
       .describe('Address under which deployments reach the published versions.'),
-    signing: z
-      .strictObject({
-        keyFile: text('the path of a file').describe('Secret key, as `minisign -G` writes it.'),
-        password: text(`\${NAME} of an environment variable`)
-          .meta({ title: 'text' })
-          .optional()
-          .describe('Password of the key, by reference to an environment variable. Absent: a key made with `-W`.'),
+    signing: orNull(
+      z.strictObject({
+        keyFile: filePath('the path of a file').describe('Secret key, as `minisign -G` writes it.'),
+        password: orNull(secret('password')).describe(
+          'Password of the key, by reference to an environment variable. Absent: a key made with `-W`.',
+        ),
         formerKeys: z
           .array(z.string().regex(/^RW[A-Za-z0-9+/]{54}$/, 'expected the second line of a .pub file, like RWQf6LRC…'))
           .max(20)
@@ -183,15 +212,13 @@ const bundles = z
           .describe(
             'Former public keys whose signatures docferry still accepts: the second line of their `.pub` files.',
           ),
-      })
-      .optional()
-      .describe('Signs the manifest of each version that is published, as minisign does; see verification.md.'),
+      }),
+    ).describe('Signs the manifest of each version that is published, as minisign does; see verification.md.'),
     server: z
       .strictObject({
-        token: text(`\${NAME} of an environment variable`)
-          .meta({ title: 'text' })
-          .optional()
-          .describe('Bearer token that readers must send, by reference to an environment variable. Absent: none.'),
+        token: orNull(secret('token')).describe(
+          'Bearer token that readers must send, by reference to an environment variable. Absent: none.',
+        ),
         readers: wholeNumber(1, 100_000)
           .default(256)
           .describe('Requests answered at the same time; the others get 503.'),
@@ -202,99 +229,158 @@ const bundles = z
           .prefault('30s')
           .describe('A reader that takes less than 64 KiB in this time is disconnected.'),
       })
+      .transform(({ idle, ...server }) => ({ ...server, idleMs: idle }))
       .prefault({})
       .describe('The bundle server of `serve` and `up`.'),
   })
   .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, 'expected either directory or s3')
-  .meta({ not: { required: ['directory', 's3'] } });
+  .meta({ not: { required: ['directory', 's3'] } })
+  .transform(({ directory = absolute('./data/bundles'), s3, ...published }) =>
+    s3 ? { kind: 's3' as const, ...s3, ...published } : { kind: 'directory' as const, directory, ...published },
+  );
 
 /** Where feedback and published versions are kept (contracts.md `store`). */
-export const storeSchema = z.strictObject({
-  feedback: z
-    .string()
-    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE or postgres://…')
-    .superRefine((value, context) => {
-      const address = /^postgres(ql)?:\/\/./.test(value) ? parsePostgresAddress(value) : null;
-      if (typeof address === 'string') context.addIssue(address);
-    })
-    .meta({ title: 'address of a database' })
-    .default('sqlite:./data/feedback.db')
-    .describe(
-      'Database of the feedback: `sqlite:FILE` on a local disk, or `postgres://user:password@host:5432/database`, the password by reference to an environment variable (docs/operations.md).',
-    ),
-  bundles: bundles.prefault({}).describe('Where versions of sites are published.'),
-  keep: wholeNumber(1, 100_000).default(10).describe('How many versions of each site docferry keeps.'),
-});
+const storeSchema = z
+  .strictObject({
+    feedback: z
+      .string()
+      .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE or postgres://…')
+      .superRefine((value, context) => {
+        const address = /^postgres(ql)?:\/\/./.test(value) ? parsePostgresAddress(value) : null;
+        if (typeof address === 'string') context.addIssue(address);
+      })
+      .meta({ title: 'address of a database' })
+      .default('sqlite:./data/feedback.db')
+      .describe(
+        'Database of the feedback: `sqlite:FILE` on a local disk, or `postgres://user:password@host:5432/database`, the password by reference to an environment variable (docs/operations.md).',
+      ),
+    bundles: bundles.prefault({}).describe('Where versions of sites are published.'),
+    keep: wholeNumber(1, 100_000).default(10).describe('How many versions of each site docferry keeps.'),
+  })
+  .transform((store) => ({ ...store, feedback: feedbackStore(store.feedback, store.bundles) }));
 
-/*
- * The schema of `docferry.yaml` (contracts.md), with organizations, sites and stores in other files. Strict: an unknown key is an error.
- * It checks single values; `consistency.ts` checks what concerns several. The descriptions go into the JSON Schema for
- * editors (`json-schema.ts`) and into `docs/configuration.md`.
- */
+type BundleStore = z.output<typeof bundles>;
+
+function feedbackStore(text: string, bundles: BundleStore): InPlace<FeedbackStoreConfig> {
+  return new InPlace((place) => {
+    if (!text.startsWith('sqlite:')) return postgresStore(text, place);
+    const file = path.resolve(place.directory, text.replace(/^sqlite:/, ''));
+    const sharedFolder = bundles.kind === 'directory' && holds(path.dirname(file), bundles.directory.at(place));
+    return { kind: 'sqlite', file, place: file, sharedFolder };
+  });
+}
+
+/** Whether `inner` is the folder or anywhere below it. */
+function holds(folder: string, inner: string): boolean {
+  const way = path.relative(folder, inner);
+  return way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+}
 
 const handling = z.enum(['keep', 'hash', 'drop'], 'expected keep, hash or drop').default('keep');
 
-const temporal = z.strictObject({
-  address: text('host:port')
-    .optional()
-    .describe("`host:port` of Temporal. Absent: by Temporal's own variables and profiles, else `localhost:7233`."),
-  namespace: text('the name of a namespace')
-    .optional()
-    .describe("Namespace. Absent: by Temporal's own variables and profiles, else `default`."),
-  taskQueue: text('the name of a task queue').default('docferry').describe('Task queue of the workers.'),
-  profile: text('the name of a profile').optional().describe("Profile of Temporal's own configuration file."),
-  failover: z
-    .enum(failovers, `expected ${failovers.join(' or ')}`)
-    .optional()
-    .describe(
-      'How soon another worker takes over from a dead one: `fast` within 10 s; `tolerant` within 60 s, which tolerates slow ' +
-        'networks and busy machines. Absent: `fast` if Temporal is on this machine, else `tolerant`. Set the same for all ' +
-        'workers and commands.',
-    ),
-});
+const temporal = z
+  .strictObject({
+    address: text('host:port')
+      .optional()
+      .describe("`host:port` of Temporal. Absent: by Temporal's own variables and profiles, else `localhost:7233`."),
+    namespace: text('the name of a namespace')
+      .optional()
+      .describe("Namespace. Absent: by Temporal's own variables and profiles, else `default`."),
+    taskQueue: text('the name of a task queue').default('docferry').describe('Task queue of the workers.'),
+    profile: orNull(text('the name of a profile')).describe("Profile of Temporal's own configuration file."),
+    failover: z
+      .enum(failovers, `expected ${failovers.join(' or ')}`)
+      .exactOptional()
+      .describe(
+        'How soon another worker takes over from a dead one: `fast` within 10 s; `tolerant` within 60 s, which tolerates slow ' +
+          'networks and busy machines. Absent: `fast` if Temporal is on this machine, else `tolerant`. Set the same for all ' +
+          'workers and commands.',
+      ),
+  })
+  .transform(({ address, namespace, ...temporal }) => ({
+    ...temporal,
+    address: address ?? 'localhost:7233',
+    namespace: namespace ?? 'default',
+    /** Whether the file names address and namespace: otherwise Temporal's own variables and profiles do. */
+    given: { address: address !== undefined, namespace: namespace !== undefined },
+  }));
 
 const worker = z.strictObject({
   downloads: wholeNumber(1, 2_000)
     .default(200)
     .describe('Long steps a worker runs at a time: downloads and what follows them.'),
-  verifications: wholeNumber(1, 256)
-    .optional()
-    .describe('Archives a worker reads at a time to verify them. Absent: one per two processors, at least one.'),
-  browsers: wholeNumber(1, 64)
-    .optional()
-    .describe('Browsers a worker opens at a time to render pages. Absent: one per four processors, at least one.'),
+  verifications: orNull(wholeNumber(1, 256)).describe(
+    'Archives a worker reads at a time to verify them. Absent: one per two processors, at least one.',
+  ),
+  browsers: orNull(wholeNumber(1, 64)).describe(
+    'Browsers a worker opens at a time to render pages. Absent: one per four processors, at least one.',
+  ),
 });
 
-const service = z.strictObject({
-  baseUrl: address().describe('Address of the documentation service; `https://`, or `http://` on this machine.'),
-  analyticsBaseUrl: address().optional().describe('Address of the analytics area. Absent: `baseUrl`.'),
-  linkHosts: z
-    .array(linkHost(), 'expected a list of host names')
-    .default([])
-    .describe(
-      'Hosts that links may lead to besides public addresses: private or loopback ones must be listed here. With a port (`127.0.0.1:8788`), only that port.',
+export const insecureAddress = 'expected https:// (service.allowInsecure: true permits http://)';
+
+const service = z
+  .strictObject({
+    baseUrl: baseAddress().describe('Address of the documentation service; `https://`, or `http://` on this machine.'),
+    analyticsBaseUrl: baseAddress().optional().describe('Address of the analytics area. Absent: `baseUrl`.'),
+    linkHosts: z
+      .array(linkHost(), 'expected a list of host names')
+      .default([])
+      .describe(
+        'Hosts that links may lead to besides public addresses: private or loopback ones must be listed here. With a port (`127.0.0.1:8788`), only that port.',
+      ),
+    allowInsecure: z
+      .boolean('expected true or false')
+      .default(false)
+      .describe('Permits `http://` for other machines and for links.'),
+  })
+  .superRefine(({ allowInsecure, ...addresses }, context) => {
+    for (const field of ['baseUrl', 'analyticsBaseUrl'] as const) {
+      const url = addresses[field];
+      if (url === undefined || allowInsecure || isSecure(new URL(url))) continue;
+      context.addIssue({ code: 'custom', path: [field], message: insecureAddress });
+    }
+  })
+  .transform((service) => ({ ...service, analyticsBaseUrl: service.analyticsBaseUrl ?? service.baseUrl }));
+
+const privacy = z
+  .strictObject({
+    contacts: handling.describe('What to do with the e-mail addresses people left.'),
+    comments: handling.describe('What to do with what people wrote: comments and code.'),
+    hashKey: orNull(secret('hash key', () => hashKeyCheck)).describe(
+      'Key of `hash`, at least 32 characters, best by reference to an environment variable.',
     ),
-  allowInsecure: z
-    .boolean('expected true or false')
-    .default(false)
-    .describe('Permits `http://` for other machines and for links.'),
-});
+    keepFields: z
+      .array(text('the name of a field'), 'expected a list of names')
+      .default([])
+      .describe('With `hash` or `drop`: fields unknown to the interface that are kept, such as `locale`.'),
+    retention: orNull(duration({ min: '1d', max: '36500d' })).describe(
+      'Age at which an entry loses contact, comment, code and unknown fields. Absent: never.',
+    ),
+  })
+  .superRefine(({ contacts, comments, hashKey, keepFields }, context) => {
+    const refuse = (wrong: boolean, message: string, ...path: (string | number)[]) => {
+      if (wrong) context.addIssue({ code: 'custom', path, message });
+    };
+    const hashed = contacts === 'hash' ? 'contacts' : comments === 'hash' ? 'comments' : null;
+    refuse(hashed !== null && hashKey === null, `expected a key, because privacy.${hashed} is hash`, 'hashKey');
+    refuse(hashed === null && hashKey !== null, 'goes with contacts: hash or comments: hash', 'hashKey');
+    if (contacts === 'keep' && comments === 'keep') {
+      const message = 'works only with hash or drop: with keep, all fields are kept';
+      refuse(keepFields.length > 0, message, 'keepFields');
+      return;
+    }
+    for (const [index, name] of keepFields.entries()) {
+      const message = 'expected the name of a field that is not in the interface';
+      refuse(interfaceFields.has(name), message, 'keepFields', index);
+    }
+  })
+  .transform(({ retention, ...privacy }) => ({ ...privacy, retentionMs: retention }));
 
-const privacy = z.strictObject({
-  contacts: handling.describe('What to do with the e-mail addresses people left.'),
-  comments: handling.describe('What to do with what people wrote: comments and code.'),
-  hashKey: text(`\${NAME} of an environment variable`)
-    .meta({ title: 'text' })
-    .optional()
-    .describe('Key of `hash`, at least 32 characters, best by reference to an environment variable.'),
-  keepFields: z
-    .array(text('the name of a field'), 'expected a list of names')
-    .default([])
-    .describe('With `hash` or `drop`: fields unknown to the interface that are kept, such as `locale`.'),
-  retention: duration({ min: '1d', max: '36500d' })
-    .optional()
-    .describe('Age at which an entry loses contact, comment, code and unknown fields. Absent: never.'),
-});
+/** The fields of an entry in service-interface.md. */
+const interfaceFields = new Set(
+  'id path comment createdAt source status helpful contact code filename lang'.split(' '),
+);
 
 const defaults = z.strictObject({
   organizations: organizationDefaultsSchema
@@ -339,7 +425,5 @@ function schemaWith<Site extends z.ZodType>(site: Site) {
 /** The file as it is written. */
 export const fileSchema = schemaWith(siteEntrySchema);
 
-/** The file once every entry holds its defaults, with one domain in each entry of `sites` (`shorthand/expand.ts`). */
+/** The file once every entry holds its defaults, with one domain in each entry of `sites` (`expand.ts`). */
 export const configSchema = schemaWith(siteSchema);
-
-export type ConfigInput = z.output<typeof configSchema>;

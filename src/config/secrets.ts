@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
+import { isSecure } from '../rules/loopback.ts';
 import { ConfigError } from './config-error.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -70,13 +71,15 @@ export class TextSecret extends HiddenSecret {
   readonly #what: string;
   readonly #template: string;
   readonly #environment: Environment;
+  readonly #check: SecretCheck;
 
   /** `what` names it in messages, e.g. `API key`. */
-  constructor(what: string, template: string, environment: Environment) {
+  constructor(what: string, template: string, environment: Environment, check: SecretCheck = () => null) {
     super();
     this.#what = what;
     this.#template = template;
     this.#environment = environment;
+    this.#check = check;
   }
 
   describe(): string {
@@ -93,6 +96,8 @@ export class TextSecret extends HiddenSecret {
     }
     const value = text.trim();
     if (value === '') throw new ConfigError(`there is no ${this.#what} in ${this.describe()}`);
+    const wrong = this.#check(value, this.describe());
+    if (wrong !== null) throw new ConfigError(wrong);
     return value;
   }
 }
@@ -125,14 +130,38 @@ export class FileSecret extends HiddenSecret {
   }
 }
 
-/** Shortest key that cannot be guessed: 16 random bytes in hexadecimal digits. */
-const shortestKey = 32;
+/** What is wrong with a secret from `source`, without showing it; null for a good one. */
+export type SecretCheck = (value: string, source: string) => string | null;
 
-/** Reads `privacy.hashKey`. Throws `ConfigError` when it is missing or too short. */
-export function readHashKey(secret: SecretSource): string {
-  const key = secret.read();
-  if (key.length >= shortestKey) return key;
-  throw new ConfigError(
-    `expected a hash key of at least ${shortestKey} characters in ${secret.describe()}, such as \`openssl rand -hex 32\` writes`,
-  );
+/** The token by which a client of the gateway shows who it is. */
+export const tokenCheck: SecretCheck = (value, source) => {
+  if (value.length >= 16 && /^[\x21-\x7e]+$/.test(value)) return null;
+  return `expected a token of at least 16 letters, digits and signs in ${source}, such as \`openssl rand -hex 16\` writes`;
+};
+
+/** The key of `privacy.hashKey`, which must be too long to guess. */
+export const hashKeyCheck: SecretCheck = (value, source) => {
+  if (value.length >= 32) return null;
+  return `expected a hash key of at least 32 characters in ${source}, such as \`openssl rand -hex 32\` writes`;
+};
+
+/** The key that messages are signed with: `whsec_` and base64 (Standard Webhooks). */
+export const signatureKeyCheck: SecretCheck = (value, source) => {
+  const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? [];
+  const key = Buffer.from(text ?? '', 'base64');
+  if (text !== undefined && key.toString('base64') === text && key.length >= 24) return null;
+  const how = 'make one with `echo "whsec_$(openssl rand -base64 32)"`';
+  return `expected whsec_ and at least 24 random bytes in base64 from ${source}: ${how}`;
+};
+
+/** The address of a webhook, a secret too: receivers put tokens into paths. */
+export function webhookAddressCheck(allowInsecure: boolean): SecretCheck {
+  return (value, source) => {
+    const url = URL.canParse(value) ? new URL(value) : null;
+    if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+      return `expected an https:// address without user name and password from ${source}`;
+    }
+    if (allowInsecure || isSecure(url)) return null;
+    return `expected an https:// address from ${source} (service.allowInsecure: true permits http://)`;
+  };
 }

@@ -17,7 +17,7 @@ export class ConsoleFailure extends ExplainedError {
 export function required(form: URLSearchParams, name: string): string {
   const value = form.get(name) ?? '';
   if (value !== '') return value;
-  throw new ConsoleFailure('Incomplete', `the form came without "${name}"`, 'go back, load the page again and repeat');
+  throw new ConsoleFailure('Incomplete', `the form lacks "${name}"`, 'go back, reload the page and try again');
 }
 
 /** A reason as a person gave it, without what cannot be seen; null when it is empty. */

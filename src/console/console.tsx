@@ -83,7 +83,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     async stop() {
       closing.abort();
       await stopListening(server, 0);
-      await reader.connections.close();
+      await reader.installation.close();
     },
   };
 }
@@ -107,7 +107,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
       return next();
     }
     c.header('Connection', 'close');
-    const message = 'Too many requests of yours are under way. Nothing was done.';
+    const message = 'Too many of your requests are in progress. Nothing was done.';
     return page(c, <MessagePage title="Too many at once" message={message} />, 429);
   });
   const tooLong = (c: Context) => {

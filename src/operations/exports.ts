@@ -60,7 +60,7 @@ function readDetails(details: unknown, at: number): BundleNow {
 
 export type ExportHandle = WorkflowHandle<Workflows['exportSite']>;
 
-interface StartedExport {
+export interface StartedExport {
   handle: ExportHandle;
   /** It was running already. */
   joined: boolean;

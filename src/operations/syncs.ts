@@ -8,12 +8,16 @@ import { callsAtOnce, inBatches, startUnlessRunning } from '../temporal/runs.ts'
 
 export type SyncHandle = WorkflowHandle<Workflows['syncFeedback']>;
 
+export interface StartedSync {
+  handle: SyncHandle;
+  /** It was running already. */
+  joined: boolean;
+  /** Of the run that this has started; null when it has started none. */
+  runId: string | null;
+}
+
 /** Starts a pass and returns its run, or joins the running pass of the same kind (architecture.md). */
-export async function startOrJoinSync(
-  client: Client,
-  taskQueue: string,
-  input: SyncInput,
-): Promise<{ handle: SyncHandle; joined: boolean; runId: string | null }> {
+export async function startOrJoinSync(client: Client, taskQueue: string, input: SyncInput): Promise<StartedSync> {
   const { org, project, pass } = input;
   const workflowId = syncWorkflowId(org, project, pass);
   const started = await startUnlessRunning(client, workflowId, () =>

@@ -4,3 +4,8 @@ const loopback = /^((.+\.)?localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 export function isLoopback(host: string): boolean {
   return host === '::1' || loopback.test(host);
 }
+
+/** Whether no one on the way can listen: `https://`, or this machine. */
+export function isSecure(url: URL): boolean {
+  return url.protocol === 'https:' || isLoopback(url.hostname);
+}

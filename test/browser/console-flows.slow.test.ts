@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
     expect(await person.page.locator('tbody tr').count()).toBe(1);
     await person.follow(/^held/);
     expect(person.page.url()).toContain('is=held&q=docs.');
-    await person.reads('Nothing fits the search.');
+    await person.reads('No results.');
     await person.follow(/^all/);
     await person.tick(`Select ${scene.domain}`);
     await person.press('Pause schedules …');

@@ -82,12 +82,12 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     expect(looked).toEqual(expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/schedules', sitePath()]));
     await page.goto(`${running.url}${sitePath()}`);
     await page.getByRole('button', { name: 'Reject …' }).click();
-    await page.getByRole('link', { name: 'Leave as it is', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Cancel', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.goto(running.url);
     await page.getByLabel(`Select ${scene.domain}`).check();
     await page.getByRole('button', { name: 'Approve …' }).click();
-    await page.getByRole('link', { name: 'Leave as it is', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Cancel', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.context().clearCookies();
     await page.goto(running.url);

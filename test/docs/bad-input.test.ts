@@ -9,7 +9,7 @@ interface Row {
   shownBy: string;
 }
 
-const rows = [...readFileSync('docs/bad-input.md', 'utf8').matchAll(/^\| ([A-Z]\d) \| .+ \| (.*) \|$/gm)].map(
+const rows = [...readFileSync('docs/bad-input.md', 'utf8').matchAll(/^- ([A-Z]\d) .+?: ([`[].*)$/gm)].map(
   ([, id = '', shownBy = '']): Row => ({ id, shownBy }),
 );
 const rules = rows.flatMap(({ id, shownBy }) => [...shownBy.matchAll(/`([^`]+)`/g)].map(([, rule = '']) => [id, rule]));

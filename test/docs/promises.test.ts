@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 const page = readFileSync('docs/promises.md', 'utf8');
-const promises = [...page.matchAll(/^\| ([BSEX]\d+) \| .* \| (.*) \|$/gm)].map(([, id, tests = '']) => ({ id, tests }));
+const promises = [...page.matchAll(/^- \*\*([BSEX]\d+)\*\* .* Tests: (.*)$/gm)].map(([, id, tests = '']) => ({
+  id,
+  tests,
+}));
 
 describe('docs/promises.md', () => {
   it('names tests for every promise, each promise once', () => {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { endBudgets } from '../../budget/client.ts';
 import type { Config } from '../../config/config.ts';
-import { succeedDirectoryStore } from '../../exports/store/directory-records.ts';
+import { succeedDirectoryStore } from '../../exports/store/directory-snapshot.ts';
 import { openAlone } from '../../feedback/store/copy-database.ts';
 import { succeedSqliteStore } from '../../feedback/store/sqlite-store.ts';
 import { copyDurably, flushPath } from '../../files.ts';

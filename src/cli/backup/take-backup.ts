@@ -2,7 +2,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
-import { copyStaged, snapshotStore } from '../../exports/store/directory-records.ts';
+import { copyStaged, snapshotStore } from '../../exports/store/directory-snapshot.ts';
 import { copyDatabase } from '../../feedback/store/copy-database.ts';
 import { filesBelow, hashFile, linkOrCopy, readIfExists, replaceFile } from '../../files.ts';
 import { isThere } from '../doctor/check.ts';

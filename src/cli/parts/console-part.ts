@@ -4,7 +4,7 @@ import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
-import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
+import { openAudit, openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
 import { PortTaken } from '../../http-server.ts';
 import { connectClient, connectOptions, failoverFor } from '../../temporal/connection.ts';
 import { explainFailure } from '../explain-failure.ts';
@@ -72,6 +72,7 @@ export function consoleSetting(config: Config, temporalUi: string | null): Conso
     connect: () => connectClient(temporal),
     openFeedback: () => openFeedbackStore(store.feedback, feedbackPrivacy(privacy)),
     openBundles: () => openBundleStore(store.bundles),
+    openAudit: () => openAudit(store.feedback),
     budgets: (client) => budgetClientOf(client, config, (work) => withFeedbackStore(config, work)),
     explain: explainFailure,
     askWorker: (client, ask) => askWorker(client, taskQueue, ask),

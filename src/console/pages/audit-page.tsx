@@ -27,11 +27,11 @@ export function AuditPage({ viewer, query, organizations, facts: { auditEntries,
       <Filters query={query} organizations={organizations} />
       <Aged at={at} late={late} />
       {auditEntries.length === 0 ? (
-        <p class="quiet">Nobody did anything like this by hand.</p>
+        <p class="quiet">No matching audit entries.</p>
       ) : (
         <div class="scroll">
           <table class="cards audit">
-            <caption class="unseen">AuditEntries, the newest first</caption>
+            <caption class="unseen">Audit entries, newest first</caption>
             <TableHead columns={['did', 'to', 'who', 'when', 'why', 'with']} />
             <tbody>
               {auditEntries.map((entry) => (

@@ -5,7 +5,7 @@ import { type AuditAction, auditActions } from '../../runs/rules/audit.ts';
 export const auditWords: Readonly<Record<AuditAction, string>> = {
   approve: 'approved a version',
   reject: 'rejected a version',
-  rollback: 'ordered a rollback',
+  rollback: 'started a rollback',
   hold: 'held the site',
   release: 'ended the hold',
   'budget-set': 'set the budget',
@@ -18,7 +18,7 @@ export const auditWords: Readonly<Record<AuditAction, string>> = {
   'cancel-export': 'cancelled the export or rollback',
   'start-pass': 'started a pass',
   'cancel-pass': 'cancelled a pass',
-  'poll-now': 'polled at once',
+  'poll-now': 'polled now',
   'schedule-pause': 'paused a schedule',
   'schedule-resume': 'resumed a schedule',
   'schedule-trigger': 'started a scheduled run',
@@ -39,7 +39,7 @@ export function auditDetail(detail: string): string {
 function wordsOf(name: string, value: unknown): string | null {
   if (name === 'forMs')
     return value === null ? 'without an end' : typeof value === 'number' ? `for ${spanText(value)}` : null;
-  if (name === 'bulk' && value === true) return 'together with others';
+  if (name === 'bulk' && value === true) return 'in bulk';
   if (name === 'promote' && value === true) return 'into service anyway';
   if (name === 'force' && value === true) return 'even if nothing changed';
   if (name === 'siteVersion') return `label ${value}`;

@@ -82,7 +82,7 @@ function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: 
             <>
               {override.requests !== undefined && `${override.requests} requests `}
               {override.reserve !== undefined && `reserve ${override.reserve} `}
-              {override.until === null ? 'until it is ended' : 'until '}
+              {override.until === null ? 'until ended by hand' : 'until '}
               {override.until !== null && <When at={override.until} />}
             </>,
           ],
@@ -99,8 +99,7 @@ function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: 
 }
 
 function Askers({ view: { holders, waiters } }: { view: WindowView }) {
-  if (holders.length + waiters.length === 0)
-    return <p class="quiet">No pass or client uses requests or waits for them.</p>;
+  if (holders.length + waiters.length === 0) return <p class="quiet">No requests in use or queued.</p>;
   const rows = [
     ...holders.map((one) => ({ ...one, what: `uses ${one.permits}`, expectedAt: null })),
     ...waiters.map((one) => ({ ...one, what: 'waits' })),
@@ -150,17 +149,12 @@ function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
       {view.pausedBy === 'paused' ? (
         <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
       ) : (
-        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Send the service nothing for a time">
+        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Pause all requests">
           <For id={`pause-${org}`} />
         </Act>
       )}
       {view.override === null ? (
-        <Act
-          viewer={viewer}
-          action={`${address}/set`}
-          label="Override"
-          about="Other limits than the configured ones, for a time"
-        >
+        <Act viewer={viewer} action={`${address}/set`} label="Override" about="Override limits temporarily">
           <Count id={`requests-${org}`} name="requests" label="Requests" />
           <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
           <For id={`set-${org}`} />
@@ -190,7 +184,7 @@ function For({ id }: { id: string }) {
         <option value="1h">1 hour</option>
         <option value="8h">8 hours</option>
         <option value="1d">1 day</option>
-        <option value="open">until it is ended</option>
+        <option value="open">until ended by hand</option>
       </select>
     </div>
   );

@@ -114,7 +114,7 @@ function Text({ id, page: { path, parts } }: { id: string; page: ChangedPage }) 
 
 function Part({ part }: { part: DiffPart }) {
   if (part.kind === 'skipped') return <li class="fine">{`… ${counted(part.lines, 'line')}`}</li>;
-  if (part.kind === 'unmatched') return <li class="fine">The texts differ too much to be compared line by line.</li>;
+  if (part.kind === 'unmatched') return <li class="fine">The texts differ too much for a line-by-line comparison.</li>;
   const text = <Foreign text={part.text} />;
   switch (part.kind) {
     case 'same':

@@ -21,7 +21,7 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
   const several = names.size > 1;
   return (
     <>
-      {!total.isExact && <p class="fine">{`Only the newest ${countText(total.count)} are counted.`}</p>}
+      {!total.isExact && <p class="fine">{`Counts cover the newest ${countText(total.count)}.`}</p>}
       <div class="scroll">
         <table class="cards">
           <caption class="unseen">Pages</caption>
@@ -59,9 +59,7 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
           </tbody>
         </table>
       </div>
-      {more > 0 && (
-        <p class="fine">{`${counted(more, 'page')} with fewer entries not shown: filters narrow the search.`}</p>
-      )}
+      {more > 0 && <p class="fine">{`${counted(more, 'page')} with fewer entries not shown. Narrow the search.`}</p>}
     </>
   );
 }
@@ -146,15 +144,15 @@ function nothingText({
   );
   return isAll
     ? 'No feedback is stored yet: a sync of a project reads it.'
-    : 'Nothing fits. Fewer words or filters find more; Clear takes all of them away.';
+    : 'No results. Try fewer words or clear the filters.';
 }
 
 function Unready({ index: { complete, percent } }: { index: IndexProgress }) {
   if (complete) return null;
   return (
     <div class="notice" role="status">
-      <p>{`docferry is indexing the stored entries: ${percent} % are done.`}</p>
-      <p>A search misses the others. Load this page again later.</p>
+      <p>{`Indexing stored entries: ${percent} % done.`}</p>
+      <p>Searches miss the rest. Reload later.</p>
     </div>
   );
 }

@@ -60,8 +60,7 @@ export function Page({ title, viewer, at, events, children }: Layout) {
           </main>
           <footer class="bottom">
             <p>
-              {viewer !== null &&
-                `${viewer.whyNot ?? `What you do here stands in the audit as done by ${visible(viewer.login)}.`} `}
+              {viewer !== null && `${viewer.whyNot ?? `Your actions are logged as “${visible(viewer.login)}”.`} `}
               <span class="zone">Times are in UTC.</span>
             </p>
           </footer>

@@ -61,7 +61,7 @@ export function QuestionPage({ title, question, label, viewer, form, action, bac
             {label}
           </button>
           <a class="button" href={back}>
-            Leave as it is
+            Cancel
           </a>
         </form>
       </div>
@@ -73,12 +73,12 @@ interface BulkQuestion {
   verb: string;
   label: string;
   viewer: Viewer;
-  items: readonly { name: string; field: { name: string; value: string }; detail: string; leftOut: boolean }[];
+  items: readonly { name: string; field: { name: string; value: string }; detail: string; skipped: boolean }[];
 }
 
 /** What would be done with each that was selected. */
 export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
-  const planned = items.filter(({ leftOut }) => !leftOut);
+  const planned = items.filter(({ skipped }) => !skipped);
   return (
     <Page
       title={planned.length === 0 ? `${label}: nothing to do` : `${label} ${planned.length} of ${items.length}?`}
@@ -93,12 +93,12 @@ export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
             </tr>
           </thead>
           <tbody>
-            {items.map(({ name, detail, leftOut }) => (
+            {items.map(({ name, detail, skipped }) => (
               <tr>
                 <th scope="row">
                   <bdi>{visible(name)}</bdi>
                 </th>
-                <td class={leftOut ? 'quiet' : undefined}>{`${leftOut ? 'left out: ' : ''}${visible(detail)}`}</td>
+                <td class={skipped ? 'quiet' : undefined}>{`${skipped ? 'skipped: ' : ''}${visible(detail)}`}</td>
               </tr>
             ))}
           </tbody>
@@ -116,7 +116,7 @@ export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
           </button>
         )}
         <a class="button" href="/">
-          {planned.length === 0 ? 'Back' : 'Leave as it is'}
+          {planned.length === 0 ? 'Back' : 'Cancel'}
         </a>
       </form>
     </Page>

@@ -2,7 +2,7 @@ import { raw } from 'hono/html';
 import { isBadEnd } from '../../exports/rules/site-export.ts';
 import type { Unavailable } from '../../operations/status.ts';
 import { counted, countText } from '../../rules/text.ts';
-import { bulkLabels, bulkVerbs } from '../actions/bulk-actions.ts';
+import { bulkVerbs, bulkWords } from '../bulk-actions.ts';
 import {
   type Chip,
   chips,
@@ -228,10 +228,10 @@ export function OverviewPage(overview: Overview) {
           {table === null ? <NothingShown overview={overview} /> : raw(table)}
           {viewer.mayAct && table !== null && (
             <div class="bulk">
-              <span class="fine">With the ticked lines:</span>
+              <span class="fine">With selected:</span>
               {bulkVerbs.map((verb) => (
                 <button type="submit" name="verb" value={verb}>
-                  {`${bulkLabels[verb]} …`}
+                  {`${bulkWords[verb].label} …`}
                 </button>
               ))}
             </div>
@@ -285,15 +285,14 @@ const meanings: Readonly<Record<Chip, string>> = {
   waiting: 'Sites wait for a person’s approval; projects wait for free requests of the budget.',
   running: 'An export or a pass is under way.',
   held: 'Exports go on, but put nothing into service until the hold ends.',
-  stale:
-    'Feedback not known to be complete within the last 24 hours, or a scheduled site of which no run has ended within them.',
+  stale: 'Not verified, or no run finished, in the last 24 hours.',
 };
 
 function NothingShown({ overview: { lines, query } }: { overview: Overview }) {
-  if (lines.length === 0) return <p class="under">The configuration names no site and no project.</p>;
+  if (lines.length === 0) return <p class="under">No sites or projects are configured.</p>;
   return (
     <p class="under">
-      {query.search === '' && query.org === '' ? 'None.' : 'Nothing fits the search.'} <a href="/">Show all</a>
+      {query.search === '' && query.org === '' ? 'None.' : 'No results.'} <a href="/">Show all</a>
     </p>
   );
 }

@@ -53,7 +53,7 @@ function Share({ project, budget }: { project: KnownProject; budget: WindowView 
   return (
     <Facts
       facts={[
-        ['this project', asking.length === 0 ? 'holds nothing and waits for nothing' : null],
+        ['this project', asking.length === 0 ? 'No requests in use or queued' : null],
         ...asking.map(
           ({ pass, permits, place, expectedAt, forecast }) =>
             [
@@ -114,11 +114,7 @@ export function Charts({ charts }: { charts: string | null }) {
   return (
     <section aria-labelledby="charts-title">
       <h2 id="charts-title">What readers say</h2>
-      {charts === null ? (
-        <p class="quiet">The charts are not ready yet. Load the page again in a moment.</p>
-      ) : (
-        raw(charts)
-      )}
+      {charts === null ? <p class="quiet">The charts are not ready yet. Reload in a moment.</p> : raw(charts)}
     </section>
   );
 }
@@ -194,7 +190,7 @@ export function RunningPasses({ viewer, project: { org, project }, running }: Ru
         <div class="field">
           <label for="pass">Pass</label>
           <select id="pass" name="pass">
-            <option value="">the usual one</option>
+            <option value="">Automatic</option>
             {passes.map((pass) => (
               <option value={pass}>{pass}</option>
             ))}
@@ -206,7 +202,7 @@ export function RunningPasses({ viewer, project: { org, project }, running }: Ru
 }
 
 function Progress({ pass, state }: { pass: string; state: SyncState | null }) {
-  if (state === null) return <p>{`${pass}: running; its progress is unknown, no worker answers`}</p>;
+  if (state === null) return <p>{`${pass}: running; progress unknown, no worker answers`}</p>;
   const { phase, progress, waiting, forecast } = state;
   return (
     <Facts
@@ -288,7 +284,7 @@ function Stored({ stored }: { stored: StoredProject }) {
   return (
     <Facts
       facts={[
-        ['complete as of', verifiedUpTo === null ? 'not known to be complete' : <When at={verifiedUpTo} />],
+        ['complete as of', verifiedUpTo === null ? 'not verified yet' : <When at={verifiedUpTo} />],
         ['entries', countText(entries)],
         rejects > 0 && ['not understood', countText(rejects)],
         tombstones > 0 && ['deleted at the service', countText(tombstones)],

@@ -36,7 +36,7 @@ export function SchedulesPage({ viewer, lines, unavailable, at, late }: Schedule
         <Aged at={at} late={late} />
         <Troubles troubles={unavailable} />
         {lines.length === 0 ? (
-          <p class="under">The configuration has no schedules.</p>
+          <p class="under">No schedules are configured.</p>
         ) : (
           <>
             <NextDay lines={lines} at={at} />
@@ -57,7 +57,7 @@ function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) 
   const isKnown = lines.some(({ state }) => state !== null);
   const label = isKnown
     ? `${starts.length} of ${lines.length} schedules start within a day`
-    : 'It is not known which schedules start within a day';
+    : 'Next starts are unavailable';
   return (
     <section aria-labelledby="day-title">
       <h2 id="day-title">The next 24 hours</h2>

@@ -145,7 +145,7 @@ export function Running({
   if (running === null) {
     return (
       <div class="acts">
-        <p class="quiet">{troubles.length > 0 ? 'nothing that is known' : 'Nothing runs.'}</p>
+        <p class="quiet">{troubles.length > 0 ? 'unknown' : 'Nothing runs.'}</p>
         {runs?.[0] !== undefined && <LastRun run={runs[0]} />}
         <Act viewer={viewer} action={`${address}/start`} label="Start an export" first>
           <label class="tick">
@@ -159,7 +159,7 @@ export function Running({
   const rollback = state?.parameters.rollback;
   return (
     <div class="acts">
-      {state === null ? <p class="quiet">Its phase is unknown: no worker answers.</p> : <Progress state={state} />}
+      {state === null ? <p class="quiet">Phase unknown: no worker answers.</p> : <Progress state={state} />}
       <Retries retries={retries} />
       {state?.nextPoll && <Act viewer={viewer} action={`${address}/poll-now`} label="Poll now" />}
       <Act

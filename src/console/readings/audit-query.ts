@@ -1,7 +1,7 @@
 import type { AuditFilter, AuditPlace } from '../../feedback/store/audit-records.ts';
+import type { Installation } from '../../operations/installation.ts';
 import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
 import { ConsoleFailure } from '../console-failure.ts';
-import type { Connections } from './connections.ts';
 
 /** What the address of the audit asks for; an empty text asks for nothing. */
 export interface AuditQuery {
@@ -84,7 +84,7 @@ export interface AuditFacts {
 const shownAuditEntries = 50;
 
 /** The same as `docferry audit` lists. */
-export async function readAudit({ feedback }: Connections, query: AuditQuery): Promise<AuditFacts> {
+export async function readAudit({ feedback }: Installation, query: AuditQuery): Promise<AuditFacts> {
   const auditEntries: AuditEntry[] = [];
   for await (const entry of (await feedback()).listAuditEntries(auditFilter(query, Date.now()))) {
     const last = auditEntries.at(-1);

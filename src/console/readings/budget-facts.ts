@@ -2,9 +2,9 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../budget/client.ts';
 import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
 import { untouchedView } from '../../budget/rules/window-view.ts';
+import type { Installation } from '../../operations/installation.ts';
 import type { Trouble } from '../../operations/status.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
-import type { Connections } from './connections.ts';
 
 /** The window of an organization; null with the trouble when its budget does not answer. */
 export interface OrganizationBudget {
@@ -15,11 +15,11 @@ export interface OrganizationBudget {
 
 export async function readBudget(
   { askWorker, explain }: ConsoleSetting,
-  connections: Connections,
+  installation: Installation,
   { org, budget }: { org: string; budget: WindowSettings },
 ): Promise<OrganizationBudget> {
   try {
-    const client = await connections.temporal();
+    const client = await installation.temporal();
     const view = await askWorker(client, () => budgetView(client, org));
     return { org, view, trouble: null };
   } catch (error) {

@@ -4,13 +4,13 @@ import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
 import type { ReportFigures } from '../../feedback/rules/report-figures.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
+import { Installation } from '../../operations/installation.ts';
 import { type Facts, gatherFacts, readLive, type Selection, type Unavailable } from '../../operations/status.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
 import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';
 import { type OrganizationBudget, readBudget } from './budget-facts.ts';
-import { Connections } from './connections.ts';
 import { FeedbackReadings } from './feedback-readings.ts';
 import { type ProjectFacts, readProject } from './project-facts.ts';
 import { LatestReadings, type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
@@ -53,7 +53,7 @@ export class ProjectCharts {
 async function draw(figures: ReportFigures): Promise<string> {
   // Loads the chart library, which no other page needs.
   const { chartsOf } = await import('../../feedback/report/report-page.ts');
-  return chartsOf(figures, 'feedback').toString();
+  return await chartsOf(figures, 'feedback');
 }
 
 /** Versions never change, but retention removes them. */
@@ -112,7 +112,7 @@ const auditsKept = 100;
 
 /** What all pages show, read once for everybody. Only what is configured can be asked for. */
 export class ConsoleReader {
-  readonly connections: Connections;
+  readonly installation: Installation;
   readonly selection: Selection;
   readonly overview: SharedReading<OverviewFacts>;
   readonly budgets: SharedReading<OrganizationBudget[]>;
@@ -130,7 +130,7 @@ export class ConsoleReader {
   constructor(setting: ConsoleSetting, times: ReadingTimes = usualTimes) {
     this.#setting = setting;
     this.#times = times;
-    this.connections = new Connections(setting);
+    this.installation = new Installation(setting);
     const sites = setting.organizations.flatMap(sitesOf);
     const projects = setting.organizations.flatMap(projectsOf);
     this.#sites = new Map(sites.map((site) => [keyOf(site.org, site.domain), site]));
@@ -142,9 +142,9 @@ export class ConsoleReader {
     this.overview = new SharedReading(() => this.#readOverview(), times);
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
     this.#audits = new LatestReadings(auditsKept, times);
-    this.feedback = new FeedbackReadings(this.connections.feedback, times);
-    this.changes = new VersionComparisons(this.connections.bundles, times);
-    this.charts = new ProjectCharts(this.connections.feedback, times);
+    this.feedback = new FeedbackReadings(this.installation.feedback, times);
+    this.changes = new VersionComparisons(this.installation.bundles, times);
+    this.charts = new ProjectCharts(this.installation.feedback, times);
   }
 
   get setting(): ConsoleSetting {
@@ -171,7 +171,7 @@ export class ConsoleReader {
     return kept(
       this.#siteReadings,
       keyOf(site.org, site.domain),
-      () => new SharedReading(() => readSite(this.#setting, this.connections, site), this.#times),
+      () => new SharedReading(() => readSite(this.#setting, this.installation, site), this.#times),
     );
   }
 
@@ -179,13 +179,13 @@ export class ConsoleReader {
     return kept(
       this.#projectReadings,
       keyOf(project.org, project.project),
-      () => new SharedReading(() => readProject(this.#setting, this.connections, project), this.#times),
+      () => new SharedReading(() => readProject(this.#setting, this.installation, project), this.#times),
     );
   }
 
   /** A page of the audit. */
   audit(query: AuditQuery): SharedReading<AuditFacts> {
-    return this.#audits.of(JSON.stringify(query), () => readAudit(this.connections, query));
+    return this.#audits.of(JSON.stringify(query), () => readAudit(this.installation, query));
   }
 
   /** Something was done: the next page reads again. */
@@ -197,7 +197,7 @@ export class ConsoleReader {
 
   async #readOverview(): Promise<OverviewFacts> {
     const { sites } = this.selection;
-    const { temporal, feedback, bundles } = this.connections;
+    const { temporal, feedback, bundles } = this.installation;
     const sources = {
       live: async () => readLive(await temporal(), this.#setting.taskQueue),
       records: async () => (await feedback()).latestRecords(this.selection),
@@ -210,7 +210,7 @@ export class ConsoleReader {
   #readBudgets(): Promise<OrganizationBudget[]> {
     const { organizations } = this.#setting;
     return inBatches(organizations, callsAtOnce, ({ id: org, budget }) =>
-      readBudget(this.#setting, this.connections, { org, budget }),
+      readBudget(this.#setting, this.installation, { org, budget }),
     );
   }
 }

@@ -2,12 +2,12 @@ import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
+import type { Installation } from '../../operations/installation.ts';
 import type { Trouble } from '../../operations/status.ts';
 import { syncHandle, syncState } from '../../operations/syncs.ts';
 import { type Retry, retriesIn } from '../../temporal/connection.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import { readBudget } from './budget-facts.ts';
-import type { Connections } from './connections.ts';
 import { readerNoting } from './shared-reading.ts';
 
 /** A pass that runs. */
@@ -32,7 +32,7 @@ const shownPasses = 20;
 
 export async function readProject(
   setting: ConsoleSetting,
-  connections: Connections,
+  installation: Installation,
   { org, project, budget: configured }: { org: string; project: string; budget: WindowSettings },
 ): Promise<ProjectFacts> {
   const troubles: Trouble[] = [];
@@ -40,15 +40,15 @@ export async function readProject(
   const [running, stored, budget] = await Promise.all([
     read(async () => {
       const passes = await Promise.all(
-        readingKinds.map((pass) => readPass(setting, connections, { org, project, pass })),
+        readingKinds.map((pass) => readPass(setting, installation, { org, project, pass })),
       );
       return passes.filter((pass) => pass !== null);
     }),
     read(async () => {
-      const [stored] = await (await connections.feedback()).storedProjects([{ org, project }], shownPasses);
+      const [stored] = await (await installation.feedback()).storedProjects([{ org, project }], shownPasses);
       return stored ?? null;
     }),
-    readBudget(setting, connections, { org, budget: configured }),
+    readBudget(setting, installation, { org, budget: configured }),
   ]);
   if (budget.trouble !== null && running !== null) troubles.push(budget.trouble);
   return { running, stored, budget: budget.view, troubles };
@@ -56,10 +56,10 @@ export async function readProject(
 
 async function readPass(
   setting: ConsoleSetting,
-  connections: Connections,
+  installation: Installation,
   input: { org: string; project: string; pass: ReadingKind },
 ): Promise<RunningPass | null> {
-  const client = await connections.temporal();
+  const client = await installation.temporal();
   const described = await syncHandle(client, input)
     .describe()
     .catch((error: unknown) => {

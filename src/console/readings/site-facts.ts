@@ -2,11 +2,11 @@ import type { ExportState } from '../../exports/rules/site-export.ts';
 import type { BundleStore, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../operations/exports.ts';
+import type { Installation } from '../../operations/installation.ts';
 import type { Trouble } from '../../operations/status.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import { type Retry, retriesIn } from '../../temporal/connection.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
-import type { Connections } from './connections.ts';
 import { readerNoting } from './shared-reading.ts';
 
 /** What runs of a site. */
@@ -43,30 +43,30 @@ const shownAuditEntries = 20;
 
 export async function readSite(
   setting: ConsoleSetting,
-  connections: Connections,
+  installation: Installation,
   site: { org: string; domain: string; targets: readonly string[] },
 ): Promise<SiteFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
   const [running, stored, runs, auditEntries] = await Promise.all([
-    read(() => readRunning(setting, connections, site, troubles)),
-    read(async () => readStored(await connections.bundles(), site)),
+    read(() => readRunning(setting, installation, site, troubles)),
+    read(async () => readStored(await installation.bundles(), site)),
     read(async () =>
-      (await connections.feedback()).listExportRuns({ org: site.org, domain: site.domain, limit: shownRuns }),
+      (await installation.feedback()).listExportRuns({ org: site.org, domain: site.domain, limit: shownRuns }),
     ),
     // The store is named once when it is away.
-    feedbackAuditEntries(connections, site).catch(() => null),
+    feedbackAuditEntries(installation, site).catch(() => null),
   ]);
   return { running, stored, runs, auditEntries, troubles };
 }
 
 async function readRunning(
   setting: ConsoleSetting,
-  connections: Connections,
+  installation: Installation,
   { org, domain }: { org: string; domain: string },
   troubles: Trouble[],
 ): Promise<RunningExport | null> {
-  const client = await connections.temporal();
+  const client = await installation.temporal();
   const described = await exportHandle(client, org, domain)
     .describe()
     .catch((error: unknown) => {
@@ -98,7 +98,7 @@ async function readStored(
 }
 
 async function feedbackAuditEntries(
-  { feedback }: Connections,
+  { feedback }: Installation,
   { org, domain }: { org: string; domain: string },
 ): Promise<AuditEntry[]> {
   const auditEntries: AuditEntry[] = [];

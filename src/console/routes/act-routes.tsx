@@ -1,20 +1,24 @@
-import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
+import { longestReason } from '../../exports/rules/site-export.ts';
+import { Operator } from '../../operations/operator.ts';
 import { targetOfWorkflowId } from '../../rules/workflow-ids.ts';
-import type { Action, Order } from '../actions/action.ts';
-import { doOnce } from '../actions/action.ts';
-import { budgetActions } from '../actions/budget-actions.ts';
-import { bulkLabels, bulkVerbs, planBulk, runBulk, selectedIn } from '../actions/bulk-actions.ts';
-import { projectActions } from '../actions/project-actions.ts';
-import { scheduleActions, sessionActions } from '../actions/schedule-actions.ts';
-import { siteActions } from '../actions/site-actions.ts';
+import {
+  type Action,
+  budgetActions,
+  type FormSubmission,
+  projectActions,
+  scheduleActions,
+  sessionActions,
+  siteActions,
+} from '../actions.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
-import { ConsoleFailure } from '../console-failure.ts';
+import { bulkVerbs, bulkWords, planBulk, runBulk, selectedIn } from '../bulk-actions.ts';
+import { ConsoleFailure, reasonIn } from '../console-failure.ts';
 import { KeptFormPage } from '../pages/kept-form-page.tsx';
 import { BulkQuestionPage, MessagePage, QuestionPage } from '../pages/message-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
 import { SessionsPage } from '../pages/sessions-page.tsx';
-import { remember, sameSecret } from '../security/sessions.ts';
+import { remember, type Session, sameSecret } from '../security/sessions.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** Every route that acts, each behind `requireOperator`. */
@@ -54,7 +58,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const form = c.get('form');
       const verb = verbOf(form.get('verb'));
       const items = await planBulk(reader, verb, selectedIn(reader, form));
-      const shown = { verb, label: bulkLabels[verb], viewer: viewerIn(c, app), items };
+      const shown = { verb, label: bulkWords[verb].label, viewer: viewerIn(c, app), items };
       return page(c, <BulkQuestionPage {...shown} />);
     }),
   );
@@ -62,7 +66,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     orFailure(c, app, '/', async () => {
       const verb = verbOf(c.req.param('verb'));
       const selected = selectedIn(reader, c.get('form'));
-      return done(c, app, '/', (order) => runBulk(reader, verb, selected, order));
+      return done(c, app, '/', (submission) => runBulk(verb, selected, submission), { bulk: true });
     }),
   );
 }
@@ -99,21 +103,48 @@ async function act<Subject>(
     const shown = { title: `${label}?`, question, label, viewer: viewerIn(c, app), form, action: c.req.path, back };
     return page(c, <QuestionPage {...shown} />);
   }
-  return orFailure(c, app, back, () => done(c, app, back, (order) => action.run(app.reader, subject, order)));
+  return orFailure(c, app, back, () => done(c, app, back, (submission) => action.run(subject, submission)));
 }
 
-/** Does what a form orders, once, and goes back to a page that says so. */
-async function done(c: ConsoleContext, app: ConsoleApp, back: string, work: (order: Order) => Promise<string>) {
+/** Does what a form asks for, once, and goes back to a page that says so. */
+async function done(
+  c: ConsoleContext,
+  { reader }: ConsoleApp,
+  back: string,
+  work: (submission: FormSubmission) => Promise<string>,
+  { bulk = false } = {},
+) {
   const { session } = c.get('signedIn');
   const form = c.get('form');
   const id = form.get('order') ?? '';
-  if (!/^[0-9a-f-]{36}$/.test(id)) throw new ConsoleFailure('Incomplete', 'the form came without its number');
-  const note = await doOnce(session, id, () =>
-    work({ id, request: randomUUID(), form, login: session.identity.login }),
-  );
+  if (!/^[0-9a-f-]{36}$/.test(id)) throw new ConsoleFailure('Incomplete', 'the form has no number');
+  const note = await once(session, id, async () => {
+    const actor = { who: session.identity.login, reason: reasonIn(form, longestReason) };
+    const operator = new Operator(reader.installation, actor, { bulk });
+    const { explain } = reader.setting;
+    const [said] = await Promise.allSettled([work({ id, form, operator, explain })]);
+    const lacking = await operator.end();
+    if (said.status === 'rejected') throw said.reason;
+    return lacking === null
+      ? said.value
+      : `${said.value} The audit will not show it: ${explain(lacking.error).message}`;
+  });
   remember(session.notes, id, note);
-  app.reader.forget();
+  reader.forget();
   return c.redirect(`${back}?done=${id}`, 303);
+}
+
+/**
+ * Does the work of a form once, however often it is sent: a second sending waits for the first and gets its answer. After a
+ * failure it may be sent again.
+ */
+function once({ done }: Session, id: string, work: () => Promise<string>): Promise<string> {
+  const before = done.get(id);
+  if (before !== undefined) return before;
+  const answer = work();
+  remember(done, id, answer);
+  answer.catch(() => done.delete(id));
+  return answer;
 }
 
 async function orFailure(
@@ -135,6 +166,6 @@ function actionOf<Subject>(actions: Readonly<Record<string, Action<Subject>>>, v
 
 function verbOf(text: string | null) {
   const verb = bulkVerbs.find((one) => one === text);
-  if (verb === undefined) throw new ConsoleFailure('InvalidInput', 'there is nothing of that name to do');
+  if (verb === undefined) throw new ConsoleFailure('InvalidInput', 'unknown action');
   return verb;
 }

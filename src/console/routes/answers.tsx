@@ -38,28 +38,28 @@ export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, 
 }
 
 /** An order without an answer may have arrived. */
-const maybeDone = 'It may have been done all the same: look before you try again.';
+const maybeDone = 'It may have succeeded. Check before retrying.';
 
 /** Titles and statuses of failures that people meet, by their codes. */
 const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> = {
-  TemporalUnreachable: ['Temporal is away', 503],
+  TemporalUnreachable: ['Temporal is unreachable', 503],
   TooSlow: ['Too slow', 503],
   TemporalBusy: ['Temporal is busy', 503],
   NoWorker: ['No worker answers', 503],
-  StoreUnavailable: ['A store is away', 503],
+  StoreUnavailable: ['A store is unavailable', 503],
   Busy: ['Busy', 503],
   BadQuery: ['Not understood', 400],
   QueryTooLong: ['Too long', 413],
   NoSuchVersion: ['That version is gone', 410],
-  NotRunning: ['Nothing is running any more', 409],
+  NotRunning: ['Already ended', 409],
   Decided: ['Already decided', 409],
-  NotHeld: ['Not held any more', 409],
+  NotHeld: ['Not on hold', 409],
   ExportRunning: ['An export is running', 409],
 };
 
 /** Something that does not exist. */
 export function notFound(c: ConsoleContext, app: ConsoleApp) {
-  const message = 'There is no such page, or what it showed is no longer in the configuration.';
+  const message = 'This page does not exist, or its subject is no longer configured.';
   return page(
     c,
     <MessagePage title="Not found" message={message} viewer={anyViewerIn(c, app)} links={[['/', 'Overview']]} />,

@@ -155,7 +155,7 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
         const headers = { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` };
         // A file that no browser reads would stay open.
         if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-        const store = await reader.connections.feedback();
+        const store = await reader.installation.feedback();
         const { login } = c.get('signedIn').session.identity;
         return c.body(await downloads.begin(login, store.findRecords(selection), format), 200, headers);
       }),

@@ -151,7 +151,7 @@ function howToSignIn({ openId, proxy, link }: ConsoleApp): string {
   if (proxy !== null) return 'Open docferry by the address of the proxy, which signs you in.';
   return link === null
     ? 'Nobody can sign in: there is no link, and docferry.yaml has neither console.proxy nor console.oidc.'
-    : 'Open the link that docferry has printed last on its terminal; each works once.';
+    : 'Open the newest sign-in link in docferry’s terminal (single use).';
 }
 
 /** A page opened from another site comes without the cookie; opened again from here, it comes with it. */

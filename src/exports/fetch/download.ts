@@ -11,7 +11,7 @@ import { DownloadFailed, type LinkSource, NoRoom, PresignedLinks } from './presi
 const spareBytes = 64 * 1024 ** 2;
 
 /** Bytes that this process may still write to the file system of a folder. Throws system errors. */
-export async function freeBytes(folder: string): Promise<number> {
+async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }

@@ -10,7 +10,7 @@ export interface ChangedFile {
 }
 
 /** The same content under another path. */
-export interface MovedFile {
+interface MovedFile {
   from: string;
   to: string;
   bytes: number;

@@ -10,24 +10,7 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { type ByteRange, StoreRefused, StoreUnreachable } from './bundle-store.ts';
-
-/** Where an S3 store is. */
-export interface S3Location {
-  bucket: string;
-  /** Prefix of every key, without slashes around it; empty for the whole bucket. */
-  prefix: string;
-  /** Address of the object store; AWS when absent. Buckets are then named in the path. */
-  endpoint?: string | undefined;
-  /** From AWS's own variables and profiles when absent. */
-  region?: string | undefined;
-}
-
-/** For people: `s3://bucket/prefix at https://…`. */
-export function locationText({ bucket, prefix, endpoint }: S3Location): string {
-  const path = prefix === '' ? bucket : `${bucket}/${prefix}`;
-  return `s3://${path}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
-}
+import { type ByteRange, locationText, type S3Location, StoreRefused, StoreUnreachable } from './bundle-store.ts';
 
 /** Agents that connect through a proxy. */
 export interface S3Agents {
@@ -43,7 +26,7 @@ const attempts = 4;
 const usualRegion = 'us-east-1';
 
 /** A client of the object store. Credentials come from the SDK's own chain and are never seen here. */
-export function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S3Client {
+function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S3Client {
   // The SDK is pinned: its warning that later releases drop this Node version does not apply.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const ownServer = endpoint !== undefined && process.env.AWS_REGION === undefined;
@@ -57,7 +40,7 @@ export function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S
 }
 
 /** The permissions of a request, as AWS's policies name them. */
-export type S3Permission =
+type S3Permission =
   | 's3:GetObject'
   | 's3:PutObject'
   | 's3:DeleteObject'
@@ -98,22 +81,22 @@ export function s3Failure(error: unknown, location: S3Location, permission: S3Pe
 }
 
 /** True when the bytes received are not those the store announced: damaged, or replaced half-way. */
-export function isGarbled(error: unknown): boolean {
+function isGarbled(error: unknown): boolean {
   return error instanceof Error && errorName(error) === 'ChecksumMismatch';
 }
 
 /** True when a condition of a write (`If-Match`, `If-None-Match`) was not met, or another write came in between. */
-export function isConditionFailed(error: unknown): boolean {
+function isConditionFailed(error: unknown): boolean {
   return error instanceof Error && (statusOf(error) === 412 || errorName(error) === 'ConditionalRequestConflict');
 }
 
 /** True when the server does not know such a request at all. */
-export function isUnknownRequest(error: unknown): boolean {
+function isUnknownRequest(error: unknown): boolean {
   return error instanceof Error && statusOf(error) === 501;
 }
 
 /** True when the object is absent; a missing bucket does not count. */
-export function isAbsent(error: unknown): boolean {
+function isAbsent(error: unknown): boolean {
   return error instanceof Error && statusOf(error) === 404 && errorName(error) !== 'NoSuchBucket';
 }
 
@@ -182,9 +165,9 @@ function statusOf(error: Error): number {
 }
 
 /** What a write requires of the object before; otherwise it changes nothing and answers false. */
-export type Condition = 'absent' | { etag: string };
+type Condition = 'absent' | { etag: string };
 
-export interface S3Object {
+interface S3Object {
   /** Relative to the prefix. */
   path: string;
   bytes: number;

@@ -7,11 +7,11 @@ import { checkPath } from '../archive/check-entry.ts';
 import { readerOf } from '../archive/open-archive.ts';
 import { type BundleStore, type Manifest, VersionDamaged, type Work } from '../store/bundle-store.ts';
 import { type ChangeCounts, type ComparedVersion, compareManifests } from '../store/compare-manifests.ts';
-import { deepestElement } from './references.ts';
+import { deepestElement, TooDeep } from './references.ts';
 import { isPage } from './site-links.ts';
 
 /** A line that both texts have, or one of them alone. */
-export interface DiffLine {
+interface DiffLine {
   kind: 'same' | 'removed' | 'added';
   text: string;
 }
@@ -82,8 +82,6 @@ const inline = new Set(
 /** Elements whose content readers do not see. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
-class TooDeep extends Error {}
-
 /**
  * What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. Null for a
  * page whose elements stand too deep within each other, which no person has written.
@@ -151,7 +149,7 @@ function linesIn(html: string): string[] {
  * The content of a few small files of a version, by path, each as the manifest has it. Reads the whole archive until the
  * last of them is found. Throws `NoSuchVersion`, `VersionDamaged`, the signal's reason.
  */
-export async function readFiles(
+async function readFiles(
   store: Pick<BundleStore, 'withArchive'>,
   domain: string,
   { version, archive, files }: Manifest,
@@ -228,7 +226,7 @@ const mostListed = 100;
 /** Pages whose text is compared, */
 const mostTexts = 20;
 /** and how long one may be, in bytes of HTML. */
-export const longestPage = 256 * 1024;
+const longestPage = 256 * 1024;
 /** Larger archives are not read, in bytes. */
 const largestArchive = 32 * 1024 ** 2;
 const limits = { around: 2, most: 80 };

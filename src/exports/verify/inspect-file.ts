@@ -15,7 +15,7 @@ import { destinationOf, folderOf } from './site-links.ts';
 const mostListed = 10;
 
 /** Findings by rule; may be passed between threads. */
-export type FindingsByRule = Map<SiteRule, { listed: Reason[]; count: number }>;
+type FindingsByRule = Map<SiteRule, { listed: Reason[]; count: number }>;
 
 /** Collects what breaks rules about a site: the first ten findings of each rule and a count of the rest. */
 export class Findings {

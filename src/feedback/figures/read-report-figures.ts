@@ -17,19 +17,19 @@ import {
 import { countRows, documentOf, isPostgres, liveEntries, openSnapshot, within } from '../store/queries.ts';
 import type { FeedbackDatabase } from '../store/tables.ts';
 
-export interface ReportScope {
+interface ReportScope {
   /** One snapshot for all the queries of a report. */
   db: Kysely<FeedbackDatabase>;
   query: ReportQuery;
 }
 
 /** The entries the report is about. */
-export function reportRows({ db, query }: ReportScope) {
+function reportRows({ db, query }: ReportScope) {
   return liveEntries(db, query).where(within('created_at_utc', query.from, query.to));
 }
 
 /** How many rows satisfy a condition. */
-export function countWhere(condition: Expression<unknown>): RawBuilder<number | string> {
+function countWhere(condition: Expression<unknown>): RawBuilder<number | string> {
   return sql`count(case when ${condition} then 1 end)`;
 }
 
@@ -37,22 +37,22 @@ export const votedYes = countWhere(sql`helpful = 1`);
 export const votedNo = countWhere(sql`helpful = 0`);
 
 /** The interval of the axis in which a moment lies, counted from 0; null outside the axis. */
-export function intervalOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
+function intervalOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
   const ends = [...axis.starts.slice(1), axis.end];
   const cases = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);
   return sql`case when ${moment} < ${axis.starts[0]} then null ${sql.join(cases, sql` `)} end`;
 }
 
 /** Characters shown of a comment; some have megabytes. */
-export const excerptLength = 1_200;
+const excerptLength = 1_200;
 
 /** `text` is the beginning of a comment; the database counts `characters` in all. */
-export function excerptOf(text: string, characters: number): Excerpt {
+function excerptOf(text: string, characters: number): Excerpt {
   return { text, cut: Math.max(0, characters - excerptLength) };
 }
 
 /** Entries with a comment: how many, and the newest of them; those without a date come last. */
-export async function recentComments(scope: ReportScope): Promise<Pick<ReportFigures, 'commented' | 'recent'>> {
+async function recentComments(scope: ReportScope): Promise<Pick<ReportFigures, 'commented' | 'recent'>> {
   const commented = reportRows(scope).where(sql<boolean>`trim(comment) <> ''`);
   const { all } = await commented.select((row) => row.fn.countAll().as('all')).executeTakeFirstOrThrow();
   const newest = (dated: boolean, limit: number) =>
@@ -86,7 +86,7 @@ export async function recentComments(scope: ReportScope): Promise<Pick<ReportFig
   return { commented: Number(all), recent };
 }
 
-export interface OverTime {
+interface OverTime {
   /** Entries that lie on the axis. */
   onAxis: number;
   sources: Series[];
@@ -98,7 +98,7 @@ export interface OverTime {
 const shownNames = 6;
 
 /** Counts the entries by interval of the axis, source, status and vote: one walk over the entries, few rows. */
-export async function reportOverTime(scope: ReportScope, axis: TimeAxis | null): Promise<OverTime> {
+async function reportOverTime(scope: ReportScope, axis: TimeAxis | null): Promise<OverTime> {
   const intervals = axis?.starts.length ?? 0;
   const sources = await mostFrequent(scope, 'source', intervals);
   const statuses = await mostFrequent(scope, 'status', intervals);
@@ -166,9 +166,7 @@ const shownAgentPaths = 8;
 const complaintsOfPath = 3;
 
 /** The pages with most votes, and those with most votes against. */
-export async function votedPages(
-  scope: ReportScope,
-): Promise<Pick<ReportFigures, 'votedPages' | 'mostVoted' | 'worst'>> {
+async function votedPages(scope: ReportScope): Promise<Pick<ReportFigures, 'votedPages' | 'mostVoted' | 'worst'>> {
   const voted = reportRows(scope).where('source', '=', 'contextual').where('helpful', 'is not', null);
   const document = documentOf(scope.db);
   const { pages } = await voted
@@ -191,7 +189,7 @@ function votesOf({ document, yes, no }: { document: string; yes: number | string
 }
 
 /** The pages agents left most feedback on, each with what is said there most often. */
-export async function agentPages(scope: ReportScope): Promise<ReportFigures['agents']> {
+async function agentPages(scope: ReportScope): Promise<ReportFigures['agents']> {
   const document = documentOf(scope.db);
   const ofAgents = reportRows(scope).where('source', '=', 'agent');
   const totals = await ofAgents
@@ -261,7 +259,7 @@ async function complaintsOn(scope: ReportScope, paths: readonly string[]): Promi
  * status that a sync saw (S5), of those that are closed now. Entries first seen closed do not count, and a change has
  * the time of the sync that saw it.
  */
-export async function reportWaits(
+async function reportWaits(
   scope: ReportScope,
   axis: TimeAxis | null,
 ): Promise<Pick<ReportFigures, 'waits' | 'waitsOver'>> {

@@ -2,10 +2,10 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { type FeedbackRecord, type RecordEncoder, recordColumns } from './feedback-record.ts';
 
 /** What the Parquet library takes for a value. */
-export type ParquetValue = string | boolean | bigint | null;
+type ParquetValue = string | boolean | bigint | null;
 
 /** The values of one column, collected until the row group is encoded. */
-export interface ColumnValues<Value> {
+interface ColumnValues<Value> {
   add(value: Value | null): void;
   /** The values in their order, in a new list. */
   decoded(): ParquetValue[];
@@ -19,7 +19,7 @@ const firstBytes = 16 * 1024;
  * Texts as UTF-8 in one buffer. Tens of thousands of strings would outlive the collections of the young heap, and the
  * old one grows to several times what is alive before it is collected.
  */
-export class TextValues implements ColumnValues<string> {
+class TextValues implements ColumnValues<string> {
   #bytes = Buffer.allocUnsafeSlow(firstBytes);
   #used = 0;
   /** Where each text ends in the buffer; `none` for null. */
@@ -59,7 +59,7 @@ export class TextValues implements ColumnValues<string> {
 }
 
 /** Milliseconds since the epoch. */
-export class InstantValues implements ColumnValues<number> {
+class InstantValues implements ColumnValues<number> {
   readonly #ms: number[] = [];
 
   add(ms: number | null): void {
@@ -75,7 +75,7 @@ export class InstantValues implements ColumnValues<number> {
   }
 }
 
-export class FlagValues implements ColumnValues<boolean> {
+class FlagValues implements ColumnValues<boolean> {
   readonly #flags: (boolean | null)[] = [];
 
   add(flag: boolean | null): void {
@@ -92,7 +92,7 @@ export class FlagValues implements ColumnValues<boolean> {
 }
 
 /** A column of the table in a Parquet file, and its values in the row group that is being filled. */
-export interface ParquetColumn {
+interface ParquetColumn {
   name: keyof FeedbackRecord;
   type: Omit<SchemaElement, 'name'>;
   /** Whether the least and the greatest value of each group are written, by which readers skip groups. */
@@ -112,7 +112,7 @@ const optional: Facts = { repetition_type: 'OPTIONAL', bounds: true };
 const freeText: Facts = { repetition_type: 'OPTIONAL', bounds: false };
 
 /** The columns in the order of contracts.md, empty. */
-export function parquetColumns(): ParquetColumn[] {
+function parquetColumns(): ParquetColumn[] {
   const columns: Record<keyof FeedbackRecord, Unnamed> = {
     org_id: text(required, ({ org_id }) => org_id),
     project_id: text(required, ({ project_id }) => project_id),

@@ -14,7 +14,7 @@ import { storeKey } from './store-key.ts';
  */
 
 /** From now on removed words stay in SQLite's index until `rewriteFile`. */
-export async function leaveWords(trx: Transaction<FeedbackDatabase>): Promise<void> {
+async function leaveWords(trx: Transaction<FeedbackDatabase>): Promise<void> {
   if (isPostgres(trx)) return;
   await sql`insert into search_words (search_words, rank) values ('secure-delete', 0)`.execute(trx);
 }
@@ -32,7 +32,7 @@ type Rows = SelectQueryBuilder<FeedbackDatabase, 'feedback', FeedbackTable>;
 type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 
 /** Runs work in a transaction that writes. */
-export type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
+type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 
 /** What each batch is treated by. */
 interface Treating {

@@ -1,5 +1,4 @@
 import type { PrivacyConfig } from '../../config/config.ts';
-import { readHashKey } from '../../config/secrets.ts';
 
 /** What becomes of a personal value before it is written. */
 export type Handling = 'keep' | 'hash' | 'drop';
@@ -95,7 +94,7 @@ export function feedbackPrivacy({ hashKey, ...privacy }: PrivacyConfig): Privacy
     hashKey: () => {
       // With `hash`, the configuration requires a key.
       if (hashKey === null) throw new Error('there is no hash key');
-      key ??= readHashKey(hashKey);
+      key ??= hashKey.read();
       return key;
     },
   };

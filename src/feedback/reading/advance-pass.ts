@@ -13,7 +13,7 @@ import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from 
 type Gone = NonNullable<SliceFindings['gone']>;
 
 /** Notes as gone the entries that two complete readings have missed (S4), unless one of them may have come without its id. */
-export async function tombstone(
+async function tombstone(
   db: Transaction<FeedbackDatabase>,
   { passId, org, project }: PassRow,
   { unseenSince, covered }: Gone,

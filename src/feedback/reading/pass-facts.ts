@@ -12,7 +12,7 @@ import { listSlices } from './slices.ts';
 type Db = Kysely<FeedbackDatabase>;
 
 /** Which entries are missing, and of which list they have their places. */
-export interface MissingQuestion extends ProjectKey {
+interface MissingQuestion extends ProjectKey {
   /** The start of the pass: entries last seen before it are missing. */
   unseenSince: string;
   /** Only those stored as open. */
@@ -25,10 +25,7 @@ export interface MissingQuestion extends ProjectKey {
  * The dated entries that no reading since has seen, by date, each with its place in the list that windows of `lookFor`
  * would read, and the moments at those windows' edges. Only moments and places are in memory.
  */
-export async function missingEntries(
-  db: Db,
-  question: MissingQuestion,
-): Promise<{ targets: Target[]; list: DatedList }> {
+async function missingEntries(db: Db, question: MissingQuestion): Promise<{ targets: Target[]; list: DatedList }> {
   // Places are worked out only where something is missing: that takes the whole list.
   const missing = liveEntries(db, question)
     .where('created_at_utc', 'is not', null)
@@ -98,7 +95,7 @@ export async function cameWithoutId(db: Db, project: string, since: string): Pro
  * Whether every entry that has come since had a readable id, and none that is stored came in a form that cannot be
  * understood, which would leave an old version of it.
  */
-export async function allReadableSince(db: Db, project: string, since: string): Promise<boolean> {
+async function allReadableSince(db: Db, project: string, since: string): Promise<boolean> {
   if (await cameWithoutId(db, project, since)) return false;
   const row = await rejectsSince(db, project, since)
     .where('id', 'in', (stored) => stored.selectFrom('feedback').select('id').where('project_id', '=', project))

@@ -39,7 +39,7 @@ import { getPass, passRow } from './passes.ts';
 import { currentSlice } from './slices.ts';
 
 /** What a page does to the table, worked out before anything is written. */
-export interface PageChanges {
+interface PageChanges {
   /** Rows to insert, or to replace where the key exists. */
   upserts: FeedbackTable[];
   /** Ids whose row stays as it is but was seen again. */
@@ -50,7 +50,7 @@ export interface PageChanges {
   greatestCreatedAt: string | null;
 }
 
-export interface PageContext {
+interface PageContext {
   org: string;
   project: string;
   /** UTC ISO 8601. */
@@ -72,7 +72,7 @@ export interface PageContext {
  * History keeps every change of `status` (S5) and the end of a deletion (`deleted_at`). Other fields are
  * replaced without history: they are what people wrote, and old versions would outlive an erasure request.
  */
-export function pageChanges(
+function pageChanges(
   entries: readonly FeedbackEntry[],
   rejected: readonly RejectedEntry[],
   page: PageContext,
@@ -153,7 +153,7 @@ export function digestOfIds(page: { entries: readonly { id: string }[]; rejected
 type Db = Transaction<FeedbackDatabase>;
 
 /** The rows stored for the ids of a page. */
-export async function storedRows(
+async function storedRows(
   db: Db,
   project: string,
   sent: readonly { id: string }[],
@@ -169,7 +169,7 @@ export async function storedRows(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-export async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: string): Promise<void> {
+async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: string): Promise<void> {
   const { upserts, seenAgain, history } = changes;
   await upsertRows(db, upserts);
   if (seenAgain.length > 0) {
@@ -185,7 +185,7 @@ export async function writeRows(db: Db, project: string, changes: PageChanges, s
 }
 
 /** An id that can be understood now leaves the rejects; an id sent both ways in one page is kept in both tables. */
-export async function writeRejects(
+async function writeRejects(
   db: Db,
   project: string,
   entries: readonly FeedbackEntry[],

@@ -105,7 +105,7 @@ function helpfulOption(axis: TimeAxis, votes: readonly Votes[], chartWidth: Char
 }
 
 /** A named row of a chart: consecutive bars, or a point within its interval. */
-export interface ChartRow {
+interface ChartRow {
   name: string;
   marks:
     | { kind: 'bars'; bars: { value: number; color: ColorName }[] }

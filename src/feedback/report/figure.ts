@@ -2,49 +2,16 @@ import { BarChart, CustomChart, LineChart } from 'echarts/charts';
 import { GridComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
+import { html, raw } from 'hono/html';
 import type { TimeAxis } from '../rules/report-figures.ts';
 import { axisLabels } from './report-words.ts';
 
-/** Text that is HTML already. Only `html` makes it, so that nothing gets into a page unescaped by accident. */
-export class Html {
-  readonly #text: string;
+/** A part of a page, made by the template `html`. */
+export type Html = ReturnType<typeof html>;
 
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  toString(): string {
-    return this.#text;
-  }
-}
-
-type Piece = string | number | Html | null | false | readonly Piece[];
-
-/** A template whose values are escaped, for text and quoted attributes alike; null and false become nothing. */
-export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
-  return new Html(strings.map((text, index) => text + pieceText(values[index] ?? null)).join(''));
-}
-
-function pieceText(value: Piece): string {
-  if (value === null || value === false) return '';
-  if (value instanceof Html) return value.toString();
-  if (typeof value === 'object') return value.map(pieceText).join('');
-  return escaped(String(value));
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Characters that HTML cannot hold become U+FFFD, as do lone surrogates, which UTF-8 cannot. */
-function escaped(text: string): string {
-  return text
-    .replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
-    .replaceAll(/[^\P{Cc}\t\n\r]|\p{Cs}/gu, '\uFFFD');
+/** The text of a page or of a part of one. Characters that HTML or UTF-8 cannot hold become U+FFFD. */
+export async function htmlText(part: Html): Promise<string> {
+  return (await part).toString().replaceAll(/[^\P{Cc}\t\n\r]|\p{Cs}/gu, '\uFFFD');
 }
 
 /** Foreign text in a line of ours, such as a path: invisible characters, and those that reverse it, become U+FFFD. */
@@ -154,13 +121,13 @@ export interface LegendEntry {
   detail?: string;
 }
 
-export interface NumbersTable {
+interface NumbersTable {
   columns: readonly string[];
   /** The first cell names its row. */
   rows: readonly (readonly (string | number)[])[];
 }
 
-export interface Figure {
+interface Figure {
   id: string;
   title: string;
   legend?: readonly LegendEntry[];
@@ -204,7 +171,7 @@ ${body}</tbody></table>
 
 use([BarChart, CustomChart, LineChart, GridComponent, SVGRenderer]);
 
-export interface ChartSize {
+interface ChartSize {
   width: number;
   height: number;
 }
@@ -215,10 +182,10 @@ export const fontSize = 13;
 let drawn = 0;
 
 /**
- * Draws a chart as an `<svg>` for a page with a strict policy: no style elements or attributes, unique ids. Colours are
- * CSS variables, so that one drawing serves both colour schemes.
+ * Draws a chart for a page with a strict policy, without its `<svg>` tag: no style elements or attributes, unique ids.
+ * Colours are CSS variables, so that one drawing serves both colour schemes.
  */
-export function drawChart(option: EChartsCoreOption, { width, height }: ChartSize, attributes: Html): Html {
+function drawChart(option: EChartsCoreOption, { width, height }: ChartSize): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
     chart.setOption({
@@ -227,7 +194,7 @@ export function drawChart(option: EChartsCoreOption, { width, height }: ChartSiz
       ...option,
     });
     drawn += 1;
-    return new Html(standalone(chart.renderToSVGString(), { width, height }, attributes, `c${drawn}`));
+    return standalone(chart.renderToSVGString(), `c${drawn}`);
   } finally {
     // Otherwise a timer of the chart keeps the process alive.
     chart.dispose();
@@ -235,13 +202,13 @@ export function drawChart(option: EChartsCoreOption, { width, height }: ChartSiz
 }
 
 /** The renderer escapes every `<`, `>` and `"` of a text, so whatever is between `<` and `>` is one of its tags. */
-function standalone(svg: string, { width, height }: ChartSize, attributes: Html, prefix: string): string {
+function standalone(svg: string, prefix: string): string {
   return svg
     .replaceAll(/<style[^<>]*>(?:[^<]|<!)*<\/style>/g, '')
     .replaceAll(/<rect [^<>]*><\/rect>/g, (rect) => (rect.includes('fill="none"') ? '' : rect))
     .replaceAll(/<\w[^<>]*>/g, (tag) => plainTag(tag, prefix))
     .replaceAll(/\n+/g, '\n')
-    .replace(/^<svg[^<>]*>/, () => `<svg ${attributes} viewBox="0 0 ${width} ${height}">`);
+    .replace(/^<svg[^<>]*>/, '');
 }
 
 function plainTag(tag: string, prefix: string): string {
@@ -282,8 +249,8 @@ export function drawAllWidths(
 ): Html {
   const drawings = widths.map((chartWidth) => {
     const { option, height } = chart(chartWidth);
-    const size: ChartSize = { width: chartWidth.width, height };
-    return drawChart(option, size, html`class="${chartWidth.kind}" role="img" aria-label="${label}"`);
+    const { kind, width } = chartWidth;
+    return html`<svg class="${kind}" role="img" aria-label="${label}" viewBox="0 0 ${width} ${height}">${raw(drawChart(option, { width, height }))}`;
   });
   return html`${drawings}`;
 }

@@ -1,7 +1,8 @@
+import { html } from 'hono/html';
 import { counted, countText, naturalOrder } from '../../rules/text.ts';
 import type { ReportFigures, Votes } from '../rules/report-figures.ts';
 import { rowsChart } from './charts.ts';
-import { figure, type Html, html, visible } from './figure.ts';
+import { figure, type Html, htmlText, visible } from './figure.ts';
 import { pageFoot, pageHead } from './report-page.ts';
 import { dayText, percentText, waitText, wilsonInterval } from './report-words.ts';
 import { section } from './sections.ts';
@@ -39,11 +40,10 @@ function worth({ yes, no }: Votes): number {
 }
 
 /** All projects on one page, each with a link to its own. */
-export function overviewPage(madeAt: Date, projects: readonly RankedProject[]): string {
+export async function overviewPage(madeAt: Date, projects: readonly RankedProject[]): Promise<string> {
   const inOrder = ranked(projects);
   const title = 'Feedback on all projects';
-  const head = pageHead({ title, madeAt, aside: html`` });
-  return `${head}${overview(inOrder)}${pageFoot()}`;
+  return await htmlText(html`${pageHead({ title, madeAt })}${overview(inOrder)}${pageFoot()}`);
 }
 
 function overview(projects: readonly RankedProject[]): Html {

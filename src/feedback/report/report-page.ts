@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
 import { counted, countText } from '../../rules/text.ts';
 import type { ReportFigures, TimeAxis, Votes } from '../rules/report-figures.ts';
-import { dark, figureStyle, Html, html, light, variables, visible } from './figure.ts';
+import { dark, figureStyle, type Html, htmlText, light, variables, visible } from './figure.ts';
 import { dayText, momentText, percentText, sharesDiffer, waitText } from './report-words.ts';
 import { agentsSection, commentsSection, helpfulSections, volumeSection, waitsSection } from './sections.ts';
 
@@ -9,7 +10,7 @@ import { agentsSection, commentsSection, helpfulSections, volumeSection, waitsSe
  * The page's only script: filters the comments. It reads and hides elements, creates none and stores nothing; without it
  * the forms stay hidden and every list is complete.
  */
-export const filterScript = `'use strict';
+const filterScript = `'use strict';
 for (const form of document.querySelectorAll('form.filters')) {
   const items = [...document.getElementById(form.dataset.list).children].map((item) => ({
     item,
@@ -47,7 +48,7 @@ const fewestVotes = 20;
 const longestTrend = 3;
 
 /** The report in a sentence or two. */
-export function leadText({ entries, helpful, helpfulOver, axis, open }: ReportFigures): string {
+function leadText({ entries, helpful, helpfulOver, axis, open }: ReportFigures): string {
   if (entries === 0) return 'No feedback is stored for this period.';
   const votes = helpful.yes + helpful.no;
   const rate =
@@ -75,7 +76,7 @@ function trendText(axis: TimeAxis, votes: readonly Votes[]): string {
 }
 
 /** The key figures at the top. */
-export function keyFigures({ entries, helpful, open, waits, votedPages }: ReportFigures): Html {
+function keyFigures({ entries, helpful, open, waits, votedPages }: ReportFigures): Html {
   const votes = helpful.yes + helpful.no;
   const facts: [string, string, string][] = [
     ['entries', countText(entries), `${counted(votes, 'vote')} on ${counted(votedPages, 'page')}`],
@@ -124,11 +125,7 @@ export interface ReportBounds {
 }
 
 /** A project's report: a summary sentence, the key figures, a section for each question, the comments. */
-export function projectPart(
-  { org, project, name, readUpTo, figures }: ReportProject,
-  bounds: ReportBounds,
-  id: string,
-): Html {
+function projectPart({ org, project, name, readUpTo, figures }: ReportProject, bounds: ReportBounds, id: string): Html {
   return html`<article class="project" id="${id}" aria-labelledby="${id}-title">
 <header class="masthead">
 <p class="kicker"><bdi>${visible(org)}</bdi>${name !== undefined && html` · <bdi>${visible(project)}</bdi>`}</p>
@@ -142,9 +139,9 @@ ${figures.entries > 0 && commentsSection(figures, id)}</article>
 }
 
 /** The summary, the key figures, and a section with charts for each question: all but what people wrote. */
-export function chartsOf(figures: ReportFigures, id: string): Html {
-  return html`<p class="lead">${leadText(figures)}</p>
-${figureParts(figures, id)}`;
+export async function chartsOf(figures: ReportFigures, id: string): Promise<string> {
+  return await htmlText(html`<p class="lead">${leadText(figures)}</p>
+${figureParts(figures, id)}`);
 }
 
 function figureParts(figures: ReportFigures, id: string): (Html | null)[] {
@@ -177,7 +174,7 @@ const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Lib
 const serif = '"Iowan Old Style",Charter,"Source Serif 4","Palatino Linotype",Georgia,"Liberation Serif",serif';
 
 /** The page's style: a column for text, a wide one for figures; one column on a phone; black on white in print. */
-export const styleSheet = `
+const styleSheet = `
 :root{color-scheme:light dark;${variables(light)};--sans:${sans};--serif:${serif}}
 @media (prefers-color-scheme:dark){:root{${variables(dark)}}}
 *,*::before,*::after{box-sizing:border-box}
@@ -274,13 +271,13 @@ export interface Report {
  * policy lets a browser load nothing and run only the script inside it.
  */
 export async function* reportPage(report: Report, projects: AsyncIterable<ReportProject>): AsyncGenerator<string> {
-  yield head(report).toString();
+  yield await htmlText(head(report));
   let number = 0;
   for await (const project of projects) {
     number += 1;
-    yield projectPart(project, report.bounds, `p${number}`).toString();
+    yield await htmlText(projectPart(project, report.bounds, `p${number}`));
   }
-  yield pageFoot().toString();
+  yield await htmlText(pageFoot());
 }
 
 function head({ madeAt, names, overview }: Report): Html {
@@ -294,7 +291,7 @@ function head({ madeAt, names, overview }: Report): Html {
 }
 
 /** The beginning of a page, up to its content; `aside` comes before that. */
-export function pageHead({ title, madeAt, aside }: { title: string; madeAt: Date; aside: Html }): Html {
+export function pageHead({ title, madeAt, aside }: { title: string; madeAt: Date; aside?: Html }): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -307,7 +304,7 @@ export function pageHead({ title, madeAt, aside }: { title: string; madeAt: Date
 <meta name="generator" content="docferry">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<style>${new Html(styleSheet)}</style>
+<style>${raw(styleSheet)}</style>
 </head>
 <body>
 <div class="page">
@@ -329,7 +326,7 @@ export function pageFoot(): Html {
   return html`</main>
 <footer class="bottom"><p>Made by docferry from your feedback store. Times are UTC. Entries that the service no longer has are left out, as are contacts and code. This file loads nothing and sends nothing.</p></footer>
 </div>
-<script>${new Html(filterScript)}</script>
+<script>${raw(filterScript)}</script>
 </body>
 </html>
 `;

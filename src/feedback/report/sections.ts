@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import { counted, countText } from '../../rules/text.ts';
 import {
   type AgentPage,
@@ -10,10 +11,10 @@ import {
   type Votes,
 } from '../rules/report-figures.ts';
 import { helpfulOverTime, rowsChart, volumeChart, waitsChart } from './charts.ts';
-import { figure, type Html, html, type LegendEntry, seriesColors, visible } from './figure.ts';
+import { figure, type Html, type LegendEntry, seriesColors, visible } from './figure.ts';
 import { byUnit, dayText, nameText, partText, percentText, waitText, wilsonInterval } from './report-words.ts';
 
-export interface Section {
+interface Section {
   id: string;
   title: string;
   /** A sentence or two about the figures. */
@@ -91,7 +92,7 @@ ${complaint.times > 1 && html`<p class="times">${countText(complaint.times)} tim
 }
 
 /** A text, and how much of it is left out. */
-export function excerpt({ text, cut }: Excerpt): Html {
+function excerpt({ text, cut }: Excerpt): Html {
   if (cut === 0) return html`${text}`;
   return html`${text}… <i class="cut" dir="ltr">${counted(cut, 'more character')}</i>`;
 }

@@ -33,7 +33,7 @@ type Fact = keyof StoreFacts;
 type Answer<Name extends Fact> = ReturnType<StoreFacts[Name]>;
 
 /** A fact that a decision needs, by name. */
-export interface FactRequest {
+interface FactRequest {
   fact: Fact;
   about: readonly unknown[];
 }

@@ -5,7 +5,7 @@ import type { PassOutline, PassSlice } from './slice.ts';
 import { dateSlackMs, everything, isCovered, type PlannedSlice, pagesOf, type SliceStage, shifted } from './slice.ts';
 
 /** What a pass does after one of its slices was read to its end. */
-export interface NextStep {
+interface NextStep {
   /** What the slice has shown of the service: whether it takes date-times for their dates; null for nothing new. */
   coarseDates: boolean | null;
   /** Stages whose slices are dropped if they have not begun. */

@@ -18,7 +18,7 @@ export const readingKinds: readonly ReadingKind[] = ['incremental', 'review', 's
  */
 export const defaultOverlapMs = 24 * 3_600_000;
 
-export interface PassBoundsInput {
+interface PassBoundsInput {
   pass: PassKind;
   /** UTC ISO 8601, from the store; null when no pass has completed yet. */
   watermark: string | null;
@@ -28,7 +28,7 @@ export interface PassBoundsInput {
   to?: string;
 }
 
-export interface PassRange {
+interface PassRange {
   /** UTC ISO 8601 with `Z`, so that no service must guess a time zone; null for no bound. */
   dateFrom: string | null;
   /** Exclusive. */
@@ -59,7 +59,7 @@ export function boundsOfPass({ pass, watermark, overlapMs = defaultOverlapMs, fr
 }
 
 /** What is wrong with a pass's bounds. */
-export interface BoundsProblem {
+interface BoundsProblem {
   field: 'from' | 'to';
   /** The text of the field. */
   held: string;

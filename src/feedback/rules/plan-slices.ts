@@ -3,7 +3,7 @@ import type { PassKind } from './pass-bounds.ts';
 import { dateSlackMs, everything, type PlannedSlice, pageSize, pagesOf, shifted } from './slice.ts';
 
 /** A run of places in a list sorted by date, both included. */
-export interface PlaceRange {
+interface PlaceRange {
   first: number;
   last: number;
   /** How many of the targets it contains. */

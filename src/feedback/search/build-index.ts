@@ -9,8 +9,8 @@ import type { FeedbackSearch, IndexProgress } from './feedback-search.ts';
 type Progress = Selectable<SearchProgressTable>;
 
 /**
- * Puts the next entries of a store that is older than the index into it, in the order of their keys. The row of the progress
- * is locked, so that several processes share the work.
+ * Indexes the next entries of a store that was moved without its index, in the order of their keys. Locks the row of the
+ * progress, so that several processes share the work.
  */
 export async function indexMore(trx: Transaction<FeedbackDatabase>): Promise<IndexProgress> {
   const progress = await lockedProgress(trx);
@@ -82,14 +82,14 @@ const againAfterMs = 30_000;
  */
 const restOfStep = 2;
 
-export interface CompleteIndex {
+interface CompleteIndex {
   store: Pick<FeedbackSearch, 'indexMore'>;
   /** A step failed; it is tried again. */
   onFailure(error: unknown): void;
   stopped(): boolean;
 }
 
-/** Adds what a store from before the index holds, step by step, until it is complete or the worker stops. */
+/** Indexes the entries of a moved store step by step, until all are indexed or the worker stops. */
 export async function completeIndex(
   { store, onFailure, stopped }: CompleteIndex,
   waitMs = againAfterMs,

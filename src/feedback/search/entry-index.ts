@@ -23,7 +23,7 @@ export function placeOfDate(date: string): number {
   return Math.min(Math.max(second, 0), latestSecond) * placesOfSecond;
 }
 
-export interface Dated {
+interface Dated {
   created_at_utc: string | null;
   first_seen_at: string;
 }
@@ -32,7 +32,7 @@ export interface Dated {
 const drawsPerSecond = 8;
 
 /** A place for an entry that is perhaps taken: draw again then. A crowded second hands on to the next. */
-export function drawPlace({ created_at_utc, first_seen_at }: Dated, draws: number): number {
+function drawPlace({ created_at_utc, first_seen_at }: Dated, draws: number): number {
   const base = created_at_utc === null ? undatedFrom + placeOfDate(first_seen_at) : placeOfDate(created_at_utc);
   return base + Math.floor(Math.random() * placesOfSecond) + Math.floor(draws / drawsPerSecond) * placesOfSecond;
 }
@@ -52,7 +52,7 @@ function facet(kind: keyof typeof kinds, value: string): string {
 /** What no entry has. */
 const noFacet = '=';
 
-export function facetsOf({ org_id, project_id, source, status, path, helpful }: FeedbackTable): string[] {
+function facetsOf({ org_id, project_id, source, status, path, helpful }: FeedbackTable): string[] {
   return [
     facet('org', org_id),
     facet('project', project_id),
@@ -117,7 +117,7 @@ function indexedWords(row: FeedbackTable): { words: string[]; facets: string[] }
 }
 
 /** For the tokenizer of SQLite, which splits at blanks alone. */
-export function sqliteWords(row: FeedbackTable): string {
+function sqliteWords(row: FeedbackTable): string {
   const { words, facets } = indexedWords(row);
   return [...words, gap, ...facets].join(' ');
 }

@@ -79,8 +79,7 @@ export interface FoundTotal {
 }
 
 /**
- * How complete the index is. New entries are in it at once; entries stored before the index existed are added in the
- * background.
+ * How complete the index is. New entries are in it at once; those of a moved store are added in the background.
  */
 export interface IndexProgress {
   complete: boolean;

@@ -101,14 +101,14 @@ function wholeCharacter(text: string, at: number): number {
 type Db = Kysely<FeedbackDatabase>;
 
 /** An entry that is asked for, by its place in the order of answers. */
-export interface Hit {
+interface Hit {
   place: number;
   project_id: string;
   id: string;
 }
 
 /** The question: a selection whose words have been parsed. */
-export interface Wanted {
+interface Wanted {
   phrases: readonly SearchPhrase[];
   selection: EntrySelection;
 }
@@ -117,13 +117,13 @@ export interface Wanted {
 const mostCounted = 1_000;
 
 /** Hits that are counted by document. */
-export const mostGrouped = 10_000;
+const mostGrouped = 10_000;
 
 /** Characters by which paths are counted: ten thousand may have megabytes each. */
 const longestPath = 4_000;
 
 /** The next hits below a place, the newest first. */
-export async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
+async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
   const { rows } = await sql<{ place: number | string; project_id: string; id: string }>`
     select e.place, e.project_id, e.id from ${matching(db, wanted)}
     ${below === null ? sql`` : sql`and ${place(db, wanted)} < ${wholeNumber(below)}`}
@@ -132,10 +132,10 @@ export async function nextHits(db: Db, wanted: Wanted, below: number | null, lim
 }
 
 /** What is counted of a hit by document. */
-export type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
+type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
 
 /** The newest hits with what is counted of them, up to one more than `mostGrouped`. */
-export async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
+async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
   const { rows } = await sql<CountedHit>`
     select f.org_id, f.project_id, substr(f.path, 1, ${longestPath}) as path, f.helpful, f.created_at_utc
     from (select ${place(db, wanted)} as place, e.project_id, e.id from ${matching(db, wanted)}
@@ -146,7 +146,7 @@ export async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]>
 }
 
 /** How many there are, up to `mostCounted`. */
-export async function countHits(db: Db, wanted: Wanted): Promise<FoundTotal> {
+async function countHits(db: Db, wanted: Wanted): Promise<FoundTotal> {
   const { rows } = await sql<{ hits: number | string }>`
     select count(*) as hits from (select 1 from ${matching(db, wanted)} limit ${mostCounted + 1}) as counted`.execute(
     db,
@@ -222,7 +222,7 @@ function tsquery(phrases: readonly SearchPhrase[], facets: readonly (readonly st
   ].join(' & ');
 }
 
-export const mostPerAnswer = 200;
+const mostPerAnswer = 200;
 
 /** One page of what is asked for, and how much there is. */
 export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAnswer> {
@@ -240,7 +240,7 @@ export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAns
 }
 
 /** Throws `SearchRefused`. */
-export function wantedOf(selection: EntrySelection): Wanted {
+function wantedOf(selection: EntrySelection): Wanted {
   for (const field of ['since', 'until', 'firstSeenAfter'] as const) {
     const value = selection[field];
     if (value !== undefined && isoInstant(value) === null) {
@@ -250,13 +250,13 @@ export function wantedOf(selection: EntrySelection): Wanted {
   return { selection, phrases: selection.words === undefined ? [] : searchPhrases(selection.words) };
 }
 
-export function limitOf({ limit }: SearchQuery): number {
+function limitOf({ limit }: SearchQuery): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= mostPerAnswer) return limit;
   throw new SearchRefused('limit', 'limit is out of range', `Ask for 1 to ${mostPerAnswer} at a time.`);
 }
 
 /** The rows of hits, in their order. */
-export async function rowsOfHits(db: Db, hits: readonly Hit[]): Promise<FeedbackTable[]> {
+async function rowsOfHits(db: Db, hits: readonly Hit[]): Promise<FeedbackTable[]> {
   const rows = new Map<string, FeedbackTable>();
   for (const project of new Set(hits.map(({ project_id }) => project_id))) {
     const ids = hits.filter((hit) => hit.project_id === project).map(({ id }) => id);
@@ -306,7 +306,7 @@ function foundEntry(row: FeedbackTable, phrases: readonly SearchPhrase[], contac
 }
 
 /** What answers and details have in common. */
-export function commonFields(row: FeedbackTable, contacts: boolean): Omit<FoundEntry, 'comment' | 'code'> {
+function commonFields(row: FeedbackTable, contacts: boolean): Omit<FoundEntry, 'comment' | 'code'> {
   return {
     org: row.org_id,
     project: row.project_id,

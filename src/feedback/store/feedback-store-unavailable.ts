@@ -16,7 +16,7 @@ export class FeedbackStoreUnavailable extends ExplainedError {
   }
 }
 
-/** A store that no worker of a version with an audit has opened yet; other programs leave its tables as they are. */
+/** A database without our tables: only a worker makes them. */
 export function withoutAudit(place: string): FeedbackStoreUnavailable {
   return new FeedbackStoreUnavailable(
     place,

@@ -3,37 +3,23 @@ import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { isPostgres } from './queries.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
-/** The table of what people did by hand. */
-export const auditTable: Migration = {
-  async up(db: Kysely<FeedbackDatabase>): Promise<void> {
-    const text = isPostgres(db) ? 'text collate "C"' : 'text';
-    const columns = ['at', 'action', 'who', 'detail'].map((name) => `${name} ${text} not null`);
-    const optional = ['org_id', 'subject', 'reason', 'workflow_id'].map((name) => `${name} ${text}`);
-    await sql
-      .raw(`create table audit (entry_id ${text} primary key, ${[...columns, ...optional].join(', ')})`)
-      .execute(db);
-    await sql.raw('create index audit_by_time on audit (at, entry_id)').execute(db);
-  },
-};
-
-/**
- * Runs the statements of a migration. PostgreSQL compares and sorts text by its bytes of UTF-8, as SQLite does, whatever
- * the locale of the database (decisions/0030).
- */
-export async function makeTables(db: Kysely<FeedbackDatabase>, statements: readonly string[]): Promise<void> {
-  for (const statement of statements) {
-    const text = isPostgres(db) ? statement.replaceAll(/ text\b/g, ' text collate "C"') : statement;
-    await sql.raw(text).execute(db);
-  }
-}
-
 /**
  * The tables of contracts.md, in the types that SQLite and PostgreSQL share: `text`, `integer`, and `bigint` for
  * milliseconds.
  */
-export const firstTables: Migration = { up: (db) => makeTables(db, firstStatements) };
+const tables: Migration = {
+  async up(db: Kysely<FeedbackDatabase>): Promise<void> {
+    const onPostgres = isPostgres(db);
+    const statements = [...shared, ...(onPostgres ? searchOnPostgres : searchOnSqlite)];
+    for (const statement of statements) {
+      // PostgreSQL compares and sorts text by its bytes, as SQLite does, whatever the database's locale (decisions/0030).
+      const text = onPostgres ? statement.replaceAll(/ text\b/g, ' text collate "C"') : statement;
+      await sql.raw(text).execute(db);
+    }
+  },
+};
 
-const firstStatements = [
+const shared = [
   `create table feedback (
     org_id text not null,
     project_id text not null,
@@ -178,6 +164,12 @@ const firstStatements = [
   'create index export_runs_by_domain on export_runs (org_id, domain, started_at)',
 
   'create table store_identity (only_row integer primary key, identity text not null)',
+  // Identities of the stores that this one was restored or moved from (`StoreLineage`).
+  `create table retired_identities (
+    place integer primary key,
+    identity text not null,
+    retired_at text not null,
+    reason text not null)`,
   'create table store_key (only_row integer primary key, key text not null)',
 
   `create table erasures (
@@ -189,17 +181,22 @@ const firstStatements = [
     changes integer not null,
     rejects integer not null)`,
   'create index erasures_by_contact on erasures (contact)',
-];
 
-/** What people have been told of. PostgreSQL compares text by its bytes, as in `firstTables`. */
-export const noticesTable: Migration = {
-  async up(db: Kysely<FeedbackDatabase>): Promise<void> {
-    const text = isPostgres(db) ? statement.replaceAll(/ text\b/g, ' text collate "C"') : statement;
-    await sql.raw(text).execute(db);
-  },
-};
+  // What people did by hand.
+  `create table audit (
+    entry_id text primary key,
+    at text not null,
+    action text not null,
+    who text not null,
+    detail text not null,
+    org_id text,
+    subject text,
+    reason text,
+    workflow_id text)`,
+  'create index audit_by_time on audit (at, entry_id)',
 
-const statement = `create table notices (
+  // Notices sent to people.
+  `create table notices (
     org_id text not null,
     type text not null,
     subject text not null,
@@ -209,46 +206,15 @@ const statement = `create table notices (
     mark text,
     changed_by text not null,
     changed_at text not null,
-    constraint notices_key primary key (org_id, type, subject))`;
-
-/** Identities of the stores that this one was restored or moved from (`StoreLineage`). */
-export const retiredIdentities: Migration = {
-  up: (db) =>
-    makeTables(db, [
-      `create table retired_identities (
-        place integer primary key,
-        identity text not null,
-        retired_at text not null,
-        reason text not null)`,
-    ]),
-};
+    constraint notices_key primary key (org_id, type, subject))`,
+];
 
 /**
  * The index of feedback search (feedback-search.md): `search_entries` has the words of an entry under its place in the
- * order of answers; `search_progress` says how many of the entries that were stored before the index existed have been
- * added. Both come from `feedback` and can be rebuilt.
+ * order of answers; `search_progress` says how many of the stored entries have been added, which is all of them unless
+ * the store was moved here. Both come from `feedback` and can be rebuilt.
  */
-export const searchTables: Migration = {
-  async up(db: Kysely<FeedbackDatabase>): Promise<void> {
-    await makeTables(db, isPostgres(db) ? searchStatements('bigint', 'tsvector') : searchStatements('integer', 'text'));
-    await makeTables(db, isPostgres(db) ? onPostgres : onSqlite);
-    const { rows } = await sql`select 1 from feedback limit 1`.execute(db);
-    const progress = {
-      only_row: 1,
-      project_id: '',
-      id: '',
-      passed: 0,
-      entries: 0,
-      complete: Number(rows.length === 0),
-    };
-    await db
-      .insertInto('search_progress')
-      .values({ ...progress, cleaned_at: null })
-      .execute();
-  },
-};
-
-const searchStatements = (place: 'integer' | 'bigint', words: 'text' | 'tsvector') => [
+const searchTables = (place: 'integer' | 'bigint', words: 'text' | 'tsvector') => [
   `create table search_entries (
     place ${place} primary key,
     project_id text not null,
@@ -269,13 +235,15 @@ const searchStatements = (place: 'integer' | 'bigint', words: 'text' | 'tsvector
     entries integer not null,
     complete integer not null,
     cleaned_at text)`,
+  "insert into search_progress values (1, '', '', 0, 0, 1, null)",
 ];
 
 /**
  * The tokenizer splits at blanks alone: the words are ready. `secure-delete` takes removed words out of the index itself
  * instead of noting them as removed.
  */
-const onSqlite = [
+const searchOnSqlite = [
+  ...searchTables('integer', 'text'),
   `create virtual table search_words using fts5(
     words, content='search_entries', content_rowid='place', columnsize=0, tokenize="ascii tokenchars '=~'")`,
   `insert into search_words (search_words, rank) values ('secure-delete', 1)`,
@@ -287,21 +255,18 @@ const onSqlite = [
   end`,
 ];
 
-const onPostgres = ['create index search_entries_by_word on search_entries using gin (words)'];
+const searchOnPostgres = [
+  ...searchTables('bigint', 'tsvector'),
+  'create index search_entries_by_word on search_entries using gin (words)',
+];
 
 /** Where the query builder's migrator records the migrations it has applied. */
 export const migrationTable = 'kysely_migration';
 
 /** In the order of their names. A migration that was released is never changed again. */
-const migrations: Readonly<Record<string, Migration>> = {
-  '0001-first-tables': firstTables,
-  '0002-retired-identities': retiredIdentities,
-  '0003-audit': auditTable,
-  '0004-notices': noticesTable,
-  '0005-search': searchTables,
-};
+const migrations: Readonly<Record<string, Migration>> = { '0001-tables': tables };
 
-/** The state of a database before it is migrated. `behind`: our tables, without a migration of this version. */
+/** The state of a database before it is migrated. `behind`: it has our tables and lacks a migration of this version. */
 export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
 
 /**
@@ -312,19 +277,21 @@ export async function schemaState(db: Kysely<FeedbackDatabase>, tables: Readonly
   if (tables.size === 0) return 'empty';
   if (!tables.has(migrationTable)) return 'foreign';
   const applied = await appliedMigrations(db);
-  if (applied.every((name) => migrations[name] !== undefined)) {
-    return applied.length === Object.keys(migrations).length ? 'current' : 'behind';
-  }
-  return tables.has('store_identity') ? 'newer' : 'foreign';
+  if (applied.length === 0) return 'empty';
+  if (applied.some(isUnknown)) return tables.has('store_identity') ? 'newer' : 'foreign';
+  return applied.length === Object.keys(migrations).length ? 'current' : 'behind';
 }
 
 /**
- * Throws when a later version of docferry has migrated the tables since this process opened them: what it would write lacks
- * what that version keeps beside it, such as the words of an entry.
+ * Throws when a later version of docferry has migrated the tables since this process opened them: this version would leave
+ * out what that version stores with each entry.
  */
 export async function refuseNewer(db: Kysely<FeedbackDatabase>, place: string): Promise<void> {
-  const applied = await appliedMigrations(db);
-  if (applied.some((name) => migrations[name] === undefined)) throw newerTables(place);
+  if ((await appliedMigrations(db)).some(isUnknown)) throw newerTables(place);
+}
+
+function isUnknown(name: string): boolean {
+  return migrations[name] === undefined;
 }
 
 export function newerTables(place: string): FeedbackStoreUnavailable {

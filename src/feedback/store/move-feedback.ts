@@ -11,7 +11,7 @@ import { succeed } from './store-lineage.ts';
 import { type FeedbackDatabase, ourTables } from './tables.ts';
 
 /** A row of either database by column. */
-export type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
 
 const modulus = 1n << 256n;
 
@@ -19,7 +19,7 @@ const modulus = 1n << 256n;
  * Count and digest of rows in any order: the sum of the rows' own SHA-256. PostgreSQL hands whole numbers of `bigint` out
  * as text, so values are compared as text.
  */
-export class RowsDigest {
+class RowsDigest {
   readonly #columns: readonly string[];
   #sum = 0n;
   rows = 0;
@@ -49,7 +49,7 @@ function textOf(value: unknown): string | null {
 type Db = Kysely<FeedbackDatabase>;
 type TableName = keyof FeedbackDatabase;
 
-export interface MovedTable {
+interface MovedTable {
   table: TableName;
   rows: number;
   /** Of all rows, the same in both databases. */

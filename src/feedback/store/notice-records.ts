@@ -19,7 +19,7 @@ export interface NoticeTurn {
 }
 
 /** Something that holds and has been told. */
-export interface OpenNotice {
+interface OpenNotice {
   type: NoticeType;
   subject: string;
   since: string;

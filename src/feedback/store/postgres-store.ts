@@ -108,7 +108,7 @@ const byMessage: readonly (readonly [RegExp, (place: PostgresPlace) => Words])[]
  * the error has only the code and the names of table and constraint: the server's own words may quote what was to be
  * stored. Neither carries the original error. Errors of other kinds are returned unchanged.
  */
-export function explainPostgresProblem(place: PostgresPlace, error: unknown): unknown {
+function explainPostgresProblem(place: PostgresPlace, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
   const words = wordsOf(code, error.message)?.(place);
@@ -124,7 +124,7 @@ export function explainPostgresProblem(place: PostgresPlace, error: unknown): un
 }
 
 /** Whether this error ends the connection: one with an open transaction must not return to the pool. */
-export function isConnectionLost(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   return !(error instanceof DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC';
 }
 
@@ -137,7 +137,7 @@ function wordsOf(code: string, message: string): ((place: PostgresPlace) => Word
 }
 
 /** The settings of TLS for a place; false for none. Throws what the system says of a certificate that cannot be read. */
-export async function postgresTls({ host, tls }: PostgresPlace): Promise<ConnectionOptions | false> {
+async function postgresTls({ host, tls }: PostgresPlace): Promise<ConnectionOptions | false> {
   if (tls.mode === 'disable') return false;
   const [ca, cert, key] = await Promise.all([tls.rootCert, tls.cert, tls.key].map(textOf));
   return {
@@ -155,7 +155,7 @@ async function textOf(path: string | null): Promise<string | undefined> {
   return path === null ? undefined : await readFile(path, 'utf8');
 }
 
-export interface PoolLimits {
+interface PoolLimits {
   connections: number;
   /**
    * How long a statement may take, in milliseconds. A host that vanished leaves a connection open for good, and heartbeats
@@ -178,7 +178,7 @@ const keepAliveAfterMs = 10_000;
  * A small pool of connections to a place. A connection that breaks is thrown away, the next caller gets a new one: a
  * restart of the server costs the work in flight. Errors come in words (`explainPostgresProblem`).
  */
-export async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Promise<PostgresPool> {
+async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Promise<PostgresPool> {
   const { host, port, database, user, password, options } = place;
   const pool = new Pool({
     host,
@@ -269,8 +269,6 @@ interface Examined {
   version: string;
   /** Whether the role may make tables there. */
   mayCreate: boolean;
-  /** Whether there is an audit, in tables of this version or an older one. */
-  hasAudit: boolean;
 }
 
 /**
@@ -303,7 +301,7 @@ export async function openPostgresFeedbackStore(
 /** Opens the audit of a store that is there, and changes no table. Throws as `openPostgresFeedbackStore` does. */
 export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit> {
   return await withDatabase(place, async (db) => {
-    if (!(await examine(place, db)).hasAudit) throw withoutAudit(place.place);
+    if ((await examine(place, db)).state === 'empty') throw withoutAudit(place.place);
     return auditIn(db);
   });
 }
@@ -389,8 +387,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
     const make = `CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0`;
     return refuse(`its encoding is ${encoding}, which does not have every character`, `Make another: ${make}.`);
   }
-  const tables = await tablesIn(db, schema);
-  const state = await schemaState(db, tables);
+  const state = await schemaState(db, await tablesIn(db, schema));
   if (state === 'newer') throw newerTables(place.place);
   if (state === 'foreign') {
     refuse(
@@ -398,7 +395,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
       'Name a database of its own for docferry in store.feedback, or a schema by ?options=-csearch_path%3DNAME.',
     );
   }
-  return { state, schema, version, mayCreate: mayCreate === true, hasAudit: tables.has('audit') };
+  return { state, schema, version, mayCreate: mayCreate === true };
 }
 
 /** Which of our table names exist in the schema. Tables of other names are left alone. */

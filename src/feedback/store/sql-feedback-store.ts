@@ -36,7 +36,7 @@ import type { FeedbackDatabase } from './tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
-export interface StoreSettings {
+interface StoreSettings {
   /** For messages. */
   place: string;
   privacy: Privacy;

@@ -95,7 +95,7 @@ export async function whileBusy<T>(work: () => T | Promise<T>): Promise<T> {
 }
 
 /** The code of an error of SQLite (`SQLITE_FULL`) or of the file system (`ENOSPC`); empty when it has none. */
-export function sqliteCode(error: unknown): string {
+function sqliteCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 

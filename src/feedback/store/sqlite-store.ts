@@ -11,7 +11,7 @@ import { keepEverything, type Privacy } from '../privacy/privacy.ts';
 import type { OpenAudit } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
-import { migrate, newerTables, schemaState } from './migrations.ts';
+import { migrate, newerTables, type SchemaState, schemaState } from './migrations.ts';
 import { addDocumentKey } from './queries.ts';
 import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 import { explainSqliteProblem, ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
@@ -49,7 +49,7 @@ parentPort.postMessage(busy);
  * page of its tree. False when a reader keeps the log from being emptied. For a million entries that takes seconds, in
  * a thread, so that this process goes on with everything but writing. Throws what SQLite throws.
  */
-export async function rewriteFile(file: string): Promise<boolean> {
+async function rewriteFile(file: string): Promise<boolean> {
   const library = createRequire(import.meta.url).resolve('@photostructure/sqlite');
   const workerData = { library, file, longestWaitMs, at: new Date().toISOString() };
   const [busy] = await once(new Worker(program, { eval: true, workerData }), 'message');
@@ -87,7 +87,7 @@ export async function openSqliteAudit(file: string): Promise<OpenAudit> {
       const fix = "Run the command where the workers' store is, or start a worker here: it makes the file.";
       throw new FeedbackStoreUnavailable(path, 'this machine has no such file', fix);
     }
-    return auditIn(await openDatabase(path, requireAudit));
+    return auditIn(await openDatabase(path, 'as they are'));
   } catch (error) {
     throw explainSqliteProblem(path, error);
   }
@@ -108,17 +108,11 @@ export async function succeedSqliteStore(file: string, reason: Succession, at: D
   }
 }
 
-/** What the opener of a database does about its tables. */
-type Prepare = (db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>, path: string) => Promise<void>;
-
-const makeTables: Prepare = (db) => migrate(db);
-
-const requireAudit: Prepare = async (_db, tables, path) => {
-  if (!tables.has('audit')) throw withoutAudit(path);
-};
-
-/** A database, migrated unless it is to be used as it is; the caller closes it. */
-async function openDatabase(path: string, prepare: Prepare = makeTables): Promise<Kysely<FeedbackDatabase>> {
+/** The caller closes it. Tables `as they are` must exist already and are not migrated. */
+async function openDatabase(
+  path: string,
+  tables: 'migrated' | 'as they are' = 'migrated',
+): Promise<Kysely<FeedbackDatabase>> {
   await refuseFolder(path);
   await makePrivate(path);
   // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
@@ -126,9 +120,10 @@ async function openDatabase(path: string, prepare: Prepare = makeTables): Promis
   try {
     const explain = (error: unknown) => explainSqliteProblem(path, error);
     const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
-    const tables = await ownTables(path, db);
+    const state = await ownState(path, db);
+    if (tables === 'as they are' && state === 'empty') throw withoutAudit(path);
     await whileBusy(() => configure(database));
-    await prepare(db, tables, path);
+    if (tables === 'migrated') await migrate(db);
     return db;
   } catch (error) {
     database.close();
@@ -191,11 +186,10 @@ async function refuseFolder(path: string): Promise<void> {
   }
 }
 
-/** The names of the tables in a database of this version or an older one, or an empty one. */
-async function ownTables(path: string, db: Kysely<FeedbackDatabase>): Promise<ReadonlySet<string>> {
+/** The state of a database; throws where it is newer than this version or another program's. */
+async function ownState(path: string, db: Kysely<FeedbackDatabase>): Promise<SchemaState> {
   const found = await db.introspection.getTables({ withInternalKyselyTables: true });
-  const tables = new Set(found.map(({ name }) => name));
-  const state = await schemaState(db, tables);
+  const state = await schemaState(db, new Set(found.map(({ name }) => name)));
   if (state === 'newer') throw newerTables(path);
   if (state === 'foreign') {
     throw new FeedbackStoreUnavailable(
@@ -204,5 +198,5 @@ async function ownTables(path: string, db: Kysely<FeedbackDatabase>): Promise<Re
       'Name a file of its own for docferry in store.feedback.',
     );
   }
-  return tables;
+  return state;
 }

@@ -16,9 +16,9 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
   : Name;
 
 /** A row with its columns named as fields. */
-export type Fields<Row> = { [Column in keyof Row as Camel<Column & string>]: Row[Column] };
+type Fields<Row> = { [Column in keyof Row as Camel<Column & string>]: Row[Column] };
 /** Fields named as the columns that hold them. */
-export type Columns<Row> = { [Field in keyof Row as Snake<Field & string>]: Row[Field] };
+type Columns<Row> = { [Field in keyof Row as Snake<Field & string>]: Row[Field] };
 
 /** `first_seen_at` becomes `firstSeenAt`. */
 export function fieldsOf<Row extends object>(row: Row): Fields<Row> {
@@ -129,7 +129,7 @@ export interface SyncSlicesTable {
 }
 
 /** What docferry has learnt about the service of a project. */
-export interface SyncTraitsTable {
+interface SyncTraitsTable {
   org_id: string;
   project_id: string;
   /** 1: the service takes date-times for their dates. */
@@ -137,7 +137,7 @@ export interface SyncTraitsTable {
 }
 
 /** `VerifiedRange`s of a project in their order, and one row for entries without a date. */
-export interface VerifiedRangesTable {
+interface VerifiedRangesTable {
   org_id: string;
   project_id: string;
   place: number;
@@ -148,25 +148,25 @@ export interface VerifiedRangesTable {
 }
 
 /** Digests of the cursors and pages of a running pass's slices, to notice one that repeats (S3). */
-export interface SyncCursorsTable {
+interface SyncCursorsTable {
   pass_id: string;
   digest: string;
 }
 
-export interface ExportRunsTable extends Columns<Omit<ExportRunRow, 'org' | 'jobMs'>> {
+interface ExportRunsTable extends Columns<Omit<ExportRunRow, 'org' | 'jobMs'>> {
   org_id: string;
   /** A `bigint` column: PostgreSQL hands it out as text. */
   job_ms: number | string | null;
 }
 
 /** One row. */
-export interface StoreIdentityTable {
+interface StoreIdentityTable {
   only_row: number;
   identity: string;
 }
 
 /** One row for each store that this one was restored or moved from (`store-lineage.ts`). */
-export interface RetiredIdentitiesTable {
+interface RetiredIdentitiesTable {
   /** Counted from 1. */
   place: number;
   identity: string;
@@ -175,13 +175,13 @@ export interface RetiredIdentitiesTable {
 }
 
 /** One row: the store's own key (`storeKey`). */
-export interface StoreKeyTable {
+interface StoreKeyTable {
   only_row: number;
   key: string;
 }
 
 /** One row an erasure: what was removed, and a keyed hash of the person it keeps out. */
-export interface ErasuresTable {
+interface ErasuresTable {
   erasure_id: string;
   contact: string;
   /** Null: of all projects, those to come included. */
@@ -198,7 +198,7 @@ export interface AuditTable extends Columns<Omit<AuditEntry, 'org'>> {
 }
 
 /** Notices sent to people: one row for each event and subject that ever held. */
-export interface NoticesTable {
+interface NoticesTable {
   org_id: string;
   type: NoticeType;
   subject: string;
@@ -213,7 +213,7 @@ export interface NoticesTable {
 }
 
 /** The words of an entry, under its place in the order of answers (`index-place.ts`). */
-export interface SearchEntriesTable {
+interface SearchEntriesTable {
   /** A `bigint` column: PostgreSQL hands it out as text. */
   place: number | string;
   project_id: string;
@@ -224,7 +224,7 @@ export interface SearchEntriesTable {
   words: string;
 }
 
-/** One row: how far the index has been built over entries from before it. */
+/** One row: how far the index has been built over the entries of a moved store. */
 export interface SearchProgressTable {
   only_row: number;
   /** Key of the last entry that the builder has passed. */

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * The tests of the budget's window for the mutation run (docs/mutation.md): without the simulations, and with few
+ * The tests of the budget's window for the mutation run: without the simulations, and with few
  * random runs, as each of hundreds of mutants has to meet them.
  */
 export default defineConfig({

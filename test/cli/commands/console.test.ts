@@ -35,7 +35,7 @@ describe('docferry console', () => {
       ['console', '--no-link', '--json', '--port', `${await findFreePort()}`],
       {
         cwd: scene.folder,
-        onOutput: (child, said) => void (/"ready": ?true/.test(said) && child.kill('SIGTERM')),
+        onOutput: (child, said) => void (!child.killed && /"ready": ?true/.test(said) && child.kill('SIGTERM')),
       },
     );
     expect([exitCode, JSON.parse(stdout).signInUrl]).toEqual([0, null]);

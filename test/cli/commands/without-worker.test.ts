@@ -169,6 +169,8 @@ describe('on a Temporal without a worker', () => {
       waiters: [],
       programs: [],
       throttledInWindow: 0,
+      configured: { requests: 40, reserve: 4, windowMs: 1_800_000, arrivalMs: 30_000 },
+      differs: false,
     });
   });
 

@@ -92,7 +92,7 @@ describe('signing in at a real OpenID provider', () => {
     expect(back).toMatchObject({ status: 200, text: expect.stringContaining('Signed in') });
     const overview = await browser.go(`${url}/`);
     expect(overview.text).toContain('ada@acme.example');
-    expect(overview.text).toContain('With the ticked lines');
+    expect(overview.text).toContain('With selected');
 
     const replayed = await browser.go(back.url);
     expect(replayed).toMatchObject({ status: 401 });

@@ -113,7 +113,7 @@ describe('signing in at an OpenID provider', () => {
     expect(answer.status).toBe(200);
     const { text } = await ask({ port }, '/', { headers: { cookie } });
     expect(text).toContain('ada@acme.example');
-    expect(text).toContain('With the ticked lines');
+    expect(text).toContain('With selected');
   });
 
   it('takes the id of the provider when it has not verified the address', async () => {
@@ -123,7 +123,7 @@ describe('signing in at an OpenID provider', () => {
     });
     const { text } = await ask({ port }, '/', { headers: { cookie } });
     expect(text).toContain('<bdi>u1</bdi>');
-    expect(text).not.toContain('With the ticked lines');
+    expect(text).not.toContain('With selected');
   });
 
   it('begins nothing new for a cookie that was ended everywhere: the provider is asked again', async () => {

@@ -27,7 +27,7 @@ describe('the identity in the headers of a proxy', () => {
     const near = await runningConsole({ proxy: { from: ['127.0.0.1'], ...headers }, ...options });
     const found = await ask(near, '/', sent);
     expect(found).toMatchObject({ status: 200, text: expect.stringContaining('ada@acme.example') });
-    expect(found.text).toContain('With the ticked lines');
+    expect(found.text).toContain('With selected');
     const far = await runningConsole({ proxy: { from: ['10.0.0.0/8'], ...headers }, ...options });
     expect(await ask(far, '/', sent)).toMatchObject({ status: 401 });
   });
@@ -68,7 +68,7 @@ describe('the identity in the headers of a proxy', () => {
     const look = (user: string, groups = '') => ask(console, '/', { headers: { 'x-user': user, 'x-groups': groups } });
     // The last byte of à is a space for who reads bytes as letters.
     for (const sent of [look(asBytes('Zoà')), look('eve', asBytes('x, Gruppe à')), look('eve', asBytes('東京 '))]) {
-      expect((await sent).text).toContain('With the ticked lines');
+      expect((await sent).text).toContain('With selected');
     }
     const cookie = String((await look(asBytes('Łukasz 東京'))).headers['set-cookie']?.[0]).split(';')[0] ?? '';
     const sent = { headers: { cookie, 'x-user': asBytes('Łukasz 東京') } };

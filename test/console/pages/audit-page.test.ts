@@ -94,9 +94,9 @@ describe('the audit in the console', () => {
     ]);
     const words = (await show('/audit')).rows.map(([, did, , , details]) => `${did}: ${details}`);
     expect(words.sort()).toEqual([
-      'ordered a rollback: version v1, nothing was in service',
       'paused the budget: without an end',
       'set the budget: 50 requests, reserve 5, for 15 min',
+      'started a rollback: version v1, nothing was in service',
     ]);
   });
 

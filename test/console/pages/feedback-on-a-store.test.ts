@@ -39,7 +39,7 @@ describe('feedback on a real store', () => {
     const next = await look(older.replaceAll('&amp;', '&'));
     expect(next.text.match(/class="page-of"/g)).toHaveLength(10);
     expect((await look('/feedback?helpful=yes&from=2026-11-20T09:30Z')).text).toContain('15 entries');
-    expect((await look('/feedback?since=2026-11-22')).text).toContain('Nothing fits.');
+    expect((await look('/feedback?since=2026-11-22')).text).toContain('No results.');
     expect((await look('/feedback.jsonl?words=fails&helpful=no')).text.trimEnd().split('\n')).toHaveLength(30);
   });
 
@@ -85,7 +85,7 @@ describe('feedback on a real store', () => {
     }
     for (const words of [contact, 'ada', 'reader', 'ada*']) {
       const { text } = await look(`/feedback?words=${encodeURIComponent(words)}`);
-      expect([words, text.includes('Nothing fits.')]).toEqual([words, true]);
+      expect([words, text.includes('No results.')]).toEqual([words, true]);
     }
   });
 

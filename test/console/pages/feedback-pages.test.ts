@@ -106,7 +106,7 @@ describe('the feedback page', () => {
     expect((await look('/feedback')).text).toContain('No feedback is stored yet');
     for (const query of ['words=x', 'helpful=no', 'since=2026-11-20']) {
       const { text } = await look(`/feedback?${query}`);
-      expect([query, text.includes('Nothing fits.'), text.includes('stored yet')]).toEqual([query, true, false]);
+      expect([query, text.includes('No results.'), text.includes('stored yet')]).toEqual([query, true, false]);
     }
   });
 
@@ -114,7 +114,7 @@ describe('the feedback page', () => {
     const { look, search } = await looking();
     expect((await look('/feedback')).text).not.toContain('is indexing');
     search.answer = { index: { complete: false, percent: 43 } };
-    expect((await look('/feedback?words=x')).text).toContain('is indexing the stored entries: 43 %');
+    expect((await look('/feedback?words=x')).text).toContain('Indexing stored entries: 43 %');
   });
 
   it('shows the moment that an address has, however it is written', async () => {

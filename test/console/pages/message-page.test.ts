@@ -24,7 +24,7 @@ describe('a question before what cannot be undone', () => {
     const { text } = await answerTo(`${site}/rollback`, { version: 'v-old', reason: 'a <b>bad</b> release' });
     expect(text).toMatch(/<dt>why<\/dt><dd><bdi>a &lt;b&gt;bad/);
     expect(text).toContain('Then the site is held');
-    expect(text).toMatch(/>\s*Leave as it is\s*</);
+    expect(text).toMatch(/>\s*Cancel\s*</);
     const plain = await answerTo(`${site}/rollback`, { version: 'v-old', reason: ' ' });
     expect(plain.text).not.toContain('<dt>why</dt>');
   });
@@ -32,7 +32,7 @@ describe('a question before what cannot be undone', () => {
   it('says for how long the budget is paused', async () => {
     expect((await answerTo('/budget/acme/pause', { for: '8h' })).text).toContain('for 8 h, or until a person resumes');
     const open = await answerTo('/budget/acme/pause', { for: 'open' });
-    expect(open.text).toContain('asks the service anything until a person resumes the budget');
+    expect(open.text).toContain('sends requests until a person resumes the budget');
   });
 });
 
@@ -41,10 +41,10 @@ describe('a plan for many', () => {
     const both = new URLSearchParams({ verb: 'pause', site: 'acme/docs.acme.example', project: 'acme/prj_1' });
     const { text } = await answerTo('/bulk', Object.fromEntries(both));
     expect(text).toContain('Pause schedules 1 of 2?');
-    expect(text).toContain('left out: has no schedule');
+    expect(text).toContain('skipped: has no schedule');
     const none = await answerTo('/bulk', { verb: 'pause', site: 'acme/docs.acme.example' });
     expect(none.text).toContain('Pause schedules: nothing to do');
-    expect(none.text).not.toContain('Leave as it is');
+    expect(none.text).not.toContain('Cancel');
   });
 });
 
@@ -59,9 +59,7 @@ describe('an order that got no answer', () => {
     };
     const answer = await answerTo(`${site}/start`, {}, { ...fakeSetting({ calls: [], auditEntries: [] }), connect });
     expect(answer.status).toBe(503);
-    expect(answer.text).toContain(
-      'It may have been done all the same: look before you try again. Check that it is running.',
-    );
+    expect(answer.text).toContain('It may have succeeded. Check before retrying. Check that it is running.');
   });
 });
 

@@ -20,17 +20,17 @@ async function overview(path: string, change: Partial<ConsoleSetting> = {}): Pro
 
 describe('the overview', () => {
   it('says what the chosen chip means', async () => {
-    expect(await overview('/')).not.toContain('Feedback not known to be complete');
-    expect(await overview('/?is=stale')).toContain('Feedback not known to be complete within the last 24 hours');
+    expect(await overview('/')).not.toContain('Not verified, or no run');
+    expect(await overview('/?is=stale')).toContain('Not verified, or no run finished');
   });
 
   it('tells a search without hits, a chip without lines and an empty configuration apart', async () => {
-    expect(await overview('/?q=nope')).toContain('Nothing fits the search. <a href="/">Show all</a>');
+    expect(await overview('/?q=nope')).toContain('No results. <a href="/">Show all</a>');
     expect(await overview('/?is=running')).toContain('None. <a href="/">Show all</a>');
-    expect(await overview('/', { organizations: [] })).toContain('The configuration names no site and no project.');
+    expect(await overview('/', { organizations: [] })).toContain('No sites or projects are configured.');
   });
 
-  it('counts nothing that only Temporal knows while Temporal is away', async () => {
+  it('counts nothing that only Temporal knows while Temporal is unreachable', async () => {
     const page = await overview('/', { connect: away });
     expect(page).toContain('Temporal does not answer: it is not known what runs, and when.');
     expect(page).toContain('Check that it is running.');
@@ -57,6 +57,6 @@ describe('the overview', () => {
   it('says of the schedules that they are not known, and not that none starts', async () => {
     const [organization] = fakeSetting({ calls: [], auditEntries: [] }).organizations;
     const page = await overview('/schedules', { connect: away, organizations: organization ? [organization] : [] });
-    expect(page).toContain('It is not known which schedules start within a day.');
+    expect(page).toContain('Next starts are unavailable.');
   });
 });

@@ -120,6 +120,6 @@ describe('the page of a site', () => {
     const page = await sitePage({ write: false });
     expect(page).toContain(', may only look');
     expect(page).not.toContain(`action="${address}`);
-    expect(await sitePage({})).toContain('stands in the audit as done by terminal');
+    expect(await sitePage({})).toContain('Your actions are logged as “terminal”.');
   });
 });

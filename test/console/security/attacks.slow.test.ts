@@ -5,12 +5,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { guardUi } from '../../../src/cli/parts/embedded-part.ts';
-import { budgetActions } from '../../../src/console/actions/budget-actions.ts';
-import { bulkVerbs } from '../../../src/console/actions/bulk-actions.ts';
-import { projectActions } from '../../../src/console/actions/project-actions.ts';
-import { scheduleActions } from '../../../src/console/actions/schedule-actions.ts';
-import { siteActions } from '../../../src/console/actions/site-actions.ts';
+import { budgetActions, projectActions, scheduleActions, siteActions } from '../../../src/console/actions.ts';
 import type { ConsoleOptions } from '../../../src/console/app-context.ts';
+import { bulkVerbs } from '../../../src/console/bulk-actions.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, roles, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { splitPoint } from '../../../src/exports/archive/zip-split.ts';
+import { splitPoint } from '../../../src/exports/archive/read-zip.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { type RawEntry, rawZip } from '../../tools/archives/raw-zip.ts';
 

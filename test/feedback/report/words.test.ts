@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { shortened, visible } from '../../../src/feedback/report/figure.ts';
 import {
   axisLabels,
   nameText,
@@ -55,5 +56,18 @@ describe('what votes show', () => {
     expect(sharesDiffer({ yes: 60, no: 40 }, { yes: 40, no: 60 })).toBe(true);
     expect(sharesDiffer({ yes: 6, no: 4 }, { yes: 4, no: 6 })).toBe(false);
     expect(sharesDiffer({ yes: 50, no: 0 }, { yes: 60, no: 0 })).toBe(false);
+  });
+});
+
+describe('texts of others in a line of ours', () => {
+  it('show characters that turn the direction or are not seen', () => {
+    expect(visible('/a\u202e/b\u2028\u200b\n')).toBe('/a\uFFFD/b\uFFFD\uFFFD\uFFFD');
+  });
+
+  it('are cut in the middle, between characters', () => {
+    expect(shortened('/guides/one', 11)).toBe('/guides/one');
+    expect(shortened('/guides/first/second', 9)).toBe('/gui…cond');
+    expect(shortened('👍👍👍👍', 3)).toBe('👍…👍');
+    expect(shortened('ab', 1)).toBe('…');
   });
 });

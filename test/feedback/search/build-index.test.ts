@@ -3,8 +3,8 @@ import { completeIndex } from '../../../src/feedback/search/build-index.ts';
 import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { entry, type TemporaryStore, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
-/** A store as it was before the index. */
-async function olderStore(entries: number): Promise<TemporaryStore> {
+/** A store as `feedback move` leaves it: with its entries, and without their words. */
+async function movedStore(entries: number): Promise<TemporaryStore> {
   const db = await temporaryStore();
   await wholePass(
     db.store,
@@ -12,18 +12,16 @@ async function olderStore(entries: number): Promise<TemporaryStore> {
     Array.from({ length: entries }, (_, n) => entry(`${n}`, { comment: n % 2 === 0 ? 'even' : 'odd' })),
   );
   await wholePass(db.store, 'q', [entry('0', { comment: 'even' })], { project: 'prj_2' });
-  const tables = ['search_words', 'search_entries', 'search_progress'];
-  await db.run(`${tables.map((name) => `drop table if exists ${name};`).join(' ')}
-    delete from kysely_migration where name >= '0005'`);
+  await db.run('delete from search_entries; update search_progress set complete = 0');
   return db;
 }
 
 const count = async ({ rows }: TemporaryStore): Promise<number> =>
   Number((await rows('select count(*) as n from search_entries'))[0]?.n);
 
-describe('the index of a store from before it', () => {
+describe('the index of a moved store', () => {
   it('grows step by step, in any process, and says how far it is', async () => {
-    await using db = await olderStore(1_200);
+    await using db = await movedStore(1_200);
     const [one, other] = [await db.open(), await db.open()];
     expect(await count(db)).toBe(0);
     expect(await one.findEntries({ words: 'even', limit: 1 })).toMatchObject({
@@ -44,7 +42,7 @@ describe('the index of a store from before it', () => {
   });
 
   it('takes what passes bring meanwhile, and what they take away', async () => {
-    await using db = await olderStore(600);
+    await using db = await movedStore(600);
     const store = await db.open();
     await wholePass(store, 'r', [entry('0', { comment: 'changed' }), entry('new', { comment: 'even' })]);
     expect(await count(db)).toBe(2);
@@ -55,7 +53,7 @@ describe('the index of a store from before it', () => {
   });
 
   it('is completed by a worker, also after a step that failed', async () => {
-    await using db = await olderStore(600);
+    await using db = await movedStore(600);
     const store = await db.open();
     const failures: unknown[] = [];
     let calls = 0;

@@ -15,14 +15,16 @@ export interface Wanted {
   domain: string;
   version: string;
   publicUrl?: string;
+  /** The archive of `smallSite`; as a tar.gz by default. */
+  bundle?: Buffer;
 }
 
 /** Publishes the site of `SITE` in a store, as an export would. */
 export async function publishSite(wanted: Wanted): Promise<{ store: DirectoryBundleStore; manifest: Manifest }> {
-  const { root, domain, version, publicUrl = 'http://localhost:8090' } = wanted;
+  const { root, domain, version, publicUrl = 'http://localhost:8090', bundle = tarGz(smallSite) } = wanted;
   const store = await DirectoryBundleStore.open({ root, publicUrl });
   const staged = await store.stagingFile('stage');
-  await writeFile(staged, tarGz(smallSite));
+  await writeFile(staged, bundle);
   const { archive, contentDigest, pages, entries: files } = await verifyArchive(staged, { limits });
   if (!archive || !contentDigest) throw new Error('the archive of the test is refused');
   const source = { org: 'acme', domain, jobId: 'job_1' };

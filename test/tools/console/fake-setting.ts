@@ -161,6 +161,7 @@ export function fakeSetting(
     connect: async () => client as unknown as Client,
     openFeedback: async () => feedback as unknown as FeedbackStore,
     openBundles: async () => bundles as unknown as BundleStore,
+    openAudit: async () => feedback,
     budgets: () => {
       throw new Error('not here');
     },

@@ -7,13 +7,18 @@ import {
   planBudget,
 } from '../../../budget/rules/plan-budget.ts';
 import { spanText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { indent, isoTime, projectTitle, tableLines, timeText } from '../../terminal/text.ts';
+import { budgetOrg } from './budget-view.ts';
 import { everyText, intervalLines } from './interval-lines.ts';
+
+export default {
+  plan: (command, run) => command.argument('[org]', budgetOrg).action(run(showBudgetPlan)),
+} satisfies CommandFile;
 
 export interface ShownPlan {
   org: string;
@@ -193,7 +198,7 @@ function countText(count: number): string {
 }
 
 /** Advice only: it changes nothing, and ends with 0 whatever it finds. */
-export default async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
   const activity = await withFeedbackStore(config, async (store) => {

@@ -7,6 +7,8 @@ import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /** Cells of a strip if the terminal is wide enough. */
+export const budgetOrg = 'id of a configured organization; optional when there is only one';
+
 export const stripWidth = 50;
 
 /** The limit as a strip: used, free, left to others. */

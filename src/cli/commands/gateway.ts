@@ -5,13 +5,23 @@ import { ConfigError } from '../../config/config-error.ts';
 import { analyticsAccesses } from '../../organizations.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { createLog, logDestination } from '../../temporal/log.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import type { HostAndPort } from '../flags.ts';
+import { duration, type HostAndPort, hostAndPort, metricsHelp, port } from '../flags.ts';
 import { freeAddress } from '../parts/free-address.ts';
 import { never, type Part, withParts } from '../parts/running-parts.ts';
 import { warnOfOpenGateway } from '../parts/up-warnings.ts';
 import { withFeedbackStore } from '../stores.ts';
+
+export default {
+  gateway: (command, run) =>
+    command
+      .option('--port <port>', 'port to listen on', port('--port'), 8789)
+      .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+      .option('--max-wait <duration>', 'how long a request waits for a permit, by default 30s', duration('--max-wait'))
+      .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
+      .action(run(runGateway)),
+} satisfies CommandFile;
 
 /**
  * Starts the gateway for the clients of the configuration; it logs to stderr. Throws `ConfigError` without clients,
@@ -71,7 +81,7 @@ interface GatewayFlags {
 
 const usualPatienceMs = 30_000;
 
-export default async function runGateway(
+async function runGateway(
   context: CommandContext,
   { port, host, maxWait = usualPatienceMs, metrics }: GatewayFlags,
 ): Promise<ExitCode> {

@@ -1,0 +1,300 @@
+import { type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
+import { exportOf } from '../operations/bulk.ts';
+import { type Operator, type Site, waitingVersion } from '../operations/operator.ts';
+import type { Trouble } from '../operations/status.ts';
+import { spanText } from '../rules/text.ts';
+import { type ScheduleTarget, targetName } from '../rules/workflow-ids.ts';
+import type { AuditEntry } from '../runs/rules/audit.ts';
+import { ConsoleFailure, required } from './console-failure.ts';
+import type { KnownProject, KnownSite } from './readings/console-reader.ts';
+import type { Sessions } from './security/sessions.ts';
+
+/** A form that was sent, and the operator who acts for its sender. */
+export interface FormSubmission {
+  /** Unique to the form, however often it is sent. The browser could choose it. */
+  id: string;
+  form: URLSearchParams;
+  operator: Operator;
+  explain(error: unknown): Trouble;
+}
+
+/** Something that can be done by a form. */
+export interface Action<Subject> {
+  /** On its button and as the title of its question; depends on the form where one action does several things. */
+  label: string | ((form: URLSearchParams) => string);
+  /** Asked before what cannot be undone; null for what can. */
+  question: ((subject: Subject, form: URLSearchParams) => string) | null;
+  /** Acts, and says what was done. */
+  run(subject: Subject, submission: FormSubmission): Promise<string>;
+}
+
+type Actions<Subject> = Readonly<Record<string, Action<Subject>>>;
+
+/** What can be done with a site, by the last part of the address. Each does what the command of its name does. */
+export const siteActions: Actions<KnownSite> = {
+  start: {
+    label: 'Start an export',
+    question: null,
+    async run(site, { form, operator }) {
+      const { joined } = await operator.startExport(site, form.get('force') === 'yes' ? { force: true } : {});
+      return joined ? `An export of ${site.domain} is already running.` : `The export of ${site.domain} has started.`;
+    },
+  },
+  'poll-now': {
+    label: 'Poll now',
+    question: null,
+    async run(site, { operator }) {
+      await operator.pollNow(site);
+      return `docferry asks the service about ${site.domain} now.`;
+    },
+  },
+  approve: {
+    label: 'Approve',
+    question: null,
+    async run(site, submission) {
+      const version = required(submission.form, 'version');
+      await decide(site, version, submission, () => submission.operator.approve(site, version, submission.id));
+      return `Approved: ${version} goes into service.`;
+    },
+  },
+  reject: {
+    label: 'Reject',
+    question: ({ domain }, form) => `${form.get('version') ?? 'The version'} of ${domain} will be removed for good.`,
+    async run(site, submission) {
+      const version = required(submission.form, 'version');
+      await decide(site, version, submission, () => submission.operator.reject(site, version, submission.id));
+      return `Rejected: ${version} is removed.`;
+    },
+  },
+  rollback: {
+    label: 'Roll back',
+    question: ({ domain }, form) =>
+      `${form.get('version') ?? 'The version'} of ${domain} goes into service at every target. Then the site is held: exports put nothing else into service until a person ends the hold.`,
+    async run(site, { form, operator }) {
+      const version = required(form, 'version');
+      const { joined } = await operator.rollBack(site, version, 'refuse');
+      return joined
+        ? `This rollback of ${site.domain} is already running.`
+        : `The rollback of ${site.domain} to ${version} has started.`;
+    },
+  },
+  hold: {
+    label: 'Hold',
+    question: null,
+    async run(site, { operator }) {
+      const { version } = await operator.hold(site);
+      return `${site.domain} is held at ${version}.`;
+    },
+  },
+  release: {
+    label: 'Release',
+    question: null,
+    async run(site, { operator }) {
+      const { version, waiting } = await operator.release(site);
+      const next =
+        waiting === null
+          ? 'The next export decides what is in service.'
+          : `${waiting} waited: start an export to put what is new into service.`;
+      return `${site.domain} is no longer held at ${version}. ${next}`;
+    },
+  },
+  cancel: {
+    label: (form) => `Cancel the ${runIn(form)}`,
+    question: ({ domain }, form) => {
+      const version = form.get('rollback');
+      return `The running ${runIn(form)} of ${domain}${version === null ? '' : ` to ${version}`} ends; what is in service stays.`;
+    },
+    async run(site, { form, operator }) {
+      await operator.cancel(exportOf(site), required(form, 'run'));
+      return `Cancelling the ${runIn(form)} of ${site.domain}.`;
+    },
+  },
+};
+
+/** What runs of a site, by the form that cancels it: one of a rollback names its version. */
+const runIn = (form: URLSearchParams): string => (form.has('rollback') ? 'rollback' : 'export');
+
+/**
+ * Decides about a version. If it no longer waits, because another person has decided or its time is over, throws a
+ * failure that says so and, if the audit knows, who decided.
+ */
+async function decide(
+  site: Site,
+  version: string,
+  { operator: { installation }, explain }: FormSubmission,
+  send: () => Promise<void>,
+): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    const { code } = explain(error);
+    const isRefused = code === 'NotRunning' || code === 'InvalidInput';
+    if (!isRefused || (await waitingVersion(installation, site)) === version) throw error;
+    const earlier = await decisionOn(installation, site, version).catch(() => null);
+    const what =
+      earlier === null
+        ? `${version} of ${site.domain} no longer waits for approval`
+        : `${version} of ${site.domain} was ${earlier.action === 'approve' ? 'approved' : 'rejected'} by ${earlier.who} at ${utcText(earlier.at)}`;
+    const hint = 'The page of the site shows what is in service.';
+    throw new ConsoleFailure('Decided', `${what}. You changed nothing.`, hint);
+  }
+}
+
+/** `2026-11-22 18:07 UTC`, of UTC ISO 8601. */
+const utcText = (at: string): string => `${at.slice(0, 16).replace('T', ' ')} UTC`;
+
+async function decisionOn(
+  { feedback }: Operator['installation'],
+  { org, domain }: Site,
+  version: string,
+): Promise<AuditEntry | null> {
+  for await (const entry of (await feedback()).listAuditEntries({ org, subject: domain })) {
+    const isDecision = entry.action === 'approve' || entry.action === 'reject';
+    if (isDecision && JSON.parse(entry.detail).version === version) return entry;
+  }
+  return null;
+}
+
+/** What can be done with a project. */
+export const projectActions: Actions<KnownProject> = {
+  sync: {
+    label: 'Sync now',
+    question: null,
+    async run(project, { form, operator }) {
+      const kind = form.get('pass') ?? '';
+      const pass = kind === '' ? await operator.usualPass(project) : passOf(kind);
+      if (pass === 'verify') throw new ConsoleFailure('InvalidInput', 'passes of kind verify start by themselves');
+      await operator.startPass(project, pass);
+      return `The ${pass} of ${project.project} is running.`;
+    },
+  },
+  cancel: {
+    label: (form) => `Cancel the ${form.get('pass') ?? 'pass'}`,
+    question: ({ project }, form) =>
+      `The running ${form.get('pass') ?? 'pass'} of ${project} ends; what it has stored stays.`,
+    async run({ org, project }, { form, operator }) {
+      const pass = passOf(required(form, 'pass'));
+      await operator.cancel({ kind: 'sync', org, project, pass }, required(form, 'run'));
+      return `Cancelling the ${pass} of ${project}.`;
+    },
+  },
+};
+
+function passOf(text: string): ReadingKind {
+  const pass = readingKinds.find((kind) => kind === text);
+  if (pass === undefined) throw new ConsoleFailure('InvalidInput', 'unknown kind of pass');
+  return pass;
+}
+
+/** What can be done with the budget of an organization. */
+export const budgetActions: Actions<string> = {
+  pause: {
+    label: 'Pause',
+    question: (org, form) => {
+      const time = timeIn(form);
+      const until = time === null ? '' : `for ${spanText(time)}, or `;
+      return `No pass of ${org} sends requests ${until}until a person resumes the budget. Nothing is lost: passes wait.`;
+    },
+    async run(org, { form, operator }) {
+      await operator.pauseBudget(org, { forMs: timeIn(form) });
+      return `The budget of ${org} is paused.`;
+    },
+  },
+  resume: {
+    label: 'Resume',
+    question: null,
+    async run(org, { operator }) {
+      await operator.pauseBudget(org, null);
+      return `The budget of ${org} is resumed.`;
+    },
+  },
+  set: {
+    label: 'Override',
+    question: null,
+    async run(org, { form, operator }) {
+      const limits = { ...countIn(form, 'requests'), ...countIn(form, 'reserve') };
+      if (Object.keys(limits).length === 0) {
+        throw new ConsoleFailure('InvalidInput', 'nothing was given', 'give requests, a reserve or both');
+      }
+      await operator.overrideBudget(org, { ...limits, forMs: timeIn(form) });
+      return `The limits of ${org} are overridden.`;
+    },
+  },
+  reset: {
+    label: 'End the override',
+    question: null,
+    async run(org, { operator }) {
+      await operator.overrideBudget(org, null);
+      return `The limits of ${org} are as configured.`;
+    },
+  },
+};
+
+/** For how long, by the choices of the form, in milliseconds; null for until ended by hand. */
+const times: Readonly<Record<string, number | null>> = {
+  '15m': 900_000,
+  '1h': 3_600_000,
+  '8h': 28_800_000,
+  '1d': 86_400_000,
+  open: null,
+};
+
+function timeIn(form: URLSearchParams): number | null {
+  const asked = form.get('for') ?? 'open';
+  const time = Object.hasOwn(times, asked) ? times[asked] : undefined;
+  if (time === undefined) throw new ConsoleFailure('InvalidInput', 'unknown duration');
+  return time;
+}
+
+function countIn(form: URLSearchParams, name: string): Record<string, number> {
+  const text = (form.get(name) ?? '').trim();
+  if (text === '') return {};
+  if (!/^\d{1,9}$/.test(text)) throw new ConsoleFailure('InvalidInput', `${name} must be a whole number`);
+  return { [name]: Number(text) };
+}
+
+/** What can be done with a schedule. */
+export const scheduleActions: Actions<ScheduleTarget> = {
+  pause: {
+    label: 'Pause',
+    question: null,
+    async run(target, { operator }) {
+      await operator.pauseSchedule(target, `paused in the console by ${operator.actor.who}`);
+      return `The schedule of ${targetName(target)} is paused; what runs goes on. The table shows it in a moment.`;
+    },
+  },
+  resume: {
+    label: 'Resume',
+    question: null,
+    async run(target, { operator }) {
+      await operator.resumeSchedule(target, `resumed in the console by ${operator.actor.who}`);
+      return `The schedule of ${targetName(target)} is resumed. The table shows it in a moment.`;
+    },
+  },
+  trigger: {
+    label: 'Start now',
+    question: null,
+    async run(target, { operator }) {
+      const { alreadyRunning } = await operator.triggerSchedule(target);
+      return alreadyRunning
+        ? `A scheduled run of ${targetName(target)} is already running.`
+        : `The scheduled run of ${targetName(target)} has started: its page shows how it goes.`;
+    },
+  },
+};
+
+/** What can be done with the sessions of a login. */
+export function sessionActions(sessions: Sessions): Actions<string> {
+  return {
+    end: {
+      label: 'End sessions',
+      question: (login) => `Everybody signed in as ${login} has to sign in again. Work already started continues.`,
+      async run(login, { operator }) {
+        const count = sessions.revoke(login);
+        if (count === 0) throw new ConsoleFailure('NotSignedIn', `nobody is signed in as ${login}`);
+        operator.recordEndedSessions(login, count);
+        return `${count === 1 ? 'The session' : `${count} sessions`} of ${login} ended.`;
+      },
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { exportOf, forEach, passesOf, planApprovals, runs } from '../operations/bulk.ts';
+import { workflowIdOf } from '../rules/workflow-ids.ts';
+import { desiredSchedules } from '../schedules/rules/desired-schedules.ts';
+import type { FormSubmission } from './actions.ts';
+import { ConsoleFailure } from './console-failure.ts';
+import type { ConsoleReader, KnownProject, KnownSite } from './readings/console-reader.ts';
+
+export const bulkVerbs = ['start', 'approve', 'pause'] as const;
+export type BulkVerb = (typeof bulkVerbs)[number];
+
+/** What each is called, before and after it is done. */
+export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string }>> = {
+  start: { label: 'Start', done: 'Started' },
+  approve: { label: 'Approve', done: 'Approved' },
+  pause: { label: 'Pause schedules', done: 'Paused' },
+};
+
+/** What was selected on the overview, with the version that a plan named. */
+export type Selected = { name: string; version: string | null } & (
+  | ({ kind: 'site' } & KnownSite)
+  | ({ kind: 'project' } & Omit<KnownProject, 'name'>)
+);
+
+/** One thing that would be done, or why it is skipped. */
+export interface PlannedItem {
+  name: string;
+  /** Of the form; an approval's value names the version. */
+  field: { name: 'site' | 'project'; value: string };
+  detail: string;
+  skipped: boolean;
+}
+
+const mostSelected = 1_000;
+
+/** The sites and projects that a form names, written `org/name`. Throws for one that is not configured. */
+export function selectedIn(reader: ConsoleReader, form: URLSearchParams): Selected[] {
+  const pick = (kind: 'site' | 'project') =>
+    form.getAll(kind).map((value): Selected => {
+      const [org = '', name = '', version = null] = value.split('/');
+      const site = kind === 'site' ? reader.knownSite(org, name) : null;
+      if (site) return { kind: 'site', ...site, name, version };
+      const project = kind === 'project' ? reader.knownProject(org, name) : null;
+      if (project) return { kind: 'project', ...project, name, version };
+      throw new ConsoleFailure('Unknown', 'something selected is not configured', 'reload the overview');
+    });
+  const selected = [...pick('site'), ...pick('project')];
+  if (selected.length === 0)
+    throw new ConsoleFailure('NothingSelected', 'nothing is selected', 'select some lines first');
+  if (selected.length > mostSelected) throw new ConsoleFailure('TooMany', `more than ${mostSelected} are selected`);
+  return selected;
+}
+
+/** What would be done; nothing is done. */
+export async function planBulk(
+  reader: ConsoleReader,
+  verb: BulkVerb,
+  selected: readonly Selected[],
+): Promise<PlannedItem[]> {
+  const { value } = await reader.overview.get();
+  const running = new Map(value.facts.live?.running.map((work) => [work.workflowId, work]));
+  const isRunning = (one: Selected) => targetsOf(one).some((target) => runs(running, target));
+  const item = (one: Selected, detail: string, skipped = false): PlannedItem => {
+    const value = `${one.org}/${one.name}${one.version === null ? '' : `/${one.version}`}`;
+    return { name: one.name, field: { name: one.kind, value }, detail, skipped };
+  };
+  if (verb === 'start') {
+    return selected.map((one) => {
+      if (one.kind === 'project')
+        return item(one, isRunning(one) ? 'joins the running pass, or starts one' : 'a pass starts');
+      return isRunning(one) ? item(one, 'an export is already running', true) : item(one, 'an export starts');
+    });
+  }
+  if (verb === 'pause') {
+    const { taskQueue, organizations } = reader.setting;
+    const scheduled = new Set(desiredSchedules(taskQueue, organizations).map(({ target }) => workflowIdOf(target)));
+    return selected.map((one) => {
+      if (!targetsOf(one).some((target) => scheduled.has(workflowIdOf(target))))
+        return item(one, 'has no schedule', true);
+      return item(one, `no ${one.kind === 'site' ? 'export' : 'pass'} starts by itself`);
+    });
+  }
+  const sites = selected.flatMap((one) => (one.kind === 'site' ? [{ ...one, version: null }] : []));
+  const { items, skipped } = await planApprovals(reader.installation, sites, running);
+  return [
+    ...items.map((one) => item(one, one.version ?? '')),
+    ...skipped.map((one) => item(one.item, one.why, true)),
+    ...selected.flatMap((one) => (one.kind === 'project' ? [item(one, 'projects have nothing to approve', true)] : [])),
+  ];
+}
+
+/** Carries out the plan; a failure of one stops no other. Says what was done and what failed. */
+export async function runBulk(
+  verb: BulkVerb,
+  selected: readonly Selected[],
+  { id, operator, explain }: FormSubmission,
+): Promise<string> {
+  const work = async (one: Selected): Promise<unknown> => {
+    if (verb === 'pause') {
+      const note = `paused in the console by ${operator.actor.who}`;
+      return Promise.all(targetsOf(one).map((target) => operator.pauseSchedule(target, note).catch(unlessThereIsNone)));
+    }
+    if (one.kind === 'project') return operator.startPass(one, await operator.usualPass(one));
+    if (verb === 'start') return operator.startExport(one, {});
+    if (one.version === null) throw new ConsoleFailure('Incomplete', 'the form names no version');
+    return operator.approve(one, one.version, `${id}:${one.domain}`);
+  };
+  const { ended } = await forEach(selected, work);
+  const failures = ended.flatMap((one) => (one.ok ? [] : [`${one.item.name}: ${explain(one.error).message}`]));
+  const done = `${bulkWords[verb].done} ${selected.length - failures.length} of ${selected.length}.`;
+  return failures.length === 0 ? done : `${done} Failed: ${failures.slice(0, 20).join('; ')}`;
+}
+
+const targetsOf = (one: Selected) => (one.kind === 'site' ? [exportOf(one)] : passesOf(one));
+
+/** A project need not have a schedule for each kind of pass. */
+function unlessThereIsNone(error: unknown): void {
+  if (!(error instanceof Error) || error.name !== 'ScheduleNotFoundError') throw error;
+}

@@ -1,0 +1,102 @@
+import { readingKinds } from '../feedback/rules/pass-bounds.ts';
+import { type ScheduleTarget, workflowIdOf } from '../rules/workflow-ids.ts';
+import { callsAtOnce, inBatches, type RunningWork } from '../temporal/runs.ts';
+import type { Installation } from './installation.ts';
+import { type Project, type Site, waitingVersion } from './operator.ts';
+
+/** What an operation on many would do, and what of the selected it would skip. */
+export interface Plan<Item> {
+  items: Item[];
+  skipped: { item: Item; why: string }[];
+}
+
+/** How it went with one of many. */
+export type Ended<Item, Answer> = { item: Item } & ({ ok: true; answer: Answer } | { ok: false; error: unknown });
+
+/** What runs, by workflow id. */
+export type RunningById = ReadonlyMap<string, Pick<RunningWork, 'phase'>>;
+
+export const exportOf = ({ org, domain }: Site): ScheduleTarget & { kind: 'export' } => ({
+  kind: 'export',
+  org,
+  domain,
+});
+
+/** Everything that may run for a project. */
+export const passesOf = ({ org, project }: Project) =>
+  readingKinds.map((pass) => ({ kind: 'sync' as const, org, project, pass }));
+
+/** Whether something runs under the id of a site's exports or of a pass. */
+export const runs = (running: RunningById, target: ScheduleTarget): boolean => running.has(workflowIdOf(target));
+
+/** Does the work for each, a few at a time: a failure of one stops no other. After an abort nothing else begins. */
+export async function forEach<Item, Answer>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Answer>,
+  signal?: AbortSignal,
+): Promise<{ ended: Ended<Item, Answer>[]; notBegun: Item[] }> {
+  const notBegun: Item[] = [];
+  const all = await inBatches(items, callsAtOnce, async (item): Promise<Ended<Item, Answer>[]> => {
+    if (signal?.aborted) {
+      notBegun.push(item);
+      return [];
+    }
+    try {
+      return [{ item, ok: true, answer: await work(item) }];
+    } catch (error) {
+      return [{ item, ok: false, error }];
+    }
+  });
+  return { ended: all.flat(), notBegun };
+}
+
+/** Keeps what fits, and skips the rest with the reason that `whyNot` gives. */
+export function planOf<Item>(selected: readonly Item[], whyNot: (item: Item) => string | null): Plan<Item> {
+  const checked = selected.map((item) => ({ item, why: whyNot(item) }));
+  return {
+    items: checked.flatMap(({ item, why }) => (why === null ? [item] : [])),
+    skipped: checked.flatMap(({ item, why }) => (why === null ? [] : [{ item, why }])),
+  };
+}
+
+/** The exports to cancel. */
+export function planCancel(sites: readonly Site[], running: RunningById): Plan<Site> {
+  return planOf(sites, (site) => (runs(running, exportOf(site)) ? null : 'no export runs'));
+}
+
+/** The versions that wait, as they are now: an approval of the plan approves none that comes later. */
+export async function planApprovals<Selected extends Site>(
+  installation: Installation,
+  sites: readonly Selected[],
+  running: RunningById,
+): Promise<Plan<Selected & { version: string | null }>> {
+  const waits = (site: Site) => running.get(workflowIdOf(exportOf(site)))?.phase === 'awaiting-approval';
+  const asked = await inBatches(sites, callsAtOnce, async (site) => ({
+    ...site,
+    version: waits(site) ? await waitingVersion(installation, site) : null,
+  }));
+  return planOf(asked, ({ version }) => (version === null ? 'no version waits' : null));
+}
+
+/** What each site has in service, and where it is held. */
+interface InService extends Site {
+  current: string | null;
+  held: string | null;
+}
+
+/** The sites to hold, or to release. */
+export async function planHolds(
+  installation: Installation,
+  kind: 'hold' | 'release',
+  sites: readonly Site[],
+): Promise<Plan<InService>> {
+  const store = await installation.bundles();
+  const found = await store.inService(sites.map(({ domain }) => domain));
+  const nothing = { current: null, held: null };
+  const known = sites.map((site) => ({ ...site, ...(found.get(site.domain) ?? nothing) }));
+  if (kind === 'release') return planOf(known, ({ held }) => (held === null ? 'it is not held' : null));
+  return planOf(known, ({ current, held }) => {
+    if (held !== null) return `it is held at ${held}`;
+    return current === null ? 'nothing is published' : null;
+  });
+}

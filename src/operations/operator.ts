@@ -1,0 +1,349 @@
+import { randomUUID } from 'node:crypto';
+import { type WorkflowExecutionDescription, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import type { ForAWhile, OverrideAsk, WindowView } from '../budget/rules/permits.ts';
+import type { ExportParameters, ExportState } from '../exports/rules/site-export.ts';
+import type { SiteHold } from '../exports/store/bundle-store.ts';
+import { NoSuchVersion } from '../exports/store/bundle-store.ts';
+import type { PassKind } from '../feedback/rules/pass-bounds.ts';
+import { ExplainedError } from '../rules/errors.ts';
+import { type ScheduleTarget, scheduleId, workflowIdOf, workflowTypes } from '../rules/workflow-ids.ts';
+import type { Actor, AuditEntry } from '../runs/rules/audit.ts';
+import {
+  auditRows,
+  cancelledRun,
+  doneBy,
+  type OwnAuditEntry,
+  startedExport,
+  startedPass,
+} from '../runs/rules/own-audit-entries.ts';
+import { backfillSchedule, pauseSchedule, resumeSchedule, triggerSchedule } from '../schedules/schedules.ts';
+import {
+  approveExport,
+  exportHandle,
+  exportState,
+  pollNow,
+  rejectExport,
+  type StartedExport,
+  type StartedRollback,
+  startExport,
+  startRollback,
+} from './exports.ts';
+import type { Installation } from './installation.ts';
+import { type StartedSync, startOrJoinSync } from './syncs.ts';
+
+export interface Site {
+  org: string;
+  domain: string;
+}
+
+export interface Project {
+  org: string;
+  project: string;
+}
+
+/** An operation is refused because of what it found. */
+export class OperationRefused extends ExplainedError {
+  override readonly name = 'OperationRefused';
+  readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion';
+  readonly hint: string | null;
+
+  constructor(code: OperationRefused['code'], message: string, hint: string | null = null) {
+    super(message);
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** A run, by its ids. */
+export interface KnownRun {
+  workflowId: string;
+  runId: string;
+}
+
+/**
+ * What a person can do, each once for the command line and the console. What no workflow records, the operator records in
+ * the audit once it has taken effect; `end` says whether the audit took it.
+ */
+export class Operator {
+  readonly installation: Installation;
+  readonly actor: Actor & { who: string };
+  readonly #request: string;
+  readonly #detail: { bulk?: true };
+  readonly #audit: AuditWriter;
+
+  /** @param request unique to one use; the server makes it, so that nobody keeps an act out of the audit by repeating one */
+  constructor(
+    installation: Installation,
+    actor: Actor & { who: string },
+    { bulk = false, request = randomUUID() }: { bulk?: boolean; request?: string } = {},
+  ) {
+    this.installation = installation;
+    this.actor = actor;
+    this.#request = request;
+    this.#detail = bulk ? { bulk } : {};
+    this.#audit = new AuditWriter(installation);
+  }
+
+  /** Starts an export; joins or refuses a running one, as asked. Throws `ExportRunning`. */
+  async startExport(
+    { org, domain }: Site,
+    parameters: ExportParameters,
+    onRunning: 'join' | 'refuse' = 'join',
+  ): Promise<StartedExport> {
+    const { taskQueue, failover } = this.installation.access;
+    const input = { org, domain, parameters, failover };
+    const started = await this.installation.ask((client) => startExport(client, taskQueue, input, onRunning));
+    this.record(startedExport(org, domain, started.runId, parameters));
+    return started;
+  }
+
+  /** Starts a pass, or joins the running one of its kind. */
+  async startPass(
+    { org, project }: Project,
+    pass: PassKind,
+    dates: { from?: string; to?: string } = {},
+  ): Promise<StartedSync> {
+    const { taskQueue, failover } = this.installation.access;
+    const input = { org, project, pass, class: 'on-demand' as const, ...dates, failover };
+    const started = await startOrJoinSync(await this.installation.temporal(), taskQueue, input);
+    this.record(startedPass(input, started.runId));
+    return started;
+  }
+
+  /** The kind of pass that a project needs when nobody names one. */
+  async usualPass({ org, project }: Project): Promise<'incremental' | 'sweep'> {
+    return (await (await this.installation.feedback()).everSwept(org, project)) ? 'incremental' : 'sweep';
+  }
+
+  /** Cancels what runs under the id of an export or pass; with `runId` that run and no later one. */
+  async cancel(target: ScheduleTarget, runId?: string): Promise<KnownRun> {
+    const client = await this.installation.temporal();
+    const handle = client.workflow.getHandle(workflowIdOf(target), runId);
+    const run = await runningOf(handle, target, runId);
+    await handle.cancel();
+    this.record([cancelledRun(target, run.runId)]);
+    return run;
+  }
+
+  /** Polls the job of a running export now. */
+  async pollNow({ org, domain }: Site): Promise<KnownRun & { state: ExportState }> {
+    const run = await runningExport(this.installation, { org, domain });
+    const state = await this.installation.ask((client) => pollNow(client, org, domain));
+    this.record([doneBy(this.#request, 'poll-now', { kind: 'export', org, domain })]);
+    return { ...run, state };
+  }
+
+  /**
+   * Puts the waiting version into service; the export records it. Refused if another version waits, or none. Sent again with
+   * the same `updateId`, it is answered as it was the first time.
+   */
+  async approve({ org, domain }: Site, version: string, updateId?: string): Promise<void> {
+    await this.installation.ask((client) => approveExport(client, { org, domain, version }, this.actor, updateId));
+  }
+
+  /** Ends the export and removes the waiting version; the export records it. Refused as an approval is. */
+  async reject({ org, domain }: Site, version: string, updateId?: string): Promise<void> {
+    const asked = { org, domain, version, reason: this.actor.reason ?? '' };
+    await this.installation.ask((client) => rejectExport(client, asked, this.actor, updateId));
+  }
+
+  /** Starts a rollback, which holds the site and records itself; a running export is cancelled or refuses it, as asked. */
+  async rollBack({ org, domain }: Site, version: string, onRunning: 'cancel' | 'refuse'): Promise<StartedRollback> {
+    const { taskQueue, failover, askWorker } = this.installation.access;
+    const store = await this.installation.bundles();
+    await store.manifest(domain, version);
+    const client = await this.installation.temporal();
+    const { who, reason = null } = this.actor;
+    return startRollback(
+      client,
+      taskQueue,
+      { org, domain, version, reason, who, failover },
+      {
+        onRunning,
+        askWorker: (ask) => askWorker(client, ask),
+        // Retention may have removed it meanwhile.
+        async beforeCancel() {
+          const hint = 'the running export goes on; `docferry export versions` lists the versions';
+          await store.manifest(domain, version).catch(refusedIn(store.place, hint));
+        },
+      },
+    );
+  }
+
+  /** Holds a site at the version it has in service. */
+  async hold({ org, domain }: Site): Promise<SiteHold> {
+    const store = await this.installation.bundles();
+    const hint = "run this where the workers' store is, once a version is published";
+    const hold = await store.holds
+      .place(domain, { version: null, reason: this.actor.reason ?? null, at: new Date() })
+      .catch(refusedIn(store.place, hint));
+    this.record([doneBy(this.#request, 'hold', { kind: 'export', org, domain }, { version: hold.version })]);
+    return hold;
+  }
+
+  /** Ends a hold, and returns it. */
+  async release({ org, domain }: Site): Promise<SiteHold> {
+    const store = await this.installation.bundles();
+    const released = await store.holds.release(domain);
+    if (released === null) {
+      throw new OperationRefused(
+        'NotHeld',
+        `${domain} is not held in ${store.place}`,
+        'see `docferry export versions`',
+      );
+    }
+    const detail = { version: released.version };
+    this.record([doneBy(this.#request, 'release', { kind: 'export', org, domain }, detail)]);
+    return released;
+  }
+
+  /** Overrides the limits of a budget, null ends that; the budget records it. Returns the window after it. */
+  async overrideBudget(org: string, override: OverrideAsk | null): Promise<WindowView> {
+    return this.installation.ask((client) =>
+      this.installation.access.budgets(client).override(org, override, this.actor),
+    );
+  }
+
+  /** Pauses a budget, null resumes it; the budget records it. Returns the window after it. */
+  async pauseBudget(org: string, pause: ForAWhile | null): Promise<WindowView> {
+    return this.installation.ask((client) => this.installation.access.budgets(client).pause(org, pause, this.actor));
+  }
+
+  /** Pauses the schedule of an export or pass; what runs goes on. */
+  async pauseSchedule(target: ScheduleTarget, note: string): Promise<void> {
+    await pauseSchedule(await this.installation.temporal(), this.#scheduleId(target), note);
+    this.record([doneBy(this.#request, 'schedule-pause', target)]);
+  }
+
+  async resumeSchedule(target: ScheduleTarget, note: string): Promise<void> {
+    await resumeSchedule(await this.installation.temporal(), this.#scheduleId(target), note);
+    this.record([doneBy(this.#request, 'schedule-resume', target)]);
+  }
+
+  /** Starts a scheduled run now, also of a paused schedule, unless one is running. */
+  async triggerSchedule(target: ScheduleTarget): Promise<{ alreadyRunning: boolean }> {
+    const answer = await triggerSchedule(await this.installation.temporal(), this.#scheduleId(target));
+    if (!answer.alreadyRunning) this.record([doneBy(this.#request, 'schedule-trigger', target)]);
+    return answer;
+  }
+
+  /** Makes up for the starts between two past moments, one after the other; `detail` says in the audit which. */
+  async backfillSchedule(
+    target: ScheduleTarget,
+    { from, to }: { from: number; to: number },
+    detail: object,
+  ): Promise<void> {
+    await backfillSchedule(await this.installation.temporal(), this.#scheduleId(target), from, to);
+    this.record([doneBy(this.#request, 'schedule-backfill', target, detail)]);
+  }
+
+  /** Records that the sessions of a login were ended. */
+  recordEndedSessions(login: string, sessions: number): void {
+    const entryId = `${this.#request}/end-sessions`;
+    const detail = { sessions };
+    this.record([{ entryId, action: 'end-sessions', org: null, subject: login, workflowId: null, detail }]);
+  }
+
+  record(entries: readonly OwnAuditEntry[]): void {
+    const own = entries.map((entry) => ({ ...entry, detail: { ...this.#detail, ...entry.detail } }));
+    this.#audit.write(auditRows(own, this.actor, new Date()));
+  }
+
+  /** Waits until the audit has everything; returns why it lacks something, null when it lacks nothing. */
+  async end(): Promise<{ error: unknown } | null> {
+    return this.#audit.end();
+  }
+
+  #scheduleId(target: ScheduleTarget): string {
+    return scheduleId(this.installation.access.taskQueue, target);
+  }
+}
+
+/** What Temporal knows of a workflow, without asking a worker; null if it never ran or its retention is over. */
+export async function describeWorkflow(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
+  try {
+    return await handle.describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** The running export of a site. Throws `OperationRefused`. */
+export async function runningExport(installation: Installation, { org, domain }: Site): Promise<KnownRun> {
+  const handle = exportHandle(await installation.temporal(), org, domain);
+  return runningOf(handle, { kind: 'export', org, domain });
+}
+
+/** The version that waits for approval; null when none does. */
+export async function waitingVersion(installation: Installation, { org, domain }: Site): Promise<string | null> {
+  const client = await installation.temporal();
+  const { status } = await exportHandle(client, org, domain).describe();
+  if (status.name !== 'RUNNING') return null;
+  const { approval } = await installation.ask(() => exportState(client, org, domain));
+  return approval?.version ?? null;
+}
+
+/** Throws `OperationRefused` unless it is running. */
+async function runningOf(handle: WorkflowHandle, target: ScheduleTarget, runId?: string): Promise<KnownRun> {
+  const run = await describeWorkflow(handle);
+  if (run?.status.name === 'RUNNING') return { workflowId: run.workflowId, runId: run.runId };
+  const { kind } = target;
+  const type = kind === 'sync' ? target.pass : run?.type === workflowTypes.rollBack ? 'rollback' : 'export';
+  const what = `${type} of ${kind === 'sync' ? target.project : target.domain}`;
+  throw new OperationRefused(
+    'NotRunning',
+    runId === undefined ? `no ${what} is running` : `this ${what} has already ended`,
+  );
+}
+
+const refusedIn =
+  (place: string, hint: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof NoSuchVersion)) throw error;
+    throw new OperationRefused('NoSuchVersion', `${error.message} in ${place}`, hint);
+  };
+
+/**
+ * Writes audit entries while work goes on: the first at once, those that come meanwhile together with the next ones. What
+ * was done stays done when the store does not answer.
+ */
+class AuditWriter {
+  readonly #installation: Installation;
+  readonly #waiting: AuditEntry[] = [];
+  #writing: Promise<void> | null = null;
+  #failure: { error: unknown } | null = null;
+
+  constructor(installation: Installation) {
+    this.#installation = installation;
+  }
+
+  write(entries: readonly AuditEntry[]): void {
+    this.#waiting.push(...entries);
+    // After a failure the rest waits for the end: a store that is down would be asked for each audit entry.
+    if (entries.length === 0 || this.#failure !== null || this.#writing !== null) return;
+    this.#writing = this.#writeWaiting().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  /** Writes what is left, and once more what could not be written before. */
+  async end(): Promise<{ error: unknown } | null> {
+    await this.#writing;
+    this.#failure = null;
+    await this.#writeWaiting();
+    return this.#failure;
+  }
+
+  async #writeWaiting(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        const rows = [...this.#waiting];
+        await (await this.#installation.audit()).recordAuditEntries(rows);
+        this.#waiting.splice(0, rows.length);
+      }
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+}
