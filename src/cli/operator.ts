@@ -1,5 +1,4 @@
-import { BudgetClient } from '../budget/client.ts';
-import { lastGrantOf, tracesRead } from '../budget/rules/carry-window.ts';
+import { budgetClientOf } from '../budget/client.ts';
 import type { Config } from '../config/config.ts';
 import { openBundleStore } from '../exports/store/open-bundle-store.ts';
 import { feedbackPrivacy } from '../feedback/privacy/privacy.ts';
@@ -15,7 +14,7 @@ import { askWorker } from './waiting.ts';
 
 /** How the configured installation is reached. */
 export function accessOf(config: Config): Access {
-  const { organizations, store, privacy, temporal } = config;
+  const { store, privacy, temporal } = config;
   const { taskQueue } = temporal;
   return {
     taskQueue,
@@ -27,16 +26,7 @@ export function accessOf(config: Config): Access {
     openFeedback: () => openFeedbackStore(store.feedback, feedbackPrivacy(privacy)),
     openBundles: () => openBundleStore(store.bundles),
     openAudit: () => openAudit(store.feedback),
-    // The feedback store is opened only when the budget must be started.
-    budgets(client) {
-      const { failover } = this;
-      const budgets = new Map(organizations.map(({ id, budget }) => [id, { ...budget, failover }]));
-      return new BudgetClient(client, taskQueue, budgets, (org) =>
-        withFeedbackStore(config, async (feedback) =>
-          lastGrantOf(await feedback.listPasses({ org, limit: tracesRead }), feedback.restoredAt),
-        ),
-      );
-    },
+    budgets: (client) => budgetClientOf(client, config, (work) => withFeedbackStore(config, work)),
     askWorker: (client, ask) => askWorker(client, taskQueue, ask),
   };
 }

@@ -3,9 +3,10 @@ import type { Socket } from 'node:net';
 import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import axios, { type AxiosResponse } from 'axios';
+import { ProxyFailed } from '../rules/proxy.ts';
 import type { RequestOptions } from './documentation-service.ts';
 import { Aborted, MalformedResponse, NetworkError } from './errors.ts';
-import { type ConnectOptions, ProxyFailed, resetConnection, type ServiceAgent } from './service-connection.ts';
+import { type ConnectOptions, resetConnection, type ServiceAgent } from './service-connection.ts';
 
 interface Meaning {
   message: string;
