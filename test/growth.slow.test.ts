@@ -1,3 +1,4 @@
+import { describe, expect, it } from 'vitest';
 import { headersToClient, readAnalyticsTarget } from '../src/budget/gateway/forwarded-request.ts';
 import { ClientTokens } from '../src/budget/gateway/gateway.ts';
 import { readRetryAfter } from '../src/budget/rules/window-state.ts';
@@ -40,7 +41,6 @@ import { readFeedbackPage } from '../src/service/feedback-page.ts';
 import { readJobStatus, readPageCount, readProgress } from '../src/service/job-answer.ts';
 import { errorFor, safeText } from '../src/service/service-area.ts';
 import { subjectOfWorkflow } from '../src/temporal/log.ts';
-import { describe, expect, it } from 'vitest';
 
 /** What the service, an archive, a request or a file of others may contain, character by character. */
 const characters = [...' \t\r\n"\',;|<>&/\\.-=%AK0{}[(@:', '\u0301', '\ud83d'];
