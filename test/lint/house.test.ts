@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -109,6 +120,34 @@ describe('citations', () => {
   });
 });
 
+describe('exports', () => {
+  const exports = [process.execPath, resolve('scripts/check-exports.mjs')];
+  const reader = (path: string) => ({ [path]: "import { x } from '../rules/x.ts';\nx();\n" });
+  const unread = 'export const x = () => 1;\nexport interface Y {}\nexport { x as z };\n';
+
+  it('are refused where nothing imports them', () => {
+    const { ok, output } = check(exports, {
+      'src/rules/x.ts': unread,
+      ...reader('src/cli/a.ts'),
+      ...reader('src/cli/b.ts'),
+    });
+    expect(output).toBe('src/rules/x.ts:2: nothing imports Y\nsrc/rules/x.ts:3: nothing imports z\n');
+    expect(ok).toBe(false);
+  });
+
+  it('are refused where a small file has one reader, unless it is listed', () => {
+    const x = { 'src/rules/x.ts': 'export const x = () => 1;\n' };
+    const { ok, output } = check(exports, { ...x, ...reader('src/cli/a.ts') });
+    expect(output).toContain('src/rules/x.ts:1: has 1 lines and one reader, src/cli/a.ts');
+    expect(ok).toBe(false);
+    const listed = {
+      'src/cli/commands/serve.ts': x['src/rules/x.ts'],
+      'src/cli/a.ts': "import { x } from './commands/serve.ts';\nx();\n",
+    };
+    expect(check(exports, listed)).toEqual({ ok: true, output: '' });
+  });
+});
+
 describe('patterns', () => {
   const patterns = [process.execPath, resolve('scripts/check-patterns.mjs')];
 
@@ -138,3 +177,35 @@ it('what prints past the terminal is refused', () => {
   expect(output).toContain('noConsole');
   expect(ok).toBe(false);
 });
+
+/** A variable, a container that is empty until something is put in, or what a class keeps. */
+const state =
+  /^(export )?((let|var) |const \w+(: [^=]+)? = (new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\)|\[\]|\{\});)|^ +static [\w #]+[:=]/m;
+
+it.each([
+  'let x = 1;',
+  'export let x;',
+  'const known = new Map<string, number>();',
+  'const all: string[] = [];',
+  'class A {\n  static readonly #seen = new Set<string>();\n}',
+])('finds what a module keeps: %s', (line) => expect(`import { a } from 'b';\n${line}\n`).toMatch(state));
+
+it('modules of workflows keep nothing, since all runs of a worker share them', () => {
+  const modules = ['src/workflows', 'src/contract.ts', ...rulesFolders()].flatMap(filesIn);
+  expect(modules.length).toBeGreaterThan(50);
+  expect(modules.filter((file) => state.test(readFileSync(file, 'utf8')))).toEqual([]);
+});
+
+/** The folders of pure code: `src/rules` and each subject's own. */
+function rulesFolders(): string[] {
+  const subjects = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return ['src/rules', ...subjects.map(({ name }) => join('src', name, 'rules'))].filter((folder) =>
+    existsSync(folder),
+  );
+}
+
+function filesIn(place: string): string[] {
+  if (statSync(place).isFile()) return [place];
+  const entries = readdirSync(place, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
