@@ -1,16 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -177,35 +166,3 @@ it('what prints past the terminal is refused', () => {
   expect(output).toContain('noConsole');
   expect(ok).toBe(false);
 });
-
-/** A variable, a container that is empty until something is put in, or what a class keeps. */
-const state =
-  /^(export )?((let|var) |const \w+(: [^=]+)? = (new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\)|\[\]|\{\});)|^ +static [\w #]+[:=]/m;
-
-it.each([
-  'let x = 1;',
-  'export let x;',
-  'const known = new Map<string, number>();',
-  'const all: string[] = [];',
-  'class A {\n  static readonly #seen = new Set<string>();\n}',
-])('finds what a module keeps: %s', (line) => expect(`import { a } from 'b';\n${line}\n`).toMatch(state));
-
-it('modules of workflows keep nothing, since all runs of a worker share them', () => {
-  const modules = ['src/workflows', 'src/contract.ts', ...rulesFolders()].flatMap(filesIn);
-  expect(modules.length).toBeGreaterThan(50);
-  expect(modules.filter((file) => state.test(readFileSync(file, 'utf8')))).toEqual([]);
-});
-
-/** The folders of pure code: `src/rules` and each subject's own. */
-function rulesFolders(): string[] {
-  const subjects = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return ['src/rules', ...subjects.map(({ name }) => join('src', name, 'rules'))].filter((folder) =>
-    existsSync(folder),
-  );
-}
-
-function filesIn(place: string): string[] {
-  if (statSync(place).isFile()) return [place];
-  const entries = readdirSync(place, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-}

@@ -1,10 +1,7 @@
-import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
-import { BudgetClient } from '../../../budget/client.ts';
-import { lastGrantOf, tracesRead } from '../../../budget/rules/carry-window.ts';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { type BudgetClient, budgetClientOf } from '../../../budget/client.ts';
 import type { WindowView } from '../../../budget/rules/permits.ts';
-import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import type { Actor } from '../../../runs/rules/audit.ts';
-import { failoverFor } from '../../../temporal/connection.ts';
 import { type ActorFlags, actorOf, addActorFlags } from '../../actor.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
@@ -30,19 +27,6 @@ export default {
       .action(run(changeBudget, 'pause')),
   resume: (command, run) => addActorFlags(command.argument('[org]', budgetOrg)).action(run(changeBudget, 'resume')),
 } satisfies CommandFile;
-
-/** The budget of an organization. The feedback store is opened only when the budget must be started. */
-export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {
-  return new BudgetClient(
-    client,
-    config.temporal.taskQueue,
-    new Map([[id, { ...budget, failover: failoverFor(config.temporal) }]]),
-    (org) =>
-      withFeedbackStore(config, async (store) =>
-        lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
-      ),
-  );
-}
 
 interface ChangeFlags extends ActorFlags {
   requests?: number;
@@ -79,7 +63,7 @@ async function changeBudget(
   const { taskQueue } = config.temporal;
   const change: Change = changes[kind];
   const view = await withTemporal(config, ({ client }) => {
-    const budgets = budgetClient(client, config, organization);
+    const budgets = budgetClientOf(client, config, (work) => withFeedbackStore(config, work));
     return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, actorOf(flags))));
   });
   context.output.result(
