@@ -1,22 +1,81 @@
-import type { Argument, Command, Option } from 'commander';
-import { naturalOrder } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
+import { Argument, type Command, type Option } from 'commander';
+import { naturalOrder } from '../../rules/text.ts';
+import { type CommandContext, type CommandFile, declared, loadContextConfig } from '../context.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+
+export default {
+  completion: (command, run) =>
+    command
+      .addArgument(new Argument('<shell>', 'the shell').choices(shells))
+      .addHelpText(
+        'after',
+        '\nFor bash, in ~/.bashrc: source <(docferry completion bash). For zsh, in ~/.zshrc after compinit: the same with' +
+          '\nzsh. For fish: docferry completion fish > ~/.config/fish/completions/docferry.fish',
+      )
+      .action(run(printScript)),
+  complete: (command, run) =>
+    command
+      .argument('<words...>', 'what follows `docferry`, up to the word being written, after --')
+      .action(run(complete)),
+} satisfies CommandFile;
+
+/** Shells that can complete commands. */
+const shells = ['bash', 'zsh', 'fish'] as const;
+
+type Shell = (typeof shells)[number];
+
+/*
+ * The scripts know nothing of the commands: they ask `docferry complete`, so that they need not be renewed. Each line of
+ * its answer is a word, a tab and what it means. Without an answer the shell completes names of files. The short flags of
+ * fish's commandline are those that versions 3 and 4 both know.
+ */
+const scripts: Record<Shell, string> = {
+  bash: `_docferry() {
+  local IFS=$'\\n'
+  COMPREPLY=($(docferry complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+}
+complete -o default -F _docferry docferry`,
+  zsh: `#compdef docferry
+_docferry() {
+  local -a found
+  found=("\${(@f)$(docferry complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  found=("\${(@)found:#}")
+  if (( \${#found} == 0 )); then
+    _files
+  else
+    found=("\${(@)found//:/\\\\:}")
+    found=("\${(@)found/$'\\t'/:}")
+    _describe 'docferry' found
+  fi
+}
+compdef _docferry docferry`,
+  fish: `function __docferry_complete
+    set -l words (commandline -opc) "$(commandline -ct)"
+    docferry complete -- $words[2..] 2>/dev/null
+end
+complete --command docferry --no-files --arguments '(__docferry_complete)'
+complete --command docferry --condition 'test -z "$(__docferry_complete)"' --force-files`,
+};
+
+async function printScript({ output }: CommandContext, shell: Shell): Promise<ExitCode> {
+  output.result({ shell, script: scripts[shell] }, scripts[shell]);
+  return exitCodes.done;
+}
 
 /** A possible completion of a command line. */
-export interface Candidate {
+interface Candidate {
   word: string;
   /** What it means; empty for names. */
   meaning: string;
 }
 
 /** Names that the configuration gives; read only when one is wanted. */
-export type NamesOf = (kind: 'domain' | 'project' | 'org', configFile: string | undefined) => Promise<string[]>;
+type NamesOf = (kind: 'domain' | 'project' | 'org', configFile: string | undefined) => Promise<string[]>;
 
 /** How the last of `words`, which may be empty, can be completed; the words follow the name of the program. */
-export async function candidates(program: Command, words: readonly string[], namesOf: NamesOf): Promise<Candidate[]> {
+async function candidates(program: Command, words: readonly string[], namesOf: NamesOf): Promise<Candidate[]> {
   const begun = words.at(-1) ?? '';
-  const reading = read(program, words.slice(0, -1));
+  const reading = await read(program, words.slice(0, -1));
   const { command, awaited, configFile } = reading;
   const inner = command.createHelp().visibleCommands(command);
   const all = (): Candidate[] | Promise<Candidate[]> => {
@@ -49,7 +108,7 @@ interface Reading {
   configFile: string | undefined;
 }
 
-function read(program: Command, words: readonly string[]): Reading {
+async function read(program: Command, words: readonly string[]): Promise<Reading> {
   const found: Reading = { command: program, places: 0, awaited: null, configFile: undefined };
   for (const word of words) {
     if (found.awaited !== null) {
@@ -65,7 +124,7 @@ function read(program: Command, words: readonly string[]): Reading {
     } else {
       const inner = found.command.commands.find((sub) => sub.name() === word);
       if (inner === undefined) found.places += 1;
-      else found.command = inner;
+      else found.command = await declared(inner);
     }
   }
   return found;
@@ -79,12 +138,7 @@ function flagsOf(command: Command, program: Command): Candidate[] {
 }
 
 /** Called by the shell at each press of Tab: neither Temporal nor a store is asked. */
-export default async function complete(
-  context: CommandContext,
-  words: string[],
-  _flags: object,
-  command: Command,
-): Promise<ExitCode> {
+async function complete(context: CommandContext, words: string[], _flags: object, command: Command): Promise<ExitCode> {
   const namesOf: NamesOf = async (kind, configFile = context.configFile) => {
     try {
       const { organizations } = await loadContextConfig({ ...context, configFile });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../../config/config.ts';
-import type { InService } from '../../../exports/store/bundle-store.ts';
-import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import type { Config } from '../../config/config.ts';
+import type { InService } from '../../exports/store/bundle-store.ts';
+import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import {
   type Facts,
   gatherFacts,
@@ -16,19 +16,38 @@ import {
   type Totals,
   totalsOf,
   type Unavailable,
-} from '../../../operations/status.ts';
-import { clockTime, counted, spanText } from '../../../rules/text.ts';
-import type { SelectionFlags } from '../../actor.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { explainFailure } from '../../explain-failure.ts';
-import { CliFailure, type ExitCode, exitCodes, failureOf } from '../../failure.ts';
-import { selected } from '../../selection.ts';
-import { withTemporal } from '../../session.ts';
-import { withFeedbackStore } from '../../stores.ts';
-import type { Step } from '../../terminal/live-lines.ts';
-import { fittingLines, type Output, type Paint, type Screen, type Surface } from '../../terminal/output.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
-import { tableLines } from '../../terminal/text.ts';
+} from '../../operations/status.ts';
+import { clockTime, counted, spanText } from '../../rules/text.ts';
+import { addSelectionFlags, type SelectionFlags } from '../actor.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { explainFailure } from '../explain-failure.ts';
+import { CliFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts';
+import { duration } from '../flags.ts';
+import { selected } from '../selection.ts';
+import { withTemporal } from '../session.ts';
+import { withFeedbackStore } from '../stores.ts';
+import type { Step } from '../terminal/live-lines.ts';
+import { fittingLines, type Output, type Paint, type Screen, type Surface } from '../terminal/output.ts';
+import { onInterrupt } from '../terminal/prompts.ts';
+import { tableLines } from '../terminal/text.ts';
+
+export default {
+  status: (command, run) =>
+    addSelectionFlags(command, 'those')
+      .option('--failed', 'only what fails: failed, refused by verification, or failed at a target')
+      .option(
+        '--since <duration>',
+        'only what is running or ended its last run within this time, e.g. 24h',
+        duration('--since'),
+      )
+      .option('--watch', 'look again every two seconds until Ctrl-C')
+      .option('--for <duration>', 'with --watch: stop after this time', duration('--for'))
+      .addHelpText(
+        'after',
+        '\nThe exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
+      )
+      .action(run(showStatus)),
+} satisfies CommandFile;
 
 /**
  * What Temporal and the stores say of the selection, each asked a few questions whatever its size. A part that does not
@@ -256,7 +275,7 @@ interface StatusFlags extends SelectionFlags {
 }
 
 /** Shows every site and project on one screen, whatever their number (decisions/0100). */
-export default async function showStatus(context: CommandContext, flags: StatusFlags): Promise<ExitCode> {
+async function showStatus(context: CommandContext, flags: StatusFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const selection = selected(config, flags);
   const { output } = context;

@@ -1,8 +1,18 @@
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
+import { noLinkHelp, port } from '../flags.ts';
 import { startConsolePart } from '../parts/console-part.ts';
 import { withParts } from '../parts/running-parts.ts';
 import { warnOfNoSignIn, warnOfOpenConsole } from '../parts/up-warnings.ts';
+
+export default {
+  console: (command, run) =>
+    command
+      .option('--port <port>', 'port to listen on', port('--port'), 8088)
+      .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+      .option('--no-link', noLinkHelp)
+      .action(run(runConsole)),
+} satisfies CommandFile;
 
 interface ConsoleFlags {
   port: number;
@@ -11,10 +21,7 @@ interface ConsoleFlags {
   link: boolean;
 }
 
-export default async function runConsole(
-  context: CommandContext,
-  { port, host, link }: ConsoleFlags,
-): Promise<ExitCode> {
+async function runConsole(context: CommandContext, { port, host, link }: ConsoleFlags): Promise<ExitCode> {
   const { output } = context;
   return withParts(output, async (parts, interrupted) => {
     const config = await loadContextConfig(context);

@@ -1,16 +1,27 @@
-import type { Config } from '../../../config/config.ts';
-import type { BundleStore } from '../../../exports/store/bundle-store.ts';
-import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
-import { type AuditProgress, auditStore, type DomainAudit } from '../../../exports/store/verify-store.ts';
-import { sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../../failure.ts';
-import type { Output, Paint } from '../../terminal/output.ts';
-import { bar } from '../../terminal/progress.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
-import { indent } from '../../terminal/text.ts';
+import type { Config } from '../../config/config.ts';
+import type { BundleStore } from '../../exports/store/bundle-store.ts';
+import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { type AuditProgress, auditStore, type DomainAudit } from '../../exports/store/verify-store.ts';
+import { sizeText } from '../../rules/text.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../failure.ts';
+import type { Output, Paint } from '../terminal/output.ts';
+import { bar } from '../terminal/progress.ts';
+import { onInterrupt } from '../terminal/prompts.ts';
+import { indent } from '../terminal/text.ts';
 
-export default async function verifyStore(context: CommandContext, domain?: string): Promise<ExitCode> {
+export default {
+  verify: (command, run) =>
+    command
+      .argument('[domain]', 'domain of a site; default: all in the store')
+      .addHelpText(
+        'after',
+        '\nReads every published byte and changes nothing. Exit code 1 unless every version is good.',
+      )
+      .action(run(verifyStore)),
+} satisfies CommandFile;
+
+async function verifyStore(context: CommandContext, domain?: string): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
   const store = await openBundleStore(config.store.bundles);

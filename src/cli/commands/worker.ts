@@ -1,13 +1,42 @@
 import { createServer } from 'node:http';
+import { Option } from 'commander';
 import { listen, stopListening } from '../../http-server.ts';
 import type { WorkKind } from '../../temporal/rules/failover.ts';
 import type { WorkerSettings } from '../../worker.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
-import type { HostAndPort } from '../flags.ts';
+import { buildId, deploymentName, type HostAndPort, hostAndPort, metricsHelp } from '../flags.ts';
 import { freeAddress } from '../parts/free-address.ts';
 import { never, type Part, withParts } from '../parts/running-parts.ts';
 import { startWorkerPart } from '../parts/worker-part.ts';
+
+export default {
+  worker: (command, run) =>
+    command
+      .option(
+        '--health <host:port>',
+        'answer GET /healthz at this address: 200 while the worker takes work',
+        hostAndPort('--health'),
+      )
+      .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
+      .addOption(
+        new Option('--only <kind>', 'take only workflows and short steps, or only long, heavy steps').choices([
+          'short',
+          'bulk',
+        ]),
+      )
+      .option(
+        '--deployment <name>',
+        "be a build of this Worker Deployment of Temporal's; goes with --build",
+        deploymentName,
+      )
+      .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', buildId)
+      .addHelpText(
+        'after',
+        '\nA new build takes no work before `temporal worker deployment set-current-version` (docs/upgrading.md).',
+      )
+      .action(run(work)),
+} satisfies CommandFile;
 
 /**
  * Answers `GET /healthz` with `{"state": …}`: 200 while the worker is `RUNNING`, else 503. A process that hangs does not
@@ -32,7 +61,7 @@ interface WorkerFlags {
   build?: string;
 }
 
-export default async function work(context: CommandContext, flags: WorkerFlags): Promise<ExitCode> {
+async function work(context: CommandContext, flags: WorkerFlags): Promise<ExitCode> {
   const { output } = context;
   const { health, metrics, only } = flags;
   const version = versionOf(flags);

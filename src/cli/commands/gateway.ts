@@ -1,19 +1,27 @@
-import type { Client } from '@temporalio/client';
-import { BudgetClient } from '../../budget/client.ts';
+import { budgetClientOf } from '../../budget/client.ts';
 import { startGateway } from '../../budget/gateway/gateway.ts';
-import { lastGrantOf, tracesRead } from '../../budget/rules/carry-window.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { analyticsAccesses } from '../../organizations.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { createLog, logDestination } from '../../temporal/log.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import type { HostAndPort } from '../flags.ts';
+import { duration, type HostAndPort, hostAndPort, metricsHelp, port } from '../flags.ts';
 import { freeAddress } from '../parts/free-address.ts';
 import { never, type Part, withParts } from '../parts/running-parts.ts';
 import { warnOfOpenGateway } from '../parts/up-warnings.ts';
 import { withFeedbackStore } from '../stores.ts';
+
+export default {
+  gateway: (command, run) =>
+    command
+      .option('--port <port>', 'port to listen on', port('--port'), 8789)
+      .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+      .option('--max-wait <duration>', 'how long a request waits for a permit, by default 30s', duration('--max-wait'))
+      .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
+      .action(run(runGateway)),
+} satisfies CommandFile;
 
 /**
  * Starts the gateway for the clients of the configuration; it logs to stderr. Throws `ConfigError` without clients,
@@ -37,7 +45,8 @@ export async function startGatewayPart(
   }
   const temporal = await connectClient(config.temporal);
   try {
-    const gateway = await startGateway({ ...place, clients, analytics, permits: permitsOf(temporal, config), log });
+    const permits = budgetClientOf(temporal, config, (work) => withFeedbackStore(config, work));
+    const gateway = await startGateway({ ...place, clients, analytics, permits, log });
     const stop = async () => {
       await gateway.stop();
       await temporal.connection.close();
@@ -47,16 +56,6 @@ export async function startGatewayPart(
     await temporal.connection.close();
     throw error;
   }
-}
-
-/** The feedback store is opened only when a budget must be started. */
-function permitsOf(client: Client, config: Config): BudgetClient {
-  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
-  return new BudgetClient(client, config.temporal.taskQueue, budgets, (org) =>
-    withFeedbackStore(config, async (store) =>
-      lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
-    ),
-  );
 }
 
 function clientsOf({ file, gateway }: Config) {
@@ -82,7 +81,7 @@ interface GatewayFlags {
 
 const usualPatienceMs = 30_000;
 
-export default async function runGateway(
+async function runGateway(
   context: CommandContext,
   { port, host, maxWait = usualPatienceMs, metrics }: GatewayFlags,
 ): Promise<ExitCode> {

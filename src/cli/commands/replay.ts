@@ -1,11 +1,24 @@
 import { Minimatch } from 'minimatch';
 import { type ReplayedRun, replayNamespace } from '../../temporal/replay.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
+import { duration } from '../flags.ts';
 import { withTemporal } from '../session.ts';
 import type { Paint } from '../terminal/output.ts';
 import { onInterrupt } from '../terminal/prompts.ts';
 import { indent, tableLines } from '../terminal/text.ts';
+
+export default {
+  replay: (command, run) =>
+    command
+      .option('--since <duration>', 'workflows that run or ended within this time; default: 7d', duration('--since'))
+      .option('--match <glob>', "only workflows whose id matches, e.g. 'export:*' or '*:acme:*'")
+      .addHelpText(
+        'after',
+        '\nExit code 1 if a history does not replay. Needs read access to Temporal, but no API key.',
+      )
+      .action(run(replay)),
+} satisfies CommandFile;
 
 interface ReplayFlags {
   since?: number;
@@ -16,10 +29,7 @@ const usualSinceMs = 7 * 86_400_000;
 
 const mostNamed = 20;
 
-export default async function replay(
-  context: CommandContext,
-  { since = usualSinceMs, match }: ReplayFlags,
-): Promise<ExitCode> {
+async function replay(context: CommandContext, { since = usualSinceMs, match }: ReplayFlags): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
   const pattern = match === undefined ? null : new Minimatch(match, { dot: true, nocomment: true, nonegate: true });
