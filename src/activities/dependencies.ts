@@ -67,7 +67,7 @@ interface WatchLimits {
 }
 
 /** What Temporal knows about an organization. */
-export interface Outlook {
+interface Outlook {
   /** The window of its budget; null when none runs. */
   budget(org: string): Promise<WindowView | null>;
   /** How many runs wait because the service refuses the key. */

@@ -1,13 +1,26 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
 import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
-import { createApprovalActivities, createBundleActivities } from '../../src/activities/version-steps.ts';
+import {
+  createApprovalActivities,
+  createBundleActivities,
+  promoteUnlessHeld,
+  summarizeChanges,
+} from '../../src/activities/version-steps.ts';
 import { DirectoryTarget } from '../../src/exports/rollout/directory-target.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
-import { RecordDamaged, StoreRefused, StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
+import {
+  type BundleStore,
+  type Current,
+  type Manifest,
+  PointerMoved,
+  RecordDamaged,
+  StoreRefused,
+  StoreUnreachable,
+} from '../../src/exports/store/bundle-store.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';
 
@@ -17,16 +30,18 @@ const versionAt = (day: number, content = 'archive bytes') =>
   versionName(Date.UTC(2026, 11, day), stagedManifest(content, filesOf(content)).contentDigest);
 const now = Date.UTC(2026, 11, 24);
 let scene: ActivityScene;
-afterEach(async () => {
-  await scene?.end();
-});
+async function begin(options?: Parameters<typeof activityScene>[0]): Promise<void> {
+  const begun = await activityScene(options);
+  onTestFinished(() => begun.end());
+  scene = begun;
+}
 
 const run = <Result>(activity: () => Promise<Result>): Promise<Result> =>
   mockActivity().run<[], Result, () => Promise<Result>>(activity);
 
 /** A scene whose store has these versions, the last of them current, and a folder as target. */
 async function withVersions(days: readonly number[]) {
-  scene = await activityScene();
+  await begin();
   const { bundles } = scene.deps;
   for (const day of days) await publish(bundles, versionAt(day));
   await bundles.moveCurrent(domain, versionAt(days.at(-1) ?? 0), 0, new Date(now));
@@ -169,7 +184,7 @@ describe('publishVersion', () => {
 
 describe('fetchBundle', () => {
   it('stages nothing when nothing changed, unless it is to be published all the same', async () => {
-    scene = await activityScene({ jobSeconds: 0, pages: 2 });
+    await begin({ jobSeconds: 0, pages: 2 });
     const { bundles } = scene.deps;
     const target = giveTarget();
     const jobs = createJobActivities(scene.deps);
@@ -235,3 +250,95 @@ function withFault<Store extends object>(store: Store, method: keyof Store, erro
     },
   });
 }
+
+const known: Current = { version: 'v1', contentDigest: 'd1', publishedAt: '2026-11-21T04:00:00.000Z', epoch: 5 };
+
+/** A store whose pointer is `now`, and which nobody holds. */
+function storeAt(now: Current): Pick<BundleStore, 'moveCurrent' | 'current' | 'holds'> {
+  return {
+    current: async () => now,
+    moveCurrent: async (_domain, version, epoch) => {
+      if (epoch !== now.epoch) throw new PointerMoved(`at epoch ${now.epoch}, not ${epoch}`);
+      return { ...now, version, epoch: epoch + 1 };
+    },
+    holds: {
+      of: async () => null,
+      noteWaiting: async () => null,
+      release: async () => null,
+      place: () => Promise.reject(),
+    },
+  };
+}
+
+const promote = (now: Current) =>
+  promoteUnlessHeld(storeAt(now), 'docs.acme.example', 'v2', { expected: known, publishedAt: 0 });
+
+describe('promoteUnlessHeld', () => {
+  it('goes on where a hold that has ended left another epoch', async () => {
+    expect(await promote(known)).toBeNull();
+    expect(await promote({ ...known, epoch: 6 })).toBeNull();
+  });
+
+  it('never overwrites what others have put into service', async () => {
+    await expect(promote({ ...known, version: 'v3', epoch: 6 })).rejects.toBeInstanceOf(PointerMoved);
+    const later = { ...known, publishedAt: '2026-11-21T05:00:00.000Z', epoch: 7 };
+    await expect(promote(later)).rejects.toBeInstanceOf(PointerMoved);
+  });
+});
+
+const file = (path: string, content = 'a') => ({ path, bytes: 1, sha256: content.repeat(64) });
+
+const manifest = (version: string, files: Manifest['files']): Manifest => ({
+  version,
+  contentDigest: version,
+  archive: { sha256: version, bytes: 1, format: 'tar' },
+  pages: files.length,
+  files,
+  source: { org: 'acme', domain: 'docs.acme.example', jobId: 'job' },
+});
+
+describe('summarizeChanges', () => {
+  it('counts pages and other files apart, and names the pages', () => {
+    const before = manifest('v1', [
+      file('index.html'),
+      file('old.html', '1'),
+      file('guide.htm', 'b'),
+      file('here.html', '2'),
+      file('app.js'),
+      file('gone.css', '3'),
+    ]);
+    const after = manifest('v2', [
+      file('index.html'),
+      file('new.html', '4'),
+      file('guide.htm', 'c'),
+      file('there.html', '2'),
+      file('app.js', 'd'),
+      file('x.png', '5'),
+    ]);
+    expect(summarizeChanges(before, after)).toEqual({
+      against: 'v1',
+      pages: { added: 1, removed: 1, changed: 1, moved: 1 },
+      others: { added: 1, removed: 1, changed: 1, moved: 0 },
+      listed: { added: ['new.html'], removed: ['old.html'], changed: ['guide.htm'], moved: ['there.html'] },
+    });
+  });
+
+  it('finds nothing between equal lists, and everything new in a first version', () => {
+    const files = [file('index.html'), file('a.js')];
+    const none = { added: 0, removed: 0, changed: 0, moved: 0 };
+    const second = manifest('v2', files);
+    expect(summarizeChanges(manifest('v1', files), second)).toMatchObject({ pages: none, others: none });
+    expect(summarizeChanges(null, second)).toMatchObject({ against: null, pages: { added: 1 }, others: { added: 1 } });
+  });
+
+  it('stays small enough for a history: twenty paths of a kind, or none when they are too long together', () => {
+    const many = Array.from({ length: 1_000 }, (_, n) => file(`page-${n}.html`));
+    const changes = summarizeChanges(null, manifest('v1', many));
+    expect(changes.pages.added).toBe(1_000);
+    expect(changes.listed.added).toHaveLength(20);
+    const long = Array.from({ length: 20 }, (_, n) => file(`${'ü'.repeat(100)}-${n}.html`));
+    const cut = summarizeChanges(null, manifest('v1', long));
+    expect(cut).toMatchObject({ pages: { added: 20 }, listed: { added: [] } });
+    for (const result of [changes, cut]) expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(4_096);
+  });
+});

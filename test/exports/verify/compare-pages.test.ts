@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ArchiveFormat, writeArchive } from '../../../sandbox/export/archive.ts';
 import { type Manifest, NoSuchVersion, VersionDamaged } from '../../../src/exports/store/bundle-store.ts';
-import { type ComparedStore, compareVersions } from '../../../src/exports/verify/compare-pages.ts';
+import {
+  type ComparedStore,
+  compareVersions,
+  type DiffLimits,
+  lineDiff,
+  pageText,
+} from '../../../src/exports/verify/compare-pages.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 type Site = Record<string, string>;
@@ -167,5 +173,99 @@ describe('compareVersions', () => {
     const over = AbortSignal.abort(new Error('over'));
     await expect(compareVersions(store, domain, { from: 'v1', to: 'v2' }, { signal: over })).rejects.toThrow('over');
     await expect(compareVersions(store, domain, { from: 'v1', to: 'v3' }, {})).rejects.toThrow(NoSuchVersion);
+  });
+});
+
+/** One letter a line: ` a` for both, `-a` and `+a` for one of them, `…3` for those that are skipped. */
+function diff(before: string, after: string, limits: Partial<DiffLimits> = {}): string {
+  return lineDiff([...before], [...after], { around: 1, most: 100, ...limits })
+    .map((part) => ('text' in part ? `${signs[part.kind]}${part.text}` : 'lines' in part ? `…${part.lines}` : '?'))
+    .join(' ');
+}
+
+const signs = { same: '=', removed: '-', added: '+' };
+
+describe('lineDiff', () => {
+  it.each([
+    ['abcdefg', 'abcXefg', '…2 =c -d +X =e …2'],
+    ['abc', 'abcd', '…2 =c +d'],
+    ['abc', 'bc', '-a =b …1'],
+    ['', 'ab', '+a +b'],
+    ['ab', '', '-a -b'],
+    ['abcd', 'bdca', '-a =b -c =d +c +a'],
+    ['abcdefghij', 'aXcdefghYj', '=a -b +X =c …4 =h -i +Y =j'],
+  ])('%s → %s', (before, after, shown) => {
+    expect(diff(before, after)).toBe(shown);
+  });
+
+  it('finds nothing between equal texts', () => {
+    expect(diff('abc', 'abc')).toBe('');
+    expect(diff('', '')).toBe('');
+  });
+
+  it('lists no more lines than asked for, and counts the others', () => {
+    expect(diff('abc', 'xyz', { most: 4 })).toBe('-a -b -c +x …2');
+  });
+
+  it('gives every line of both texts back, however they differ', () => {
+    const random = (seed: number) => [...'abcd'.repeat(10)].filter((_, index) => (index * seed) % 7 < 4);
+    for (let seed = 1; seed < 40; seed += 1) {
+      const [before, after] = [random(seed), random(seed + 3)];
+      const parts = lineDiff(before, after, { around: 100, most: 1_000 });
+      if (parts.length === 0) {
+        expect(after).toEqual(before);
+        continue;
+      }
+      const side = (kind: string) => parts.flatMap((part) => ('text' in part && part.kind !== kind ? [part.text] : []));
+      expect(side('added')).toEqual(before);
+      expect(side('removed')).toEqual(after);
+    }
+  });
+
+  it('matches long texts that differ in a few lines', () => {
+    const before = Array.from({ length: 5_000 }, (_, number) => `line ${number}`);
+    const after = before.toSpliced(4_000, 1, 'new').toSpliced(100, 1);
+    const shown = lineDiff(before, after, { around: 0, most: 10 }).filter(({ kind }) => kind !== 'skipped');
+    expect(shown).toEqual([
+      { kind: 'removed', text: 'line 100' },
+      { kind: 'removed', text: 'line 4000' },
+      { kind: 'added', text: 'new' },
+    ]);
+  });
+
+  it('takes texts that differ too much to be matched as all removed and all added', () => {
+    const lines = (name: string) => Array.from({ length: 1_500 }, (_, number) => `${name} ${number}`);
+    const parts = lineDiff(lines('a'), lines('b'), { around: 1, most: 2 });
+    expect(parts).toEqual([
+      { kind: 'unmatched' },
+      { kind: 'removed', text: 'a 0' },
+      { kind: 'removed', text: 'a 1' },
+      { kind: 'skipped', lines: 2_998 },
+    ]);
+  });
+});
+
+describe('pageText', () => {
+  it.each([
+    ['<h1>Title</h1><p>One\n  <b>bold</b> line &amp; more</p>', ['Title', 'One bold line & more']],
+    ['<ul><li>a<li>b</ul>', ['a', 'b']],
+    ['<p>a<br>b</p>', ['a', 'b']],
+    ['<script>no()</script><style>no{}</style><p>yes</p>', ['yes']],
+    ['<pre>if (a) {\n  b();\n}\n</pre><p>end', ['if (a) {', '  b();', '}', 'end']],
+    ['<p>see <img src=x alt="a picture"> here</p>', ['see [a picture] here']],
+    ['<svg><title>no</title></svg><title>yes</title>', ['yes']],
+    ['', []],
+  ])('%s', (html, lines) => {
+    expect(pageText(html)).toEqual(lines);
+  });
+
+  it('keeps what looks like markup as text, for the page that shows it to escape', () => {
+    expect(pageText('<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>')).toEqual(['<script>alert(1)</script>']);
+  });
+
+  it('reads markup that nobody closed, five hundred levels deep, and nothing that is deeper', () => {
+    expect(pageText(`${'<div>'.repeat(500)}deep`)).toEqual(['deep']);
+    expect(pageText(`${'<div>'.repeat(501)}deep`)).toBeNull();
+    expect(pageText(`${'<p>line<br>'.repeat(1_000)}${'<b>x</b>'.repeat(1_000)}`)).toHaveLength(1_001);
   });
 });

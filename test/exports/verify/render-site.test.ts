@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isSingleColour } from '../../../src/exports/verify/render-site.ts';
+import { isSingleColour, PageFindings, samplePages } from '../../../src/exports/verify/render-site.ts';
 
 type Row = { filter: number; pixels: number[][] };
 
@@ -77,4 +77,28 @@ it('sees a single pixel that differs, wherever it is', () => {
 it('refuses other images', () => {
   expect(() => isSingleColour(Buffer.from('<svg/>'))).toThrow(TypeError);
   expect(() => isSingleColour(png([{ filter: 0, pixels: [[1, 2, 3]] }], { colour: 3 }))).toThrow(TypeError);
+});
+
+it('keeps 25 different findings of each rule, cut to 300 characters, and counts the rest', () => {
+  const findings = new PageFindings();
+  for (let i = 0; i < 1_000; i++) findings.add('page-script-error', `${i} ${'x'.repeat(100_000)}`);
+  for (let i = 0; i < 3; i++) findings.add('page-does-not-render', 'it does not load');
+  const kept = findings.of('page-script-error');
+  expect([kept.length, findings.dropped('page-script-error')]).toEqual([25, 975]);
+  expect(new Set(kept.map(({ length }) => length))).toEqual(new Set([300]));
+  expect(findings.of('page-does-not-render')).toEqual(['it does not load']);
+  expect([findings.of('page-request-failed'), findings.dropped('page-request-failed')]).toEqual([[], 0]);
+});
+
+const paths = ['a.css', ...Array.from({ length: 50 }, (_, index) => `p/${index}.html`), 'index.html'];
+
+it('takes the index page and others: the same for the same archive, others for another', () => {
+  const sample = samplePages(paths, 'a'.repeat(64), 5);
+  expect(sample).toHaveLength(5);
+  expect(sample[0]).toBe('index.html');
+  expect(new Set(sample).size).toBe(5);
+  expect(samplePages([...paths].reverse(), 'a'.repeat(64), 5)).toEqual(sample);
+  expect(samplePages(paths, 'b'.repeat(64), 5)).not.toEqual(sample);
+  expect(samplePages(paths, 'a'.repeat(64), 8).slice(0, 5)).toEqual(sample);
+  expect(samplePages(['a.css', 'x.html'], 'a'.repeat(64), 5)).toEqual(['x.html']);
 });
