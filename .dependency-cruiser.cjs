@@ -81,12 +81,13 @@ const arrows = {
 
 /** Packages that a room may not use, though others do; Node's own count as packages here. */
 const packages = {
-  '(rules|(budget|exports|feedback|runs|schedules|temporal)/rules)/': '.',
-  'workflows/': '^(?!node_modules/@temporalio/(workflow|common)/)',
+  '(rules|(budget|exports|feedback|runs|schedules|temporal)/rules)/': '^(?!node_modules/zod/)',
+  'workflows/': '^(?!node_modules/(zod|@temporalio/(workflow|common))/)',
   '(config|service|exports|feedback|files\\.ts)': '^node_modules/@temporalio/',
   'activities/': '^node_modules/@temporalio/(?!(activity|common)/)',
   'operations/': '^node_modules/(?!@temporalio/(client|common)/)',
-  'console/': '^node_modules/(?!(hono|@hono/node-server|openid-client|ipaddr\\.js|@temporalio/(client|common))/)',
+  'console/':
+    '^node_modules/(?!(hono|@hono/node-server|openid-client|undici|ipaddr\\.js|@temporalio/(client|common))/)',
   'cli/': '^node_modules/(axios|kysely|pg|@photostructure/sqlite|@temporalio/(worker|workflow|activity))/',
 };
 

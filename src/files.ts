@@ -36,6 +36,12 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** Bytes of a file from `start` up to, not including, `end`. */
+export interface ByteSpan {
+  start: number;
+  end: number;
+}
+
 /** A hidden name in the same folder that no other writer uses. */
 export function tempName(file: string): string {
   return join(dirname(file), `.${basename(file)}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`);

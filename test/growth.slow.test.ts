@@ -34,8 +34,8 @@ import { searchPhrases, textWords } from '../src/feedback/search/search-words.ts
 import { entryContent } from '../src/feedback/store/queries.ts';
 import { createdAtUtc } from '../src/feedback/store/tables.ts';
 import { isoInstant, summaryText, visibleJson } from '../src/rules/text.ts';
-import { readActor } from '../src/runs/rules/audit.ts';
 import { noticeReason } from '../src/runs/rules/notices.ts';
+import { readActor } from '../src/runs/rules/run-messages.ts';
 import type { WebhookEvent } from '../src/runs/rules/webhook-event.ts';
 import { messageBody } from '../src/runs/webhook-formats.ts';
 import { readFeedbackPage } from '../src/service/feedback-page.ts';

@@ -20,7 +20,7 @@ export interface FeedbackRecord {
   raw?: unknown;
 }
 
-export type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates' | 'oddDates'>;
+type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates' | 'oddDates'>;
 
 const longTextCharacters = 100_000;
 /** Entries whose number has this remainder have a long text. */

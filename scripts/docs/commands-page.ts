@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { declared } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 const intro = `# Commands
@@ -10,7 +11,7 @@ In a checkout, run \`npx docferry …\` after \`npm ci && npm run build\`. The o
 `;
 
 /** `docs/commands.md`: the help of docferry and of every command below it, in the order of the help. */
-export function commandsPage(): string {
+export async function commandsPage(): Promise<string> {
   let printed = '';
   const program = createProgram(
     async () => {},
@@ -19,7 +20,9 @@ export function commandsPage(): string {
     },
   );
   program.configureOutput({ getOutHelpWidth: () => 80 }).outputHelp();
-  return [intro, `${block(printed)}\n`, ...leaves(program, '').map(sectionText)].join('\n');
+  const sections: string[] = [];
+  for (const { name, command } of leaves(program, '')) sections.push(sectionText(name, await declared(command)));
+  return [intro, `${block(printed)}\n`, ...sections].join('\n');
 }
 
 interface Leaf {
@@ -37,7 +40,7 @@ function leaves(command: Command, parents: string): Leaf[] {
   return inner.length === 0 ? [{ name, command }] : inner.flatMap((sub) => leaves(sub, name));
 }
 
-function sectionText({ name, command }: Leaf): string {
+function sectionText(name: string, command: Command): string {
   const help = command.createHelp();
   const usage = help.commandUsage(command);
   const parts = [`## ${name}`, command.description(), block(usage)];

@@ -58,7 +58,7 @@ export interface Organization {
 }
 
 /** What the watch of an organization looks at, in milliseconds. */
-export interface WatchLimits {
+interface WatchLimits {
   everyMs: number;
   /** How old the proof of completeness may become, by project. */
   freshness: ReadonlyMap<string, number>;
@@ -67,7 +67,7 @@ export interface WatchLimits {
 }
 
 /** What Temporal knows about an organization. */
-export interface Outlook {
+interface Outlook {
   /** The window of its budget; null when none runs. */
   budget(org: string): Promise<WindowView | null>;
   /** How many runs wait because the service refuses the key. */
@@ -88,7 +88,7 @@ export interface SpareUse {
 }
 
 /** What a pass needs of the feedback store. */
-export type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
+type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
 
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {

@@ -50,7 +50,7 @@ function markOf(webhook: Webhook): string | null {
 }
 
 /** The step that noticed something, and when. */
-export interface Noticing {
+interface Noticing {
   org: string;
   /** The same in every try of the step that noticed, and no other step's: the first to notice tells. */
   by: string;
@@ -104,7 +104,7 @@ async function send(deps: ActivityDependencies, noticed: Noticed, who: Noticing,
  * Notifies people about an export or rollback whose row is written. A row that comes late says nothing about the
  * present.
  */
-export async function tellOfExport(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
+async function tellOfExport(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
   const { org, domain, runId, finishedAt } = row;
   const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });
   if (newest !== undefined && newest.runId !== runId) return;

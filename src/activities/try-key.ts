@@ -8,7 +8,7 @@ import { serviceFailure, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 
 /** What an activity asks of the budget. */
-export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
+type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
 
 /** Requests a lease for this attempt; waiting is a normal answer. Throws `AttemptReplaced`. */
 export async function requestLease(

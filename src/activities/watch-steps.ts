@@ -15,7 +15,7 @@ const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyM
  * What the sites of all organizations have in service, and which are held: one listing costs no request a site, and the
  * looks of many organizations share it. It may be half a minute old.
  */
-export async function listedSites(
+async function listedSites(
   { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   { watch }: Pick<Organization, 'watch'>,
 ): Promise<ReadonlyMap<string, InService>> {
@@ -34,7 +34,7 @@ function list(bundles: BundleStore, organizations: readonly Organization[]) {
   return listing;
 }
 
-export interface HeldSite {
+interface HeldSite {
   domain: string;
   version: string;
   since: string;
@@ -84,7 +84,7 @@ export async function driftedTargets(
   return found;
 }
 
-export interface LookAround {
+interface LookAround {
   org: string;
   /** When the watch began, in milliseconds. */
   since: number;
@@ -92,7 +92,7 @@ export interface LookAround {
   absent: readonly NoticeType[];
 }
 
-export interface LookedAround {
+interface LookedAround {
   /** Milliseconds until the next look. */
   nextMs: number;
   absent: NoticeType[];

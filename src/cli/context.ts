@@ -1,5 +1,5 @@
+import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
 import type { ExitCode } from './failure.ts';
 import type { Output } from './terminal/output.ts';
 
@@ -17,25 +17,31 @@ export async function loadContextConfig(
   { configFile, env, cwd }: CommandContext,
   secrets: 'required' | 'gateway' | 'deferred' = 'deferred',
 ): Promise<Config> {
+  // Help needs this file, but no reader of configurations.
+  const { loadConfig } = await import('../config/load.ts');
   return loadConfig({ env, cwd, secrets, ...(configFile === undefined ? {} : { file: configFile }) });
 }
 
-/** Runs a command's work with its context; what it throws is reported, what it returns is the exit code. */
-export type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
+/** What a file of commands exports: for each of its commands what declares its arguments, flags, help and handler. */
+export type CommandFile = Readonly<Record<string, (command: Command, run: RunHandler) => void>>;
 
-/** A handler's module: its one function takes the context, bound values, and what the command line gave. */
-type Handler<Args extends unknown[]> = () => Promise<{
-  default: (context: CommandContext, ...args: Args) => Promise<ExitCode>;
-}>;
-
-/** Makes a command's action of a handler which is loaded when the command is called: help needs none of them. */
-export type CallHandler = <Bound extends unknown[], Given extends unknown[]>(
-  load: Handler<[...Bound, ...Given]>,
+/** Makes a command's action of a handler, which takes the context, bound values, and what the command line gave. */
+export type RunHandler = <Bound extends unknown[], Given extends unknown[]>(
+  handler: (context: CommandContext, ...args: [...Bound, ...Given]) => Promise<ExitCode>,
   ...bound: Bound
 ) => (...given: Given) => Promise<void>;
 
-export function callHandlers(run: RunCommand): CallHandler {
-  return (load, ...bound) =>
-    (...given) =>
-      run(async (context) => (await load()).default(context, ...bound, ...given));
+const declarations = new WeakMap<Command, () => Promise<void>>();
+
+/** Leaves a command with its name and summary until `declared` is called. */
+export function declareLater(command: Command, declare: () => Promise<void>): void {
+  declarations.set(command, declare);
+}
+
+/** Completes a command from its file, once. */
+export async function declared(command: Command): Promise<Command> {
+  const declare = declarations.get(command);
+  declarations.delete(command);
+  await declare?.();
+  return command;
 }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { parseDuration } from '../config/field-schemas.ts';
 import { longestReason } from '../exports/rules/site-export.ts';
 import type { RecordFilter } from '../feedback/files/feedback-record.ts';
@@ -158,4 +158,27 @@ function listOf(flag: string, text: string): string[] {
   const values = text.split(',').map((value) => value.trim());
   if (values.every((value) => value !== '')) return [...new Set(values)];
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be values separated by commas`);
+}
+
+export const siteHelp = 'domain of a configured site';
+export const projectHelp = 'id or name of a configured project, or org/project';
+export const metricsHelp = 'serve GET /metrics at this address for Prometheus; without authentication';
+export const noLinkHelp =
+  'print no link to sign in to the console by; with console.proxy or console.oidc there is none anyway';
+export const formulaSafeHelp = 'CSV: put an apostrophe before what a spreadsheet would run as a formula';
+
+/** `--on-running`; the first way is the default. */
+export function onRunning(when: string, ways: readonly [string, ...string[]]): Option {
+  return new Option('--on-running <how>', when).choices(ways).default(ways[0]);
+}
+
+export function addOutAndDates(command: Command, out = 'file to write, replaced once complete; - for stdout'): Command {
+  return command
+    .requiredOption('--out <file>', out)
+    .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
+    .option('--to <date>', 'only entries created before this ISO 8601 date or date-time');
+}
+
+export function anyOf(known: readonly string[]): string {
+  return `only these, separated by commas; known: ${known.join(', ')}`;
 }

@@ -1,13 +1,7 @@
-import { Command } from 'commander';
-import { addBudgetCommands } from './commands/budget/index.ts';
-import { addCompletionCommands } from './commands/completion/index.ts';
-import { addConfigCommands } from './commands/config/index.ts';
-import { addExportCommands } from './commands/export/index.ts';
-import { addFeedbackCommands } from './commands/feedback/index.ts';
-import { addTopLevelCommands } from './commands/index.ts';
-import { addScheduleCommands } from './commands/schedules/index.ts';
-import { addStoreCommands } from './commands/store/index.ts';
-import { callHandlers, type RunCommand } from './context.ts';
+import { Command, Help } from 'commander';
+import { type CommandEntry, type CommandGroup, commands } from './commands.ts';
+import { type CommandContext, declared, declareLater, type RunHandler } from './context.ts';
+import type { ExitCode } from './failure.ts';
 import { packageVersion } from './package-file.ts';
 
 /** Flags of every command. */
@@ -29,19 +23,12 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 Temporal unreachable, 4 no such thing, 5 still running`;
 
-const parts = [
-  addTopLevelCommands,
-  addConfigCommands,
-  addExportCommands,
-  addFeedbackCommands,
-  addBudgetCommands,
-  addStoreCommands,
-  addScheduleCommands,
-  addCompletionCommands,
-];
+/** Runs a command's work with its context; what it throws is reported, what it returns is the exit code. */
+type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
 
-/** All commands. Commander's help, version and complaints go to `write`; commands are run by `run`. */
-export function createProgram(run: RunCommand, write: (text: string) => void): Command {
+/** All commands, by name and summary. Commander's help, version and complaints go to `write`; commands are run by `run`. */
+export function createProgram(runCommand: RunCommand, write: (text: string) => void): Command {
+  const terms = new Map<Command, string>();
   const program = new Command('docferry')
     .description('Carries static-export bundles and user feedback out of a hosted documentation platform, on Temporal.')
     .version(packageVersion(), '--version', 'print the version')
@@ -49,11 +36,47 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
     .option('--json', 'print exactly one JSON document on stdout, and the rest on stderr')
     .option('--quiet', 'print no progress')
     .option('--no-color', 'print no colours')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      subcommandTerm: (command) => terms.get(command) ?? new Help().subcommandTerm(command),
+    })
     .configureOutput({ writeOut: write, writeErr: write })
     .exitOverride()
     .addHelpText('after', examples);
-  const call = callHandlers(run);
-  for (const addCommands of parts) addCommands(program, call);
+  const run: RunHandler =
+    (handler, ...bound) =>
+    (...given) =>
+      runCommand((context) => handler(context, ...bound, ...given));
+  const add = (parent: Command, entries: readonly (CommandEntry | CommandGroup)[]) => {
+    for (const entry of entries) {
+      const [name = ''] = entry.term.split(' ');
+      const command = parent
+        .command(name, { hidden: 'hidden' in entry && entry.hidden === true })
+        .description(entry.summary);
+      terms.set(command, entry.term);
+      if ('commands' in entry) add(command, entry.commands);
+      else declareLater(command, async () => (await entry.file()).default[name]?.(command, run));
+    }
+    addHelp(parent);
+    parent.hook('preSubcommand', async (_, command) => {
+      await declared(command);
+    });
+  };
+  add(program, commands);
   return program;
+}
+
+/** Commander's own help command does not wait for the file of the command it is asked about. */
+function addHelp(parent: Command): void {
+  parent
+    .helpCommand(false)
+    .command('help')
+    .argument('[command]')
+    .description('display help for command')
+    .allowExcessArguments()
+    .action(async (name?: string) => {
+      const named = name === undefined ? parent : parent.commands.find((command) => command.name() === name);
+      if (named === undefined) parent.help({ error: true });
+      (await declared(named)).help();
+    });
 }

@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { type Expanded, expandShorthand, type Finding } from './expand.ts';
 import { placed } from './field-schemas.ts';
+import { destinationOf } from './organization-schema.ts';
 import { configSchema, fileSchema, insecureAddress } from './schema.ts';
 import type { Environment, SecretSource } from './secrets.ts';
 import { formatPath, YamlFile } from './yaml-file.ts';
@@ -40,9 +41,8 @@ function findContradictions(config: Config): Finding[] {
     for (const [s, site] of organization.sites.entries()) {
       once('domain', site.domain, [...at, 'sites', s, 'domain']);
       for (const [r, target] of site.rollout.entries()) {
-        const targetAt = [...at, 'sites', s, 'rollout', r, target.kind];
-        if (target.kind === 'directory') once('folder', target.path, [...targetAt, 'path']);
-        else once('values file', target.file, [...targetAt, 'file']);
+        const { what, path, field } = destinationOf(target);
+        once(what, path, [...at, 'sites', s, 'rollout', r, target.kind, field]);
       }
     }
   }

@@ -14,6 +14,7 @@ import {
   id,
   name,
   orNull,
+  type Placed,
   secret,
   size,
   text,
@@ -267,6 +268,12 @@ type RolloutTarget = { name: string } & (
   | { kind: 'directory'; path: InPlace<string> }
   | { kind: 'helmValues'; file: InPlace<string> }
 );
+
+/** What no two targets may share, and the field that names it. */
+export function destinationOf(target: Placed<RolloutTarget>): { what: string; path: string; field: string } {
+  if (target.kind === 'directory') return { what: 'folder', path: target.path, field: 'path' };
+  return { what: 'values file', path: target.file, field: 'file' };
+}
 
 const ruleLevel = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off');
 

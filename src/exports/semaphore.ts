@@ -50,7 +50,7 @@ export class Semaphore {
 }
 
 /** How much of what loads the machine this process does at a time; null: by the number of processors. */
-export interface MachineLimits {
+interface MachineLimits {
   verifications: number | null;
   browsers: number | null;
 }

@@ -3,7 +3,7 @@ import type { Notice, NoticeState, NoticeType } from './rules/notices.ts';
 import type { ExportFinished, PassFinished, WebhookEvent, WebhookFormat } from './rules/webhook-event.ts';
 
 /** An event as a person reads it in a chat. Plain text: each format escapes it. */
-export interface EventWords {
+interface EventWords {
   /** `ok` for what went well or is over, `bad` for what failed, `ask` for what waits for a person. */
   tone: 'ok' | 'bad' | 'ask';
   title: string;
@@ -99,7 +99,7 @@ const signs: Record<EventWords['tone'], string> = { ok: '✅', bad: '🔴', ask:
  * A message for an incoming webhook of Slack: `text` for notifications, `blocks` for the channel. Text from elsewhere
  * cannot mention a member or become a link.
  */
-export function slackMessage(words: EventWords): object {
+function slackMessage(words: EventWords): object {
   const { tone, title, reason, facts, command } = words;
   const headline = `${signs[tone]} ${title}`;
   const fields = facts
@@ -135,7 +135,7 @@ function cut(text: string, longest: number): string {
 const colors: Record<EventWords['tone'], string> = { ok: 'Good', bad: 'Attention', ask: 'Warning' };
 
 /** A message for a Teams workflow "when a webhook request is received": one Adaptive Card. */
-export function teamsMessage({ tone, title, reason, facts, command }: EventWords): object {
+function teamsMessage({ tone, title, reason, facts, command }: EventWords): object {
   const text = (value: string, more: object = {}) => ({
     type: 'TextBlock',
     text: teamsSafe(value),

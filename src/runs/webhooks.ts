@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook as Signature } from 'standardwebhooks';
-import { EnvHttpProxyAgent, request } from 'undici';
-import { isLoopback } from '../rules/loopback.ts';
+import { Agent, ProxyAgent, request } from 'undici';
+import { ProxyFailed, proxyFor } from '../rules/proxy.ts';
 import type { WebhookEventType, WebhookFormat } from './rules/webhook-event.ts';
 
 /** A configured receiver of messages. Address and secret are read when used, and never shown. */
@@ -52,7 +52,7 @@ export class WebhookUnreachable extends Error {
 /**
  * Sends a message once. With a secret it is signed by Standard Webhooks (headers `webhook-id`, `webhook-timestamp`,
  * `webhook-signature`): the timestamp is that of the attempt, since receivers refuse old ones; the id stays. Redirects are
- * not followed, and no proxy leads to this machine. Throws `WebhookUnreachable`, and what reading the address and the secret throws.
+ * not followed. Throws `WebhookUnreachable`, and what reading the address and the secret throws.
  */
 export async function sendWebhook(
   webhook: Pick<Webhook, 'url' | 'secret'>,
@@ -61,8 +61,7 @@ export async function sendWebhook(
 ): Promise<WebhookAnswer> {
   const [url, secret] = [webhook.url(), webhook.secret()];
   const signature = secret === null ? {} : signatureHeaders(secret, messageId, body);
-  const noProxy = isLoopback(new URL(url).hostname) ? { noProxy: '*' } : {};
-  const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs }, ...noProxy });
+  const dispatcher = dispatcherFor(new URL(url));
   const timeout = AbortSignal.timeout(answerTimeoutMs);
   try {
     const answer = await request(url, {
@@ -82,6 +81,17 @@ export async function sendWebhook(
     throw new WebhookUnreachable(timeout.aborted ? `no answer within ${answerTimeoutMs / 1_000} s` : codeOf(error));
   } finally {
     await dispatcher.destroy();
+  }
+}
+
+function dispatcherFor(url: URL): Agent | ProxyAgent {
+  const options = { connect: { timeout: connectTimeoutMs } };
+  try {
+    const proxy = proxyFor(url, process.env);
+    return proxy === null ? new Agent(options) : new ProxyAgent({ uri: proxy.href, ...options });
+  } catch (error) {
+    if (error instanceof ProxyFailed) throw new WebhookUnreachable(error.message);
+    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 import type tls from 'node:tls';
 import { readHttpDate, readRetryAfter } from '../budget/rules/window-state.ts';
 import { isLoopback } from '../rules/loopback.ts';
+import { proxyFor } from '../rules/proxy.ts';
 import { withoutEnd } from '../rules/text.ts';
 import type { RequestOptions } from './documentation-service.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from './errors.ts';
 import { errorResponseSchema } from './feedback-page.ts';
 import { exchange, type OpenAnswer, type OutgoingRequest, openAnswer, type Timeouts } from './outgoing-call.ts';
-import { proxyFor, ServiceAgent } from './service-connection.ts';
+import { ServiceAgent } from './service-connection.ts';
 
 const removed = '[removed]';
 
@@ -54,7 +55,7 @@ const maxTextLength = 300;
 const maxDetails = 20;
 
 /** An unsuccessful answer. */
-export interface FailedAnswer {
+interface FailedAnswer {
   status: number;
   retryAfter: string | undefined;
   date: string | undefined;

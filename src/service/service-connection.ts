@@ -3,53 +3,10 @@ import http from 'node:http';
 import type https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
-import { isLoopback } from '../rules/loopback.ts';
-
-/** The proxy opened no tunnel; its answer is not the service's, whatever the status. */
-export class ProxyFailed extends Error {
-  override readonly name = 'ProxyFailed';
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * The proxy for `url` by `HTTPS_PROXY` or `HTTP_PROXY`, else `ALL_PROXY`, with the exceptions of `NO_PROXY` (names in
- * lower case win); null for none. Loopback addresses never go through a proxy. Throws `ProxyFailed` for an address
- * that is no http(s) URL, without quoting it: it may hold a password.
- */
-export function proxyFor(url: URL, environment: Environment): URL | null {
-  const name = url.protocol === 'https:' ? 'https_proxy' : 'http_proxy';
-  const address = variable(environment, name) || variable(environment, 'all_proxy');
-  if (address === '' || isLoopback(url.hostname) || isExcepted(url, variable(environment, 'no_proxy'))) return null;
-  const text = address.includes('://') ? address : `http://${address}`;
-  const proxy = URL.canParse(text) ? new URL(text) : null;
-  if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
-    throw new ProxyFailed(`${name.toUpperCase()} is not an http:// or https:// address`);
-  }
-  return proxy;
-}
-
-function variable(environment: Environment, name: string): string {
-  return (environment[name] ?? environment[name.toUpperCase()] ?? '').trim();
-}
-
-/** `NO_PROXY`: `*`, `host`, `.suffix` or `*.suffix`, each with an optional `:port`; a bare `host` covers what is below it. */
-function isExcepted(url: URL, noProxy: string): boolean {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  return noProxy.split(/[\s,]+/).some((entry) => {
-    if (entry === '*') return true;
-    const [, pattern = '', entryPort] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
-    // An IPv6 address has colons of its own.
-    if (entry.toLowerCase() === host || entry === url.hostname) return true;
-    if (entryPort !== undefined && entryPort !== port) return false;
-    const suffix = pattern.replace(/^\*?\./, '');
-    return suffix !== '' && (host === suffix || host.endsWith(`.${suffix}`));
-  });
-}
+import { ProxyFailed } from '../rules/proxy.ts';
 
 /** Destination of a connection. */
-export interface Destination {
+interface Destination {
   host: string;
   port: number;
   /** Options of the TLS session with `host`; null for a plain connection. */
@@ -66,7 +23,7 @@ const tcpSockets = new WeakMap<object, net.Socket>();
  * Opens a connection that is ready to write on: name looked up, TCP connected, tunnel through the proxy open (CONNECT,
  * for plain destinations too), TLS established and the certificate checked. `signal` ends the attempt.
  */
-export async function openConnection(destination: Destination, signal: AbortSignal): Promise<net.Socket> {
+async function openConnection(destination: Destination, signal: AbortSignal): Promise<net.Socket> {
   const { proxy } = destination;
   const hop = proxy === null ? destination : { host: bareHost(proxy), port: portOf(proxy) };
   const tcp = net.connect({ host: hop.host, port: hop.port });
@@ -168,7 +125,7 @@ export interface ConnectOptions {
   connectSignal: AbortSignal;
 }
 
-export interface ServiceAgentOptions {
+interface ServiceAgentOptions {
   /** Null for plain HTTP. */
   tls: tls.ConnectionOptions | null;
   /** The proxy to go through; asked for every new connection. */
@@ -216,23 +173,5 @@ export class ServiceAgent extends http.Agent {
     const secure = this.#options.tls === null ? null : { ...this.#options.tls, host, servername };
     const port = Number(options.port ?? this.defaultPort);
     return await openConnection({ host, port, tls: secure, proxy: this.#options.proxy() }, connectSignal);
-  }
-}
-
-/** How this process would reach an address of the service. */
-export type ServiceRoute =
-  | { kind: 'direct'; loopback: boolean }
-  | { kind: 'proxy'; host: string }
-  /** The proxy variables cannot be used; the message may be shown. */
-  | { kind: 'unusable'; message: string };
-
-/** The route of the service's client to `url`, by the proxy variables of `environment`. */
-export function routeTo(url: URL, environment: Readonly<Record<string, string | undefined>>): ServiceRoute {
-  try {
-    const proxy = proxyFor(url, environment);
-    return proxy ? { kind: 'proxy', host: proxy.host } : { kind: 'direct', loopback: isLoopback(url.hostname) };
-  } catch (error) {
-    if (error instanceof ProxyFailed) return { kind: 'unusable', message: error.message };
-    throw error;
   }
 }

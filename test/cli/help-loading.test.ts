@@ -1,20 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
+import { Help } from 'commander';
 import { expect, it } from 'vitest';
+import { commands } from '../../src/cli/commands.ts';
+import { declared } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 const built = fileURLToPath(new URL('../../dist/', import.meta.url));
 
-/** Everything that help needs: commander, the declarations of commands, and what prints. */
+/** Everything that a list of commands needs: commander, their names and summaries, and what prints. */
 const allowed = [
-  /^node_modules\/(commander|picocolors)\//,
-  /^dist\/src\/cli\/(run|program|call-handler)\.js$/,
-  /^dist\/src\/cli\/commands\/(completion\/shells|([a-z]+\/)?index)\.js$/,
-  /^dist\/src\/cli\/(failures\/(cli-failure|exit-codes)|terminal\/(live-lines|output|safe-for-terminal))\.js$/,
-  /^dist\/src\/cli\/input\/(bulk-flags|flag-values|package-file|selection-flags|actor|wait-options)\.js$/,
-  /^dist\/src\/(config\/durations|model\/(entry|explained-error|iso-instant|message-readers|visible-text|export\/(site-export|export-outcome)|sync\/(feedback-values|pass-kind)))\.js$/,
-  /^dist\/sandbox\/(faults|field|options|organizations|random|settings)\.js$/,
+  /^node_modules\/(commander|picocolors|string-width|strip-ansi|ansi-regex|emoji-regex|eastasianwidth|get-east-asian-width)\//,
+  /^dist\/src\/cli\/(run|program|commands|context|failure|package-file|terminal\/(live-lines|output))\.js$/,
+  /^dist\/src\/rules\/(errors|text)\.js$/,
 ];
 
 /** A process that records the modules it loads while it prints the help of commands, then prints them to stderr. */
@@ -46,20 +44,36 @@ function filesLoadedBy(commandLines: readonly string[][]): string[] {
   return urls.filter((url) => url.startsWith('file:')).map((url) => url.replace(/^.*?\/(?=dist\/|node_modules\/)/, ''));
 }
 
-/** Every command, hidden ones too, as words. */
-function commandsBelow(command: Command, words: string[] = []): string[][] {
-  return [words, ...command.commands.flatMap((sub) => commandsBelow(sub, [...words, sub.name()]))];
-}
-
-it('the help of every command loads commander and declarations only, so that it prints at once', () => {
-  const program = createProgram(
-    async () => {},
-    () => {},
-  );
-  const commands = commandsBelow(program);
-  expect(commands.length).toBeGreaterThan(40);
-  const loaded = filesLoadedBy([...commands.map((words) => [...words, '--help']), ['--version']]);
-  expect(loaded).toEqual(expect.arrayContaining(['dist/src/cli/run.js', 'dist/src/cli/commands/export/index.js']));
-  expect(loaded.some((file) => file.includes('commander'))).toBe(true);
+it('lists of commands load commander, names and summaries only, so that they print at once', () => {
+  const groups = commands.flatMap(({ term, ...entry }) => ('commands' in entry ? [term] : []));
+  expect(groups).toContain('export');
+  const loaded = filesLoadedBy([['--help'], ...groups.map((group) => [group, '--help']), ['--version']]);
+  expect(loaded).toContain('dist/src/cli/commands.js');
   expect(loaded.filter((file) => !allowed.some((pattern) => pattern.test(file)))).toEqual([]);
 });
+
+it('a command loads its own file and no other command', () => {
+  const loaded = filesLoadedBy([['export', 'start', '--help']]);
+  const files = loaded.filter((file) => file.startsWith('dist/src/cli/commands/'));
+  expect(files).toEqual([
+    'dist/src/cli/commands/export/export-start.js',
+    'dist/src/cli/commands/export/wait-for-export.js',
+    'dist/src/cli/commands/export/export-text.js',
+  ]);
+});
+
+it.each(commands.flatMap((entry) => ('commands' in entry ? entry.commands.map((inner) => [entry, inner]) : [[entry]])))(
+  'help lists $term as its file declares it',
+  async (...entries) => {
+    let command = createProgram(
+      async () => {},
+      () => {},
+    );
+    for (const { term } of entries) {
+      const inner = command.commands.find((sub) => sub.name() === term.split(' ')[0]);
+      if (inner === undefined) throw new Error(`there is no command ${term}`);
+      command = await declared(inner);
+    }
+    expect(entries.at(-1)?.term).toBe(new Help().subcommandTerm(command));
+  },
+);

@@ -21,11 +21,11 @@ async function rolledOut(values: string) {
   const server = await startBundleServer({ root, port: 0 });
   onTestFinished(() => server.stop());
   const { store, manifest } = await publishSite({ root, domain, version, publicUrl: server.url });
-  const [url, archivePath] = [store.urlOf(domain, manifest), await store.archivePath(domain, version)];
+  const url = store.urlOf(domain, manifest);
   const file = join(folder, 'values.yaml');
   await writeFile(file, values);
   const target = new HelmValuesTarget({ name: 'helmValues:values.yaml', file, publicUrl: server.url });
-  await target.rollOut({ domain, manifest, withArchive: (use) => use(archivePath), url });
+  await target.rollOut({ domain, manifest, withArchive: (use) => store.withArchive(domain, version, use), url });
   return { folder, file, url };
 }
 

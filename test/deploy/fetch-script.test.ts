@@ -9,7 +9,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
 import { rawTar } from '../tools/archives/raw-tar.ts';
+import { rawZip, zip64Records } from '../tools/archives/raw-zip.ts';
 import { index } from '../tools/archives/refusal.ts';
+import { smallSite, zip } from '../tools/bundle/build-archive.ts';
 import { publishSite, smallSiteVersion as version } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { sha256Of } from '../tools/fuzz/oracles/tree.ts';
@@ -27,12 +29,26 @@ const [busybox, curl] = [await programOf('busybox'), await programOf('curl')];
 const verifiers = { minisign: await programOf('minisign'), openssl: await programOf('openssl') };
 
 /** A published version behind the real bundle server, and a pod's start that fetches it: BusyBox, curl and one verifier. */
-async function scene({ token, verifier }: { token?: string; verifier?: keyof typeof verifiers } = {}) {
+async function scene({
+  token,
+  verifier,
+  bundle,
+}: {
+  token?: string;
+  verifier?: keyof typeof verifiers;
+  bundle?: Buffer;
+} = {}) {
   const folder = await tempFolder();
   const root = join(folder, 'bundles');
   const server = await startBundleServer({ root, port: 0, ...(token !== undefined && { token }) });
   onTestFinished(() => server.stop());
-  const { store, manifest } = await publishSite({ root, domain, version, publicUrl: server.url });
+  const { store, manifest } = await publishSite({
+    root,
+    domain,
+    version,
+    publicUrl: server.url,
+    ...(bundle && { bundle }),
+  });
   const [site, bin] = [join(folder, 'site'), join(folder, 'bin')];
   await mkdir(join(site, 'html', 'left-by-an-earlier-attempt'), { recursive: true });
   await mkdir(bin);
@@ -63,6 +79,15 @@ describe.skipIf(busybox === null || curl === null)("the sample chart's script", 
     expect(await fetch()).toBe('fetched');
     expect(await page()).toBe('<h1>Start</h1>');
     expect(await fetch({ BUNDLE_URL: `${url}.gone` })).toContain('404');
+  });
+
+  it('unpacks a zip, and says what to do where its unzip cannot', async () => {
+    const whole = await scene({ bundle: zip(smallSite) });
+    expect(await whole.fetch()).toBe('fetched');
+    expect(await whole.page()).toBe('<h1>Start</h1>');
+    const entries = smallSite.map(({ name, content = '' }) => ({ name: `${name}`, content }));
+    const in64 = rawZip(entries, { entries: 0xffff, start: 0xffffffff, before: (told) => zip64Records(told) });
+    expect(await (await scene({ bundle: in64 })).fetch()).toContain("use an image with Info-ZIP's");
   });
 
   it('refuses an archive that is not the one of its manifest, and a manifest of another version', async () => {

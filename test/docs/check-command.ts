@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from 'commander';
+import { declared } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 /** A program that only parses: no command does anything. */
@@ -21,7 +22,7 @@ export async function complaintAbout(args: readonly string[]): Promise<string | 
 }
 
 /** As `complaintAbout` for a mention in a sentence, which may leave out arguments: `docferry export start`. */
-export function complaintAboutMention(args: readonly string[]): string | null {
+export async function complaintAboutMention(args: readonly string[]): Promise<string | null> {
   const program = parser();
   let command = program;
   for (const arg of args) {
@@ -32,7 +33,7 @@ export function complaintAboutMention(args: readonly string[]): string | null {
       continue;
     }
     const inner = command.commands.find((sub) => sub.name() === arg);
-    if (inner) command = inner;
+    if (inner) command = await declared(inner);
     else if (command.commands.length > 0 && arg !== '…') return `unknown command ${arg}`;
   }
   return null;

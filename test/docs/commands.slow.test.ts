@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { load } from '../config/config-folder.ts';
 import { signBeside } from '../exports/signing/sign-beside.ts';
 import { smallSite, tarGz, zip } from '../tools/bundle/build-archive.ts';
 import { docferry, emptyFolder } from '../tools/cli/run-docferry.ts';
@@ -85,8 +87,8 @@ describe('commands in README.md and docs/', () => {
     expect(await complaintAbout(args)).toBeNull();
   });
 
-  it.each(mentions)('exist where they are mentioned: $args ($place)', ({ args }) => {
-    expect(complaintAboutMention(args)).toBeNull();
+  it.each(mentions)('exist where they are mentioned: $args ($place)', async ({ args }) => {
+    expect(await complaintAboutMention(args)).toBeNull();
   });
 
   it.each(lines.filter(isOffline))('do what they say: $args ($place)', async ({ args }) => {
@@ -99,6 +101,21 @@ describe('commands in README.md and docs/', () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
     const run = typed.flatMap(({ words }) => (words[0] === 'npm' && words[1] === 'run' ? [words[2] ?? ''] : []));
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(run));
+  });
+});
+
+describe('configurations in README.md and docs/', () => {
+  const whole = pages.flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/^```yaml\n(service:.*?)^```$/gms)].map(([, yaml = '']) => ({
+      page,
+      yaml,
+    })),
+  );
+
+  it.each(whole)('can be used as they stand: $page', ({ yaml }) => {
+    const names = [...yaml.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
+    const env = Object.fromEntries(names.map((name) => [name, 'https://value.example/x']));
+    expect(load(yaml, { env, secrets: 'deferred' }).organizations).not.toEqual([]);
   });
 });
 
@@ -156,7 +173,7 @@ $ docferry nothing
     [['export', 'start', '--json'], null],
     [['export', '…'], null],
     [['export', 'start', '--help'], null],
-  ])('says of the mention %j: %j', (args, complaint) => {
-    expect(complaintAboutMention(args)).toBe(complaint);
+  ])('says of the mention %j: %j', async (args, complaint) => {
+    expect(await complaintAboutMention(args)).toBe(complaint);
   });
 });

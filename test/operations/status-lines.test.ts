@@ -1,6 +1,6 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { statusText } from '../../src/cli/commands/status/show-status.ts';
+import { statusText } from '../../src/cli/commands/status.ts';
 import { type Facts, projectLines, shownLines, siteLines, totalsOf } from '../../src/operations/status.ts';
 import type { RunningWork } from '../../src/temporal/runs.ts';
 

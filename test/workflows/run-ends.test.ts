@@ -69,7 +69,8 @@ describe('the end of a rollback', () => {
   ])('says that it is %s (%s)', async (outcome, reason, replace) => {
     const { activities } = exportActivities({ checkKeptVersion: async () => ({ current: 'v2' }), ...replace });
     await withWorker(env, activities, async ({ taskQueue }) => {
-      const asked = { ...input(), version: 'v1', reason: null };
+      const { org, domain } = input();
+      const asked = { org, domain, version: 'v1', reason: null };
       const how = { onRunning: 'refuse' as const, beforeCancel: async () => {} };
       const { handle } = await startRollback(env.client, taskQueue, asked, how);
       await handle.result().catch(() => {});

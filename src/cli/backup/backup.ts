@@ -2,18 +2,26 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode, ifMissing, placeFolder, tempName } from '../../files.ts';
 import { counted, sizeText } from '../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../failure.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
 import { type BackupManifest, filesOfBackup, missingParts, takeBackup } from './take-backup.ts';
+
+export default {
+  backup: (command, run) =>
+    command
+      .requiredOption('--out <folder>', 'folder to create; it appears once the backup is complete')
+      .option('--db <file>', "Temporal's database", './data/temporal.db')
+      .action(run(backUp)),
+} satisfies CommandFile;
 
 interface BackupFlags {
   out: string;
   db: string;
 }
 
-export default async function backUp(context: CommandContext, flags: BackupFlags): Promise<ExitCode> {
+async function backUp(context: CommandContext, flags: BackupFlags): Promise<ExitCode> {
   const { output, cwd } = context;
   const config = await loadContextConfig(context);
   const out = resolve(cwd, flags.out);

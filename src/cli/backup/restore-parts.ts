@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { endBudgets } from '../../budget/client.ts';
 import type { Config } from '../../config/config.ts';
-import { succeedDirectoryStore } from '../../exports/store/directory-records.ts';
+import { succeedDirectoryStore } from '../../exports/store/directory-snapshot.ts';
 import { openAlone } from '../../feedback/store/copy-database.ts';
 import { succeedSqliteStore } from '../../feedback/store/sqlite-store.ts';
 import { copyDurably, flushPath } from '../../files.ts';
@@ -17,7 +17,7 @@ import { operationFailure, usageFailure } from '../failure.ts';
 import type { BackedUpFile, BackupManifest } from './take-backup.ts';
 
 /** Something finished, and where it goes. */
-export interface Finished {
+interface Finished {
   from: string;
   to: string;
 }
@@ -29,7 +29,7 @@ const companions = ['-wal', '-shm'];
  * Renames everything into its place, and what was there to `<name>.before-<moment>`. Does all of it or, on a failure,
  * nothing. Returns the new names of what was there.
  */
-export async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]> {
+async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]> {
   const suffix = `.before-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
   const done: Finished[] = [];
   const aside: string[] = [];

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { hashFile } from '../../files.ts';
 import { lockUnusedDatabase } from '../../local/server-record.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
@@ -14,6 +14,15 @@ import {
   restoreParts,
 } from './restore-parts.ts';
 import { type BackupManifest, filesOfBackup, missingParts, readBackupManifest } from './take-backup.ts';
+
+export default {
+  restore: (command, run) =>
+    command
+      .argument('<folder>', 'folder that `docferry backup` made')
+      .option('--db <file>', "Temporal's database", './data/temporal.db')
+      .option('--force', 'rename what is already at these places')
+      .action(run(restore)),
+} satisfies CommandFile;
 
 /**
  * Reads every byte of a backup. Throws the failure `BackupDamaged` for the first file that differs from `backup.json`.
@@ -42,7 +51,7 @@ interface RestoreFlags {
   force?: boolean;
 }
 
-export default async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<ExitCode> {
+async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<ExitCode> {
   const { output, cwd } = context;
   const folder = resolve(cwd, from);
   const backup = await readBackupManifest(folder);

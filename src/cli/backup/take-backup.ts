@@ -2,7 +2,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
-import { copyStaged, snapshotStore } from '../../exports/store/directory-records.ts';
+import { copyStaged, snapshotStore } from '../../exports/store/directory-snapshot.ts';
 import { copyDatabase } from '../../feedback/store/copy-database.ts';
 import { filesBelow, hashFile, linkOrCopy, readIfExists, replaceFile } from '../../files.ts';
 import { isThere } from '../doctor/check.ts';
@@ -10,7 +10,7 @@ import { noSuchThing, operationFailure } from '../failure.ts';
 import { packageVersion } from '../package-file.ts';
 import { bundlePlace, withFeedbackStore } from '../stores.ts';
 
-export const manifestFile = 'backup.json';
+const manifestFile = 'backup.json';
 
 /** Grows with every change that an older docferry would misread. */
 const format = 1;
@@ -38,7 +38,7 @@ export type BackedUpFile = z.infer<typeof file>;
 /** `backup.json`: what a backup holds, and for each part that it does not hold how that is backed up (backup.md). */
 export type BackupManifest = z.infer<typeof manifestSchema>;
 
-export const manifestFormat: BackupManifest['format'] = format;
+const manifestFormat: BackupManifest['format'] = format;
 
 /** The manifest of a backup. Throws failures of the command line. */
 export async function readBackupManifest(folder: string): Promise<BackupManifest> {

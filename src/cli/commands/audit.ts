@@ -1,12 +1,30 @@
+import { Option } from 'commander';
 import type { AuditRecords } from '../../feedback/store/audit-records.ts';
-import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
+import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
 import { detailText } from '../../runs/rules/own-audit-entries.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import { type HistoryFlags, historyFilter } from '../flags.ts';
+import { duration, type HistoryFlags, historyFilter, listLimit } from '../flags.ts';
 import { matcherOf } from '../selection.ts';
 import { withFeedbackStore } from '../stores.ts';
 import { historyList, printable, timeText } from '../terminal/text.ts';
+
+export default {
+  audit: (command, run) =>
+    command
+      .option('--since <duration>', 'only what was done within this time, e.g. 7d', duration('--since'))
+      .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
+      .option('--org <org>', 'only what was done to this organization')
+      .addOption(new Option('--action <action>', 'only audit entries of this kind').choices(auditActions))
+      .option('--who <name>', 'only what was done by a name that contains this')
+      .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
+      .addHelpText(
+        'after',
+        '\nThe name is what the actor gave; docferry does not check it. An actor without a name is' +
+          '\n“Temporal UI or other client”.',
+      )
+      .action(run(showAudit)),
+} satisfies CommandFile;
 
 interface AuditFlags extends HistoryFlags {
   match?: string;
@@ -16,7 +34,7 @@ interface AuditFlags extends HistoryFlags {
 }
 
 /** Lists what people did by hand, from the store, newest first. */
-export default async function showAudit(context: CommandContext, flags: AuditFlags): Promise<ExitCode> {
+async function showAudit(context: CommandContext, flags: AuditFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const found = await withFeedbackStore(config, (store) => matchingAuditEntries(store, flags));
   const { rows, more, text } = historyList(found, {

@@ -1,10 +1,30 @@
+import { Option } from 'commander';
 import type { Sandbox } from '../../../sandbox/index.ts';
-import { optionsFromFlags, SandboxFlagError, type SandboxOptions } from '../../../sandbox/options.ts';
-import type { CommandContext } from '../context.ts';
+import {
+  optionsFromFlags,
+  type SandboxFlag,
+  SandboxFlagError,
+  type SandboxOptions,
+  sandboxFlags,
+} from '../../../sandbox/options.ts';
+import type { CommandContext, CommandFile } from '../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
 import { withParts } from '../parts/running-parts.ts';
 import { startSandboxPart } from '../parts/sandbox-part.ts';
 import { factLines } from '../terminal/text.ts';
+
+export default {
+  sandbox: (command, run) => {
+    for (const flag of sandboxFlags) command.addOption(sandboxOption(flag));
+    command.action(run(runSandbox));
+  },
+} satisfies CommandFile;
+
+function sandboxOption({ flag, kind, description, default: initial }: SandboxFlag): Option {
+  if (kind === 'boolean') return new Option(`--${flag}`, description);
+  const shown = initial === '' ? description : `${description} (default: ${initial})`;
+  return new Option(`--${flag} <${kind === 'string' ? 'text' : kind}>`, shown);
+}
 
 /** The sandbox's addresses and organizations, for scripts. Its keys are fakes. */
 export function sandboxDocument({ url, storageUrl, controlUrl, organizations }: Sandbox): object {
@@ -37,10 +57,7 @@ export function sandboxText({ url, storageUrl, controlUrl, organizations }: Sand
   return factLines(facts);
 }
 
-export default async function runSandbox(
-  { output }: CommandContext,
-  flags: Record<string, unknown>,
-): Promise<ExitCode> {
+async function runSandbox({ output }: CommandContext, flags: Record<string, unknown>): Promise<ExitCode> {
   const options = readOptions(flags);
   return withParts(output, async (parts, interrupted) => {
     const { sandbox, part } = await startSandboxPart(options, { port: '--port', storagePort: '--storage-port' });

@@ -9,11 +9,16 @@ import {
   searchAttributeState,
 } from '../../temporal/namespace.ts';
 import { retentionDays } from '../../temporal/rules/failover.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { grpc, grpcStatus } from '../explain-failure.ts';
 import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../failure.ts';
 import { withTemporal } from '../session.ts';
 import { indent } from '../terminal/text.ts';
+
+export default {
+  setup: (command, run) =>
+    command.option('--create-namespace', 'create the namespace if it does not exist').action(run(setUp)),
+} satisfies CommandFile;
 
 /** Whether the address belongs to Temporal Cloud, for access by certificate or by API key. */
 export function isCloud(address: string): boolean {
@@ -30,7 +35,7 @@ export function cloudCommands(namespace: string, missing: readonly string[]): st
 /** A cluster's frontends learn of something new within this time. */
 const knownWithinMs = 30_000;
 
-export default async function setUp(context: CommandContext, flags: { createNamespace?: boolean }): Promise<ExitCode> {
+async function setUp(context: CommandContext, flags: { createNamespace?: boolean }): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { address } = connectOptions(config.temporal).connection;
   return withTemporal(config, async ({ client }) => {

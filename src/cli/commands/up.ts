@@ -3,11 +3,11 @@ import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
 import type { DevServer } from '../../local/dev-server.ts';
 import { assertPortFree } from '../../local/ports.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, CommandFile } from '../context.ts';
 import { isThere } from '../doctor/check.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import type { HostAndPort } from '../flags.ts';
+import { type HostAndPort, hostAndPort, metricsHelp, noLinkHelp, port } from '../flags.ts';
 import { startBundlePart } from '../parts/bundle-server-part.ts';
 import { applySchedulesAtStart, startEmbedded } from '../parts/embedded-part.ts';
 import { freeAddress } from '../parts/free-address.ts';
@@ -17,6 +17,28 @@ import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from
 import { warnOfNoSignIn, warnOfSurprises } from '../parts/up-warnings.ts';
 import { startWorkerPart } from '../parts/worker-part.ts';
 import { factLines } from '../terminal/text.ts';
+
+export default {
+  up: (command, run) =>
+    command
+      .option('--sandbox', 'also run the sandbox, a stand-in for the documentation service; needs no configuration')
+      .option('--port <port>', 'port of Temporal', port('--port'), 7233)
+      .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
+      .option('--no-ui', "run without Temporal's UI")
+      .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
+      .option(
+        '--console-port <port>',
+        'port of the console, or off; default: 8088, or a free port if 8088 is taken',
+        (text) => (text === 'off' ? text : port('--console-port')(text)),
+      )
+      .option('--sandbox-port <port>', "with --sandbox: port of the sandbox's interface", port('--sandbox-port'), 8787)
+      .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
+      .option('--db <file>', "Temporal's database", './data/temporal.db')
+      .option('--no-server', 'use the configured Temporal instead of an embedded server')
+      .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
+      .option('--no-link', noLinkHelp)
+      .action(run(up)),
+} satisfies CommandFile;
 
 interface UpFlags {
   sandbox?: boolean;
@@ -47,7 +69,7 @@ interface Addresses {
   metrics: string | null;
 }
 
-export default async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
+async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { output } = context;
   const { port, bundlePort, sandboxPort, storagePort } = flags;
   return withParts(output, async (parts, interrupted) => {

@@ -32,7 +32,7 @@ const databaseFile = 'temporal.db';
 /** With these a demo finds the server of a killed demo, or notices a demo that is still running. */
 const serverFiles: ReadonlySet<string> = new Set([`${databaseFile}.lock`, `${databaseFile}.server.json`]);
 
-export interface DemoFolder {
+interface DemoFolder {
   folder: string;
   /** Temporal's database. */
   dbFile: string;

@@ -1,14 +1,16 @@
 import { resolve } from 'node:path';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, CommandFile } from '../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
 import { type RunningParts, withParts } from '../parts/running-parts.ts';
 import { prepareDemoFolder, setStage, tellStory } from './demo-story.ts';
 import { demoDocument, demoText, isWhole } from './demo-text.ts';
 
-export default async function runDemo(
-  context: CommandContext,
-  { keep = false }: { keep?: boolean },
-): Promise<ExitCode> {
+export default {
+  demo: (command, run) =>
+    command.option('--keep', 'keep everything running at the end, until Ctrl-C').action(run(runDemo)),
+} satisfies CommandFile;
+
+async function runDemo(context: CommandContext, { keep = false }: { keep?: boolean }): Promise<ExitCode> {
   const { output } = context;
   return withParts(output, async (parts, interrupted) => {
     const whole = await show(context, parts, interrupted, keep).catch((error: unknown) => {

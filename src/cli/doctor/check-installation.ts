@@ -16,7 +16,7 @@ import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { BrowserUnusable, browsersOf, findBrowser } from '../../exports/verify/find-browser.ts';
 import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
-import { routeTo } from '../../service/service-connection.ts';
+import { routeTo } from '../../rules/proxy.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { bad, type Check, codeOf, failed, good, isThere, nearestFolder, warning, whyNotWritable } from './check.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import type { ServiceConfig } from '../../config/config.ts';
 import { isLoopback } from '../../rules/loopback.ts';
-import { routeTo } from '../../service/service-connection.ts';
+import { proxyVariable, routeTo } from '../../rules/proxy.ts';
 import { bad, type Check, good, warning } from './check.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,13 +30,13 @@ export function proxyCheck(env: Environment, service: ServiceConfig | null, temp
     const detail = `commands reach Temporal at ${temporalAddress} through the proxy, but workers do not`;
     return warning(proxyName, detail, `add ${host} to no_proxy`);
   }
-  const set = ['https_proxy', 'http_proxy', 'all_proxy'].some((variable) => variableOf(env, variable) !== '');
+  const set = ['https_proxy', 'http_proxy', 'all_proxy'].some((variable) => proxyVariable(env, variable) !== '');
   return good(proxyName, [set ? 'set' : 'none set', ...ways].join('; '));
 }
 
 /** Entries that look like exceptions but match nothing. */
 function oddExceptions(env: Environment): string[] {
-  const entries = variableOf(env, 'no_proxy').split(/[\s,]+/);
+  const entries = proxyVariable(env, 'no_proxy').split(/[\s,]+/);
   return entries.filter((entry) => entry.includes('://') || (entry.includes('*') && !/^\*(\..+)?$/.test(entry)));
 }
 
@@ -54,10 +54,6 @@ function caught(env: Environment, address: string): boolean {
 
 function hostOf(address: string): string {
   return address.replace(/:\d+$/, '');
-}
-
-function variableOf(env: Environment, variable: string): string {
-  return (env[variable] ?? env[variable.toUpperCase()] ?? '').trim();
 }
 
 const authoritiesName = 'certificate-authorities';

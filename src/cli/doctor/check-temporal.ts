@@ -27,7 +27,7 @@ import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 const connectWithinMs = 3_000;
 
 /** Why no Temporal answers at an address, found out with a bare connection. */
-export async function whyUnreachable(address: string, tls: boolean): Promise<{ detail: string; fix: string }> {
+async function whyUnreachable(address: string, tls: boolean): Promise<{ detail: string; fix: string }> {
   const [, host = address, port = '7233'] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(address) ?? [];
   const code = await connect(host, Number(port));
   switch (code) {
@@ -62,7 +62,7 @@ function connect(host: string, port: number): Promise<string | null> {
   });
 }
 
-export interface TemporalSight {
+interface TemporalSight {
   /** For further checks; the caller closes it. Null when Temporal cannot be reached. */
   client: Client | null;
   /** Where commands look for Temporal; null when that is unknown. */
@@ -191,7 +191,7 @@ function workerCheck(taskQueue: string, lacking: string[] | null): Check {
 const tolerableSkewMs = 30_000;
 
 /** Whether the organization's key can be read here; never what it is. */
-export function keyCheck({ id, apiKey }: OrganizationConfig): Check {
+function keyCheck({ id, apiKey }: OrganizationConfig): Check {
   const name = `api-key:${id}`;
   try {
     const key = apiKey.read();

@@ -1,4 +1,4 @@
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, CommandFile } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { packageVersion } from '../package-file.ts';
 import type { Paint } from '../terminal/output.ts';
@@ -16,10 +16,17 @@ import {
 import { certificateAuthoritiesCheck, proxyCheck } from './check-network.ts';
 import { askService, checkTemporal, keyChecks } from './check-temporal.ts';
 
+export default {
+  doctor: (command, run) =>
+    command
+      .option('--key', 'have a worker test each API key; costs at most one request per organization')
+      .action(run(examine)),
+} satisfies CommandFile;
+
 const longestText = 1_000;
 
 /** Health checks of this installation, each with its verdict and fix. */
-export default async function examine(context: CommandContext, { key = false }: { key?: boolean }): Promise<ExitCode> {
+async function examine(context: CommandContext, { key = false }: { key?: boolean }): Promise<ExitCode> {
   const checks = await allChecks(context, key);
   const ok = checks.every(({ level }) => level !== 'error');
   const document = {

@@ -1,5 +1,4 @@
-import { BudgetClient } from '../../budget/client.ts';
-import { lastGrantOf, tracesRead } from '../../budget/rules/carry-window.ts';
+import { budgetClientOf } from '../../budget/client.ts';
 import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
@@ -64,24 +63,17 @@ function openIdOf(oidc: ConsoleConfig['oidc']) {
 export function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
   const { organizations, store, privacy, temporal } = config;
   const { taskQueue } = temporal;
-  const failover = failoverFor(temporal);
-  const budgets = new Map(organizations.map(({ id, budget }) => [id, { ...budget, failover }]));
   return {
     organizations,
     taskQueue,
-    failover,
+    failover: failoverFor(temporal),
     temporalUi,
     namespace: connectOptions(temporal).namespace,
     connect: () => connectClient(temporal),
     openFeedback: () => openFeedbackStore(store.feedback, feedbackPrivacy(privacy)),
     openBundles: () => openBundleStore(store.bundles),
     openAudit: () => openAudit(store.feedback),
-    budgets: (client) =>
-      new BudgetClient(client, taskQueue, budgets, (org) =>
-        withFeedbackStore(config, async (feedback) =>
-          lastGrantOf(await feedback.listPasses({ org, limit: tracesRead })),
-        ),
-      ),
+    budgets: (client) => budgetClientOf(client, config, (work) => withFeedbackStore(config, work)),
     explain: explainFailure,
     askWorker: (client, ask) => askWorker(client, taskQueue, ask),
   };

@@ -20,7 +20,7 @@ import type { Output } from '../terminal/output.ts';
 import { untilAborted } from '../terminal/prompts.ts';
 import { never, type Part } from './running-parts.ts';
 
-export interface EmbeddedSettings {
+interface EmbeddedSettings {
   port: number;
   /** Of the guard in front of the UI; null for no UI. */
   uiPort: number | null;

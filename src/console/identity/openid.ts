@@ -1,5 +1,7 @@
 import * as openid from 'openid-client';
+import { fetch as fetchBy, ProxyAgent } from 'undici';
 import { isLoopback } from '../../rules/loopback.ts';
+import { proxyFor } from '../../rules/proxy.ts';
 import { type Identity, identityOf, type Roles } from '../security/identity.ts';
 import { newToken } from '../security/sessions.ts';
 import { UnbelievedClaim } from './sign-in-errors.ts';
@@ -23,6 +25,15 @@ interface Flow {
 const flowMs = 10 * 60_000;
 const mostFlows = 1_000;
 const mostClockSkewSeconds = 300;
+
+/** Goes through the proxy of the environment, which Node's own `fetch` ignores. */
+const fetchThroughProxy: openid.CustomFetch = async (url, options) => {
+  const proxy = proxyFor(new URL(url), process.env);
+  if (proxy === null) return await fetch(url, options as RequestInit);
+  // Closes its idle connection by itself.
+  const dispatcher = new ProxyAgent(proxy.href);
+  return (await fetchBy(url, { ...options, dispatcher } as Parameters<typeof fetchBy>[1])) as unknown as Response;
+};
 
 /** Signs people in at an OpenID provider: authorization code with PKCE, state and nonce. */
 export class OpenIdSignIn {
@@ -103,7 +114,11 @@ export class OpenIdSignIn {
     const execute = [openid.enableNonRepudiationChecks];
     if (address.protocol === 'http:' && isLoopback(address.host)) execute.push(openid.allowInsecureRequests);
     this.#discovered ??= openid
-      .discovery(address, clientId, clientSecret, undefined, { execute, timeout: 10 })
+      .discovery(address, clientId, clientSecret, undefined, {
+        execute,
+        timeout: 10,
+        [openid.customFetch]: fetchThroughProxy,
+      })
       .catch((error: unknown) => {
         this.#discovered = null;
         throw error;

@@ -1,4 +1,4 @@
-import type { ChangeCounts, ComparedVersion } from '../../exports/store/compare-manifests.ts';
+import type { ComparedVersion, FileCounts } from '../../exports/store/compare-manifests.ts';
 import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { counted, countText, sizeText } from '../../rules/text.ts';
@@ -144,6 +144,6 @@ function wholeText({ version, pages, bytes }: ComparedVersion): string {
   return `${visible(version)}: ${counted(pages, 'page')}, ${sizeText(bytes)}`;
 }
 
-function countsText({ added, removed, changed, moved, unchanged }: ChangeCounts): string {
+function countsText({ added, removed, changed, moved, unchanged }: FileCounts): string {
   return `${countText(added)} added, ${countText(removed)} removed, ${countText(changed)} changed, ${countText(moved)} moved, ${countText(unchanged)} unchanged`;
 }

@@ -10,7 +10,7 @@ import type { ConsoleSetting } from '../console-setting.ts';
 import { readerNoting } from './shared-reading.ts';
 
 /** What runs of a site. */
-export interface RunningExport {
+interface RunningExport {
   runId: string;
   /** Null when no worker answers. */
   state: ExportState | null;

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import type { ByteSpan } from '../../files.ts';
 import type { StructureRule } from '../rules/verification-rules.ts';
 
 /** The archive breaks a rule about its structure, and reading cannot continue. */
@@ -86,13 +87,7 @@ export interface ReadOptions {
   /** Zip only: called where a reader stops, with the entry's name; null at the end of the archive. */
   onStop?: (reader: NarrowReader, name: string | null) => void;
   /** Zip only: announces every entry, but reads only the contents of those that start in this range of the file. */
-  part?: ByteRange;
-}
-
-/** From `start` up to, but not including, `end`. */
-export interface ByteRange {
-  start: number;
-  end: number;
+  part?: ByteSpan;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { TransformOptions } from 'node:stream';
 import { createInflateRaw, type InflateRaw, type ZlibOptions } from 'node:zlib';
-import { ArchiveFault, type ByteFile, type ByteRange } from './archive-reader.ts';
+import type { ByteSpan } from '../../files.ts';
+import { ArchiveFault, type ByteFile } from './archive-reader.ts';
 
 /** Bytes per read; the window grows only when a caller needs more in one piece. */
 const windowSize = 1024 ** 2;
@@ -12,7 +13,7 @@ const windowSize = 1024 ** 2;
 export class ByteWindow {
   readonly #file: ByteFile;
   readonly #onRaw: ((bytes: Uint8Array) => void) | undefined;
-  readonly #range: ByteRange;
+  readonly #range: ByteSpan;
   #buffer: Buffer;
   #other: Buffer | null = null;
   /** Bytes of the buffer already returned. */
@@ -21,14 +22,14 @@ export class ByteWindow {
   /** File offset just past the end of the buffer. */
   #next: number;
   /** File offset up to which `onRaw` has been called. */
-  #told: number;
+  #reported: number;
 
-  constructor(file: ByteFile, range: ByteRange, onRaw?: (bytes: Uint8Array) => void, windowBytes = windowSize) {
+  constructor(file: ByteFile, range: ByteSpan, onRaw?: (bytes: Uint8Array) => void, windowBytes = windowSize) {
     this.#file = file;
     this.#onRaw = onRaw;
     this.#range = range;
     this.#next = range.start;
-    this.#told = range.start;
+    this.#reported = range.start;
     this.#buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(windowBytes, range.end - range.start)));
   }
 
@@ -54,7 +55,7 @@ export class ByteWindow {
       if (read === 0) throw new ArchiveFault('truncated', null, 'the file became shorter while it was read');
       this.#filled += read;
       this.#next += read;
-      this.#tell(room.subarray(0, read));
+      this.#report(room.subarray(0, read));
     }
     return true;
   }
@@ -86,10 +87,10 @@ export class ByteWindow {
   }
 
   /** Reports each byte once, even if it is read again. */
-  #tell(read: Buffer): void {
-    const unknown = this.#next - this.#told;
+  #report(read: Buffer): void {
+    const unknown = this.#next - this.#reported;
     if (unknown <= 0) return;
-    this.#told = this.#next;
+    this.#reported = this.#next;
     this.#onRaw?.(read.subarray(read.length - unknown));
   }
 

@@ -10,12 +10,12 @@ const invisible = /[\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u;
 /** Device names on Windows, with or without an extension. */
 const reserved = /^(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(\.|$)/i;
 
-export interface BrokenPath {
+interface BrokenPath {
   rule: StructureRule;
   detail: string;
 }
 
-export type CheckedPath = { path: string } | BrokenPath;
+type CheckedPath = { path: string } | BrokenPath;
 
 /**
  * Checks the name of an entry (verification.md) and returns its path, without one leading `./` (written by `tar -c .`)

@@ -6,7 +6,7 @@ import { escapeOf } from './check-entry.ts';
 import { blockBytes, isZero, maxOwner, mostInOctal, parseTarHeader, type TarHeader } from './tar-header.ts';
 
 /** Reads a sequence of pieces as one stream of at most `limit` bytes. */
-export class ChunkCursor {
+class ChunkCursor {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #limit: number;
   #chunk: Buffer = Buffer.alloc(0);
@@ -91,7 +91,7 @@ const forOneEntry: typeof common = new Map([...common, ['path', anyText], ['size
 const deciding = new Set(['path', 'size', 'linkpath', 'hdrcharset', 'charset']);
 
 /** What pax records say about the entry that follows. */
-export interface PaxOverride {
+interface PaxOverride {
   path: Buffer | null;
   bytes: number | null;
 }
@@ -106,7 +106,7 @@ export function parsePaxOverride(data: Buffer): PaxOverride {
 }
 
 /** Checks the records of a header for all entries (type `g`): none may change what an entry is. Throws `ArchiveFault`. */
-export function checkPaxGlobals(data: Buffer): void {
+function checkPaxGlobals(data: Buffer): void {
   parseRecords(data, common);
 }
 
@@ -179,7 +179,7 @@ const maxPartBytes = 511;
  * The content of a gzip file (RFC 1952) that consists of one member and nothing else, in pieces; header, CRC-32 and
  * length are checked. Throws `ArchiveFault` and system errors.
  */
-export async function* readGzip(file: ByteFile, onRaw?: (bytes: Uint8Array) => void): AsyncGenerator<Buffer> {
+async function* readGzip(file: ByteFile, onRaw?: (bytes: Uint8Array) => void): AsyncGenerator<Buffer> {
   const window = new ByteWindow(file, { start: 0, end: file.size }, onRaw);
   await skipHeader(window);
   let crc = 0;

@@ -4,6 +4,7 @@ import { ByteWindow, inflateFault, inflateWindow } from './byte-window.ts';
 import {
   CentralEntries,
   type CentralEntry,
+  centralHeaderBytes,
   findDirectory,
   flag,
   in32Bits,
@@ -16,14 +17,14 @@ import {
   type ZipDirectory,
 } from './zip-records.ts';
 
-export const headerBytes = 30;
+const headerBytes = 30;
 const headerSignature = 0x04034b50;
-export const descriptorSignature = Buffer.from('PK\x07\x08');
+const descriptorSignature = Buffer.from('PK\x07\x08');
 /** A checksum and two sizes of 64 bits. */
 const shortestIn64 = 20;
 
 /** What only the local header says. */
-export interface LocalHeader {
+interface LocalHeader {
   /** A data descriptor follows the content. */
   late: boolean;
   /** The directory does not say so. */
@@ -33,7 +34,7 @@ export interface LocalHeader {
 }
 
 /** How an entry says where its content ends. */
-export interface Ending extends LocalHeader {
+interface Ending extends LocalHeader {
   /** The sizes of its data descriptor are in 64 bits. */
   descriptorIn64: boolean;
 }
@@ -91,7 +92,7 @@ export async function readDescriptor(
 }
 
 /** How an entry ends that is not read: by its local header, and the room between its content and `end`. */
-export function localEnding(header: Buffer, { fields, offset, packed }: CentralEntry, end: number): Ending {
+function localEnding(header: Buffer, { fields, offset, packed }: CentralEntry, end: number): Ending {
   const { flags, nameLength, extraLength, bytes } = readShared(header, 6);
   const room = end - offset - headerBytes - nameLength - extraLength - packed;
   return {
@@ -328,4 +329,45 @@ function endsForJava(name: string): ArchiveFault {
 
 function cut(name: string): ArchiveFault {
   return new ArchiveFault('overlap', name, 'the entry lies over the one listed next, or over the directory');
+}
+
+/** Costs relative to hashing one byte: a byte added by inflating, and an entry. */
+const perInflatedByte = 4;
+const perEntry = 16 * 1024;
+/** Work that the first thread does before the second has started. */
+const secondStart = 100 * 1024 ** 2;
+
+/**
+ * Where to divide a zip between two threads so that both take about as long. It is an estimate from the
+ * unchecked directory; any result is correct. Throws system errors.
+ */
+export async function splitPoint(file: ByteFile): Promise<number> {
+  try {
+    const costs = await costsOf(file);
+    const total = costs.reduce((sum, { cost }) => sum + cost, 0);
+    // The first thread also hashes the whole archive.
+    let left = (total + secondStart - file.size) / 2;
+    for (const { offset, cost } of costs) {
+      left -= cost;
+      if (left < 0) return offset;
+    }
+  } catch (error) {
+    if (!(error instanceof ArchiveFault)) throw error;
+  }
+  return Math.floor(file.size / 2);
+}
+
+async function costsOf(file: ByteFile): Promise<{ offset: number; cost: number }[]> {
+  const directory = await findDirectory(file);
+  const window = new ByteWindow(file, directory, undefined, directoryWindowBytes);
+  const costs: { offset: number; cost: number }[] = [];
+  while (costs.length < directory.entries && (await window.fill(centralHeaderBytes))) {
+    const header = window.take(centralHeaderBytes);
+    const [packed, bytes, offset] = [header.readUInt32LE(20), header.readUInt32LE(24), header.readUInt32LE(42)];
+    costs.push({ offset, cost: perEntry + bytes + perInflatedByte * Math.max(0, bytes - packed) });
+    const rest = header.readUInt16LE(28) + header.readUInt16LE(30) + header.readUInt16LE(32);
+    if (!(await window.fill(rest))) break;
+    window.take(rest);
+  }
+  return costs;
 }

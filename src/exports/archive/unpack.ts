@@ -17,7 +17,7 @@ export class UnpackMismatch extends Error {
 /** What is known about a verified archive. */
 export type PackedFiles = Pick<Manifest, 'archive' | 'files'>;
 
-export interface UnpackOptions {
+interface UnpackOptions {
   signal?: AbortSignal | undefined;
   /** Called for each file and every chunk of it. */
   onProgress?: (() => void) | undefined;

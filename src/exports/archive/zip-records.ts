@@ -12,7 +12,7 @@ const end64Signature = 0x06064b50;
 /** The length that the 64-bit record must state: the known fields after the length, and nothing more. */
 const end64Length = 44n;
 /** bsdtar looks for the end in the last 16 KiB, BusyBox in the last 64 KiB. */
-export const maxCommentBytes = 8192;
+const maxCommentBytes = 8192;
 const in16Bits = 0xffff;
 export const in32Bits = 0xffffffff;
 
@@ -34,7 +34,7 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
     throw new ArchiveFault('meta-too-long', null, `the comment of the archive is longer than ${maxCommentBytes} bytes`);
   }
   const end = tail.subarray(at, at + endBytes);
-  const told = {
+  const stated = {
     disks: [end.readUInt16LE(4), end.readUInt16LE(6)],
     entriesHere: end.readUInt16LE(8),
     entries: end.readUInt16LE(10),
@@ -42,19 +42,20 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
     start: end.readUInt32LE(16),
   };
   const has64 = at >= locatorBytes && tail.readUInt32LE(at - locatorBytes) === locatorSignature;
-  const isWhole = told.disks.every((disk) => disk === 0) || (has64 && told.disks.every((disk) => disk === in16Bits));
-  if (!isWhole || told.entriesHere !== told.entries) {
+  const isWhole =
+    stated.disks.every((disk) => disk === 0) || (has64 && stated.disks.every((disk) => disk === in16Bits));
+  if (!isWhole || stated.entriesHere !== stated.entries) {
     throw new ArchiveFault('multi-disk', null, 'the archive is a part of several');
   }
-  if (!has64 && (told.entries === in16Bits || told.bytes === in32Bits || told.start === in32Bits)) {
+  if (!has64 && (stated.entries === in16Bits || stated.bytes === in32Bits || stated.start === in32Bits)) {
     throw new ArchiveFault('zip64', null, 'the end of the archive refers to a 64-bit record that is not there');
   }
-  const found = has64 ? await directory64(tail, tailStart, at, told) : told;
+  const found = has64 ? await directory64(tail, tailStart, at, stated) : stated;
   const behind = tailStart + at - (has64 ? locatorBytes + end64Bytes : 0);
   if (found.start + found.bytes !== behind) {
     throw new ArchiveFault('zip-directory', null, 'the central directory does not end where the archive says');
   }
-  const hidden = told.start === in32Bits;
+  const hidden = stated.start === in32Bits;
   if (hidden) requireNoOtherEnd(tail, tailStart, at);
   return { entries: found.entries, start: found.start, end: behind, hidden };
 }
@@ -89,10 +90,15 @@ function twoEnds(): ArchiveFault {
   return new ArchiveFault('two-ends', null, 'the archive can be read from two ends');
 }
 
-type SentNotice = { entries: number; bytes: number; start: number };
+type DirectoryPlace = { entries: number; bytes: number; start: number };
 
 /** The 64-bit record lies right before its locator, and agrees with the 32-bit one where that says something. */
-async function directory64(tail: Buffer, tailStart: number, endAt: number, told: SentNotice): Promise<SentNotice> {
+async function directory64(
+  tail: Buffer,
+  tailStart: number,
+  endAt: number,
+  stated: DirectoryPlace,
+): Promise<DirectoryPlace> {
   const locator = tail.subarray(endAt - locatorBytes, endAt);
   const at = endAt - locatorBytes - end64Bytes;
   const place = locator.readBigUInt64LE(8);
@@ -108,8 +114,8 @@ async function directory64(tail: Buffer, tailStart: number, endAt: number, told:
   if (record.readBigUInt64LE(4) !== end64Length || entries === undefined || bytes === undefined) throw disagreeing();
   if (start === undefined || here !== entries || !Number.isSafeInteger(bytes + start)) throw disagreeing();
   const agrees = (small: number, large: number, most: number) => small === large || small === most;
-  if (!agrees(told.entries, entries, in16Bits) || !agrees(told.bytes, bytes, in32Bits)) throw disagreeing();
-  if (!agrees(told.start, start, in32Bits)) throw disagreeing();
+  if (!agrees(stated.entries, entries, in16Bits) || !agrees(stated.bytes, bytes, in32Bits)) throw disagreeing();
+  if (!agrees(stated.start, start, in32Bits)) throw disagreeing();
   return { entries, bytes, start };
 }
 
@@ -117,10 +123,10 @@ function disagreeing(): ArchiveFault {
   return new ArchiveFault('zip64', null, 'the 64-bit record and the 32-bit one do not say the same');
 }
 
-export const extraKind = { zip64: 0x0001, unicodePath: 0x7075 } as const;
+const extraKind = { zip64: 0x0001, unicodePath: 0x7075 } as const;
 
 /** Extra fields by their kind. */
-export type ExtraFields = ReadonlyMap<number, Buffer>;
+type ExtraFields = ReadonlyMap<number, Buffer>;
 
 type Side = 'local' | 'central';
 
@@ -200,7 +206,7 @@ const encryptionFlags = flag.encrypted | 0x40 | 0x2000;
 const newestVersion = 45;
 
 /** The fields that local and central headers share, from the version needed on. */
-export interface SharedFields {
+interface SharedFields {
   /** Version of the format that a reader needs, times ten. */
   needed: number;
   flags: number;
@@ -212,7 +218,7 @@ export interface SharedFields {
   extraLength: number;
 }
 
-export interface LocalSizes {
+interface LocalSizes {
   bytes: number;
   packed: number;
   /** The header's own fields only refer to them. */
@@ -272,7 +278,7 @@ function repeats(unicodePath: Buffer, name: Buffer): boolean {
  * Puts the 64-bit values in the place of those of the directory that refer to them, whether they need 64 bits or not. The
  * field must hold exactly those, in the order of the format. Throws `ArchiveFault`.
  */
-export function widen(values: readonly number[], extra: ExtraFields, name: Buffer): number[] {
+function widen(values: readonly number[], extra: ExtraFields, name: Buffer): number[] {
   const field = extra.get(extraKind.zip64);
   const referring = values.filter((value) => value === in32Bits).length;
   if ((field?.length ?? 0) !== referring * 8)
@@ -312,7 +318,7 @@ function not64(name: Buffer, detail: string): ArchiveFault {
   return new ArchiveFault('zip64', name.toString('utf8'), detail);
 }
 
-const headerBytes = 46;
+export const centralHeaderBytes = 46;
 const signature = 0x02014b50;
 /** DOS, Unix, Windows (NTFS by PKZIP's and Info-ZIP's numbers, VFAT) and macOS. */
 const unixSystems = new Set([3, 19]);
@@ -367,7 +373,7 @@ export class CentralEntries {
       throw new ArchiveFault('zip-directory', null, 'the central directory holds more than the entries it counts');
     }
     this.#left -= 1;
-    const header = await this.#take(headerBytes);
+    const header = await this.#take(centralHeaderBytes);
     if (header.readUInt32LE(0) !== signature) {
       throw new ArchiveFault('zip-directory', null, 'the central directory is damaged');
     }

@@ -11,7 +11,7 @@ import { DownloadFailed, type LinkSource, NoRoom, PresignedLinks } from './presi
 const spareBytes = 64 * 1024 ** 2;
 
 /** Bytes that this process may still write to the file system of a folder. Throws system errors. */
-export async function freeBytes(folder: string): Promise<number> {
+async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
@@ -67,7 +67,7 @@ export class DownloadRoom {
 }
 
 /** Throws `NoRoom` unless this many bytes fit on the disk with some to spare; does nothing when that is unknown. */
-export async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
+async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
   const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
   if (available >= bytes + spareBytes) return;
   throw new NoRoom(

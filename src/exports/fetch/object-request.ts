@@ -1,7 +1,6 @@
 import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici';
 import { readRetryAfter } from '../../budget/rules/window-state.ts';
-import type { ReadBuffers } from '../../files.ts';
-import type { ByteSpan } from './partial-file.ts';
+import type { ByteSpan, ReadBuffers } from '../../files.ts';
 import { checkedConnector, checkLink, DownloadFailed, type LinkPolicy } from './presigned-links.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
 
@@ -39,7 +38,7 @@ export type Verdict =
   | { kind: 'expired' }
   | { kind: 'failed'; why: string; retry: 'now' | 'later' | 'never'; retryAfterMs: number | null };
 
-export interface Answer {
+interface Answer {
   status: number;
   etag: string | null;
   contentLength: string | null;

@@ -24,7 +24,7 @@ import {
 import type { ObjectIdentity } from './resume-journal.ts';
 
 /** A transfer stopped; the bytes on disk remain valid. */
-export class Interrupted extends Error {
+class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly retry: 'now' | 'later' | 'never';
   /** How long the store asked to wait, in milliseconds; null when it did not. */
@@ -40,12 +40,12 @@ export class Interrupted extends Error {
 const neverBetter = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 /** Only the code of a network error is kept: its message and fields may contain addresses and headers. */
-export function interruption(error: unknown): Interrupted {
+function interruption(error: unknown): Interrupted {
   const code = errorCode(error) ?? 'unknown';
   return new Interrupted(`the connection failed (${code})`, neverBetter.test(code) ? 'never' : 'now');
 }
 
-export interface BodyReceiver {
+interface BodyReceiver {
   buffers: ReadBuffers;
   /** Called before each chunk is taken; what it throws ends the transfer. */
   onChunk: (bytes: number) => void;
@@ -57,7 +57,7 @@ export interface BodyReceiver {
  * Writes a body to the disk, pausing its source while the disk is slower. Once it settles, every byte received is on
  * disk, even when the body broke off. Throws `Interrupted`, the disk's error, or that of `onChunk`.
  */
-export async function receiveBody(
+async function receiveBody(
   body: Readable,
   writer: RangeWriter,
   { buffers, onChunk, onWritten }: BodyReceiver,
@@ -132,7 +132,7 @@ export interface DownloadProgress {
   etag: string | null;
 }
 
-export interface TransferContext extends TransferSettings {
+interface TransferContext extends TransferSettings {
   connections: number;
   signal: AbortSignal;
   buffers: ReadBuffers;

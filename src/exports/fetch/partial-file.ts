@@ -2,13 +2,8 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import type { ByteSpan } from '../../files.ts';
 import { type ObjectIdentity, ResumeJournal, readJournal, removeJournal } from './resume-journal.ts';
-
-/** Bytes from `start` up to, not including, `end`. */
-export interface ByteSpan {
-  start: number;
-  end: number;
-}
 
 /** A set of bytes of a file, as spans that neither touch nor overlap, in order. */
 export class ByteSpans {
@@ -77,7 +72,7 @@ const readBytes = 1024 ** 2;
  * The SHA-256 of a file that is being written. Bytes that arrive in order are hashed at once; those behind a gap are
  * read from the file once the gap is filled, while the writing continues.
  */
-export class PrefixHash {
+class PrefixHash {
   readonly #hash = createHash('sha256');
   #position = 0;
   #reading: Promise<void> | null = null;

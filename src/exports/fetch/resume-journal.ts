@@ -8,7 +8,7 @@ export interface ObjectIdentity {
 }
 
 /** Bytes that arrived in order from `start`: `crc` is the CRC-32 of all of them up to `end`. */
-export interface Checkpoint {
+interface Checkpoint {
   start: number;
   end: number;
   crc: number;

@@ -1,5 +1,5 @@
 /** The range in which a site's jobs usually end, in milliseconds since the start. */
-export interface UsualDuration {
+interface UsualDuration {
   earliestMs: number;
   middleMs: number;
   latestMs: number;
@@ -49,7 +49,7 @@ export interface ProgressSample {
   percent: number;
 }
 
-export interface PollPlan {
+interface PollPlan {
   delayMs: number;
   /** Why then, in a few words. */
   reason: string;

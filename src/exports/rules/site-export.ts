@@ -75,7 +75,7 @@ export function changesMarkdown(changes: ContentChanges): string {
 export type ExportOutcome = 'published' | 'unchanged' | 'rejected' | 'rollout-failed';
 
 /** How a rollback ends. */
-export type RollbackOutcome = 'rolled-back' | 'rollout-failed';
+type RollbackOutcome = 'rolled-back' | 'rollout-failed';
 
 /** How a run of either ends, those without a result included. */
 export const runOutcomes = [

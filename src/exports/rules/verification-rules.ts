@@ -8,374 +8,313 @@ export interface RuleText {
   reference: string;
 }
 
+const rule = (refuses: string, why: string, reference = ''): RuleText => ({ refuses, why, reference });
+
 /**
  * Every rule about the structure of an archive (verification.md), by its stable name. The compiler rejects rules that are
  * not listed here.
  */
 export const structureRuleTexts = {
   // What was sent.
-  'empty-file': structureRule('a file of no bytes', 'Nothing was sent.', ''),
-  'html-page': structureRule('an HTML page', 'A gateway sends an error page when something is down.', ''),
-  'xml-document': structureRule('an XML document', 'An object store sends one when a link has expired.', ''),
-  'json-document': structureRule('a JSON document', 'The service sends one when something went wrong.', ''),
-  'unsupported-compression': structureRule('zstd, bzip2 and xz', 'Only gzip and deflate are read.', ''),
-  'unknown-format': structureRule(
+  'empty-file': rule('a file of no bytes', 'Nothing was sent.'),
+  'html-page': rule('an HTML page', 'A gateway sends an error page when something is down.'),
+  'xml-document': rule('an XML document', 'An object store sends one when a link has expired.'),
+  'json-document': rule('a JSON document', 'The service sends one when something went wrong.'),
+  'unsupported-compression': rule('zstd, bzip2 and xz', 'Only gzip and deflate are read.'),
+  'unknown-format': rule(
     'anything else that is not an archive by its first bytes',
     'File names and content types can be wrong.',
-    '',
   ),
 
   // Completeness.
-  truncated: structureRule('an archive that ends too early', 'A cut download must not become a version.', ''),
-  'trailing-data': structureRule(
+  truncated: rule('an archive that ends too early', 'A cut download must not become a version.'),
+  'trailing-data': rule(
     'bytes after the end of the archive, and entries after the end marker of a tar',
     'Some readers continue there and see other files.',
     'CVE-2025-62518',
   ),
-  corrupt: structureRule(
-    'data that cannot be unpacked, or does not match its checksum',
-    'It is not what was packed.',
-    '',
-  ),
-  'size-mismatch': structureRule(
+  corrupt: rule('data that cannot be unpacked, or does not match its checksum', 'It is not what was packed.'),
+  'size-mismatch': rule(
     'content that is longer or shorter than the archive says',
     'A false size gets bombs past a limit, and makes readers continue at different places.',
     'bamsoftware.com/hacks/zipbomb',
   ),
-  'crc-mismatch': structureRule(
-    'content of a zip whose CRC-32 differs from the stated one',
-    'It is not what was packed.',
-    '',
-  ),
-  'no-files': structureRule('an archive without a file', 'There is nothing to publish.', ''),
+  'crc-mismatch': rule('content of a zip whose CRC-32 differs from the stated one', 'It is not what was packed.'),
+  'no-files': rule('an archive without a file', 'There is nothing to publish.'),
 
   // Limits.
-  'too-many-bytes': structureRule(
-    'more unpacked bytes than `bundle.maxBytes`',
-    'Bombs fill the disk.',
-    'CVE-2026-39244',
-  ),
-  'too-many-files': structureRule('more files and folders than `bundle.maxFiles`', 'Bombs fill the file system.', ''),
-  ratio: structureRule(
+  'too-many-bytes': rule('more unpacked bytes than `bundle.maxBytes`', 'Bombs fill the disk.', 'CVE-2026-39244'),
+  'too-many-files': rule('more files and folders than `bundle.maxFiles`', 'Bombs fill the file system.'),
+  ratio: rule(
     'more than 200 unpacked bytes for each byte of the archive',
     'Sites do not compress that well; bombs do.',
     'bamsoftware.com/hacks/zipbomb',
   ),
-  'time-limit': structureRule('an archive that takes too long to read', 'No archive may block a worker forever.', ''),
-  'memory-limit': structureRule('an archive whose lists need too much memory', 'No archive may crash the worker.', ''),
+  'time-limit': rule('an archive that takes too long to read', 'No archive may block a worker forever.'),
+  'memory-limit': rule('an archive whose lists need too much memory', 'No archive may crash the worker.'),
 
   // Names.
-  'empty-name': structureRule('an entry without a name', 'It stands for no file.', ''),
-  'absolute-path': structureRule('absolute paths', 'They write outside the folder.', 'CVE-2018-1002203'),
-  'path-traversal': structureRule('`..` in a path', 'It climbs out of the folder.', 'CVE-2018-1002204'),
-  backslash: structureRule(
+  'empty-name': rule('an entry without a name', 'It stands for no file.'),
+  'absolute-path': rule('absolute paths', 'They write outside the folder.', 'CVE-2018-1002203'),
+  'path-traversal': rule('`..` in a path', 'It climbs out of the folder.', 'CVE-2018-1002204'),
+  backslash: rule(
     'backslashes, and thus Windows and UNC paths',
     'Some readers treat them as separators.',
     'CVE-2018-1002204',
   ),
-  'drive-letter': structureRule('paths like `C:x`', 'On Windows they name another drive.', 'CVE-2021-37713'),
-  colon: structureRule('a colon in a name', 'On Windows it names a hidden stream of a file.', 'CWE-69'),
-  'control-character': structureRule(
+  'drive-letter': rule('paths like `C:x`', 'On Windows they name another drive.', 'CVE-2021-37713'),
+  colon: rule('a colon in a name', 'On Windows it names a hidden stream of a file.', 'CWE-69'),
+  'control-character': rule(
     'NUL and control characters',
     'Some readers cut names at NUL; terminals interpret the others.',
     'CWE-158',
   ),
-  'invisible-character': structureRule(
+  'invisible-character': rule(
     'invisible characters: zero width, text direction, line separators',
     'A name must be what it looks like. Joiners, which some scripts need, are allowed.',
     'CVE-2021-42574',
   ),
-  'not-utf8': structureRule(
+  'not-utf8': rule(
     'names and comments of entries that are not well-formed UTF-8',
     'Each reader repairs them differently.',
-    '',
   ),
-  'unicode-form': structureRule(
+  'unicode-form': rule(
     'names in another Unicode form than NFC',
     'bsdtar turns them into NFC: links to the name lead nowhere.',
     'UAX #15',
   ),
-  'ambiguous-name': structureRule(
+  'ambiguous-name': rule(
     'names of a zip in an unknown character set, or a second one in an extra field; names beyond ASCII of zips made on DOS or Windows without any extra field',
     'Readers choose differently. Info-ZIP turns the last kind into other names, even if they are marked as UTF-8.',
     'ZipDiff, USENIX Security 2025',
   ),
-  'empty-segment': structureRule(
+  'empty-segment': rule(
     '`//` in a path, or a file whose name ends in `/`',
     'Readers drop the empty segment or make a folder.',
-    '',
   ),
-  'dot-segment': structureRule('`.` within a path', 'The same file gets two names.', ''),
-  'trailing-dot-or-space': structureRule(
+  'dot-segment': rule('`.` within a path', 'The same file gets two names.'),
+  'trailing-dot-or-space': rule(
     'names that end in a dot or a space',
     'Windows drops them: two names, one file.',
     'CWE-46',
   ),
-  'version-suffix': structureRule(
+  'version-suffix': rule(
     'names that end in `;` and digits',
     'Info-ZIP takes that for a version number of VMS and drops it: two names, one file.',
     'VMS file versions',
   ),
-  'reserved-name': structureRule(
+  'reserved-name': rule(
     '`CON`, `NUL`, `COM1` and the like',
     'On Windows they are devices, with any extension.',
     'CWE-67',
   ),
-  'path-too-long': structureRule('paths over 1,024 bytes', 'macOS cannot store them.', ''),
-  'segment-too-long': structureRule('names over 255 bytes', 'No supported file system can store them.', ''),
-  'duplicate-name': structureRule(
+  'path-too-long': rule('paths over 1,024 bytes', 'macOS cannot store them.'),
+  'segment-too-long': rule('names over 255 bytes', 'No supported file system can store them.'),
+  'duplicate-name': rule(
     'the same name twice',
     'Some readers keep the first, others the last.',
     'ZipDiff, USENIX Security 2025',
   ),
-  'name-collision': structureRule(
+  'name-collision': rule(
     'names that differ only by case, Unicode form or invisible joiners',
     'They are one file on some file systems.',
     'CVE-2026-23950, CVE-2021-37712',
   ),
-  'file-as-folder': structureRule('a path that is a file and a folder', 'It cannot be unpacked.', ''),
+  'file-as-folder': rule('a path that is a file and a folder', 'It cannot be unpacked.'),
 
   // Kinds of entries.
-  'symbolic-link': structureRule('symbolic links', 'They lead out of the folder.', 'CVE-2026-23745, CVE-2021-37712'),
-  'hard-link': structureRule('hard links', 'They reach files that are not in the archive.', 'CVE-2026-23745'),
-  device: structureRule('devices, pipes and sockets', 'A site has no use for them.', ''),
-  'closed-folder': structureRule(
+  'symbolic-link': rule('symbolic links', 'They lead out of the folder.', 'CVE-2026-23745, CVE-2021-37712'),
+  'hard-link': rule('hard links', 'They reach files that are not in the archive.', 'CVE-2026-23745'),
+  device: rule('devices, pipes and sockets', 'A site has no use for them.'),
+  'closed-folder': rule(
     'folders that their owner may not read, write and enter',
     'BusyBox, unless it runs as root, cannot unpack what is in them.',
-    '',
   ),
-  'closed-file': structureRule(
+  'closed-file': rule(
     'files that their owner may not read',
     'A server that unpacks one, unless it runs as root, cannot serve it.',
-    '',
   ),
-  'special-mode': structureRule(
+  'special-mode': rule(
     'files and folders with the setuid, setgid or sticky bit',
     'Some readers set it: a file then runs with the rights of its owner.',
     'CWE-732',
   ),
-  'entry-type': structureRule(
-    'any other type of entry',
-    'Readers treat unknown types as files or skip them.',
-    'POSIX pax',
-  ),
-  sparse: structureRule('sparse files', 'Readers without support for them unpack other content.', ''),
-  'ambiguous-type': structureRule(
+  'entry-type': rule('any other type of entry', 'Readers treat unknown types as files or skip them.', 'POSIX pax'),
+  sparse: rule('sparse files', 'Readers without support for them unpack other content.'),
+  'ambiguous-type': rule(
     'entries that are a folder, a link, a device or a disk label by only one of name, header and mode or attributes',
     'They are a file to some readers, and something else or nothing to others.',
-    '',
   ),
-  'data-on-directory': structureRule(
-    'a folder with content',
-    'Some readers parse it as further entries.',
-    'CVE-2025-62518',
-  ),
+  'data-on-directory': rule('a folder with content', 'Some readers parse it as further entries.', 'CVE-2025-62518'),
 
   // gzip and tar.
-  'gzip-header': structureRule(
+  'gzip-header': rule(
     'an unknown method, unknown flags, or a name, comment or extra field over 511 bytes',
     'RFC 1952 requires refusing the first two; Go, 7-Zip and BusyBox fail on the last.',
     'RFC 1952',
   ),
-  'gzip-members': structureRule('several gzip members in one file', 'Some readers stop after the first.', 'RFC 1952'),
-  'tar-dialect': structureRule(
-    'headers that are neither ustar nor GNU',
-    'Their fields have other meanings.',
-    'POSIX ustar',
-  ),
-  'header-field': structureRule(
+  'gzip-members': rule('several gzip members in one file', 'Some readers stop after the first.', 'RFC 1952'),
+  'tar-dialect': rule('headers that are neither ustar nor GNU', 'Their fields have other meanings.', 'POSIX ustar'),
+  'header-field': rule(
     'fields of a tar header that can be read in two ways',
     'Readers differ on numbers with other characters, modes beyond 16 bits, bytes after a NUL, and a GNU header with a prefix.',
     'CVE-2025-62518',
   ),
-  'pax-record': structureRule(
+  'pax-record': rule(
     'pax records of a wrong form, values that are no time or number where one belongs, newlines in values',
     'Readers recover from it in different ways: npm begins a new record at each newline.',
     'POSIX pax',
   ),
-  'pax-keyword': structureRule(
+  'pax-keyword': rule(
     'pax keys for anything but names, sizes, times, owners and comments: attributes, flags, access lists, links',
     'Some readers set them, with rights that a mode does not show; others ignore them.',
     'POSIX pax',
   ),
-  'pax-duplicate': structureRule(
+  'pax-duplicate': rule(
     'a key twice, two pax headers for one entry, or two for all entries in a row',
     'Some readers use the first, others the last; bsdtar and Python stop at many.',
     'POSIX pax',
   ),
-  'pax-global': structureRule('names or sizes for all entries at once', 'Many readers ignore them.', 'POSIX pax'),
-  'pax-charset': structureRule('pax names in another character set', 'Most readers treat them as UTF-8.', 'POSIX pax'),
-  'pax-disagrees': structureRule(
+  'pax-global': rule('names or sizes for all entries at once', 'Many readers ignore them.', 'POSIX pax'),
+  'pax-charset': rule('pax names in another character set', 'Most readers treat them as UTF-8.', 'POSIX pax'),
+  'pax-disagrees': rule(
     'a size in a pax header that is not that of the tar header',
     'A reader that uses the other size parses content as headers.',
     'CVE-2025-62518',
   ),
-  'gnu-long-name': structureRule('ambiguous GNU long names', 'Only some readers follow them.', ''),
-  'meta-too-long': structureRule(
+  'gnu-long-name': rule('ambiguous GNU long names', 'Only some readers follow them.'),
+  'meta-too-long': rule(
     'headers about an entry over 256 KiB, comments of a zip over 8 KiB',
     'They are read into memory, and bsdtar does not find the end of a zip behind a long comment.',
-    '',
   ),
-  'dangling-header': structureRule(
+  'dangling-header': rule(
     'a header about an entry that does not come next',
     'Readers drop it, or apply it to another entry.',
-    '',
   ),
-  'hidden-data': structureRule(
+  'hidden-data': rule(
     'bytes that belong to no entry: before, between and after entries, in padding, after compressed data',
     'Other readers find files there.',
     'CVE-2024-24789, ZipDiff',
   ),
 
   // zip.
-  'zip-directory': structureRule(
+  'zip-directory': rule(
     'a central directory that does not match the end record',
     'Readers look for it in different places.',
     'CVE-2024-24789',
   ),
-  'two-ends': structureRule(
-    'two end records that both fit',
-    'Some readers use the first, others the last.',
-    'CVE-2024-24789',
-  ),
-  zip64: structureRule(
+  'two-ends': rule('two end records that both fit', 'Some readers use the first, others the last.', 'CVE-2024-24789'),
+  zip64: rule(
     '64-bit records that are missing, too long or disagree',
     'Readers use one or the other.',
     'CVE-2025-54368',
   ),
-  'multi-disk': structureRule('archives that span several files', 'The rest is missing.', ''),
-  'headers-disagree': structureRule(
+  'multi-disk': rule('archives that span several files', 'The rest is missing.'),
+  'headers-disagree': rule(
     'an entry whose local header differs from the central directory',
     'Streaming readers see other files than the rest.',
     'CVE-2025-54368, ZipDiff',
   ),
-  overlap: structureRule(
+  overlap: rule(
     'entries that overlap, or are not listed in file order',
     'Overlaps let ten megabytes unpack to 281 terabytes.',
     'CVE-2024-0450, CVE-2019-13232, bamsoftware.com/hacks/zipbomb',
   ),
-  'data-descriptor': structureRule(
+  'data-descriptor': rule(
     'a data descriptor that does not repeat the directory, cannot be found by its mark behind content that is not compressed, or ends the archive for some readers',
     'Streaming readers believe it, and search for its mark.',
     'CVE-2025-54368',
   ),
-  'extra-field': structureRule(
+  'extra-field': rule(
     'extra fields that are cut, too long or doubled, or of another kind than 64-bit sizes, times, owners and the marker of a jar',
     'Readers recover from it differently, and some kinds change what an entry is: ASi makes a file a symbolic link.',
     'CVE-2025-54368',
   ),
-  'zip-version': structureRule(
+  'zip-version': rule(
     'entries that need a version above 4.5 of the format',
     'Info-ZIP leaves them out.',
     'APPNOTE 4.4.3',
   ),
-  'zip-system': structureRule(
+  'zip-system': rule(
     'entries made on systems other than DOS, Windows, Unix and macOS',
     'Each reader translates their names and attributes to Unix differently.',
     'APPNOTE 4.4.2',
   ),
-  'zip-flags': structureRule('flags of unknown meaning', 'They may change how the content is read.', 'APPNOTE 4.4.4'),
-  encrypted: structureRule('encrypted entries', 'They cannot be checked.', ''),
-  'compression-method': structureRule('other methods than stored and deflated', 'Few readers support them.', ''),
+  'zip-flags': rule('flags of unknown meaning', 'They may change how the content is read.', 'APPNOTE 4.4.4'),
+  encrypted: rule('encrypted entries', 'They cannot be checked.'),
+  'compression-method': rule('other methods than stored and deflated', 'Few readers support them.'),
 } as const satisfies Record<string, RuleText>;
 
 export type StructureRule = keyof typeof structureRuleTexts;
 
-function structureRule(refuses: string, why: string, reference: string): RuleText {
-  return { refuses, why, reference };
-}
-
 /** What happens to an archive that breaks a rule about the content of the site. */
 export type RuleLevel = 'refuse' | 'warn' | 'off';
 
-interface SiteRuleText extends RuleText {
+interface LevelledRuleText extends RuleText {
   /** Unless `bundle.rules` says otherwise. */
   level: RuleLevel;
 }
 
+const levelled =
+  (level: RuleLevel) =>
+  (refuses: string, why: string, reference?: string): LevelledRuleText => ({
+    level,
+    ...rule(refuses, why, reference),
+  });
+const [refuse, warn, off] = [levelled('refuse'), levelled('warn'), levelled('off')];
+
 /** Every rule about the content of a site (verification.md), by its stable name. */
 export const siteRuleTexts = {
-  'no-page': siteRule('refuse', 'an archive without any `.html` file', 'There is no site in it.'),
-  'no-index-page': siteRule(
-    'refuse',
+  'no-page': refuse('an archive without any `.html` file', 'There is no site in it.'),
+  'no-index-page': refuse(
     'no `index.html` at the root, even if everything is below one folder',
     'The site would have no page at `/`.',
   ),
-  'no-404-page': siteRule(
-    'off',
-    'no `404.html` at the root',
-    'For a missing page, readers get the bare message of the server.',
-  ),
-  'broken-link': siteRule(
-    'warn',
+  'no-404-page': off('no `404.html` at the root', 'For a missing page, readers get the bare message of the server.'),
+  'broken-link': warn(
     'a link to a page that is not in the archive',
     'Readers reach nothing. `/guide`, `/guide.html` and `/guide/index.html` are the same page.',
   ),
-  'missing-resource': siteRule(
-    'warn',
+  'missing-resource': warn(
     'a script, style, image, font or other part of a page that is not in the archive',
     'The page looks or works wrong.',
   ),
-  'external-resource': siteRule(
-    'warn',
+  'external-resource': warn(
     'a part of a page that is loaded from another host: attributes, `srcset`, CSS `url()` and `@import`, import maps, pings',
     'A bundle claims to need nothing at runtime; behind an air gap it breaks, elsewhere it tells others who reads.',
   ),
-  'external-base': siteRule(
-    'warn',
-    '`<base href>` to another host',
-    'Every relative link of the page leaves the copy.',
-  ),
-  'external-refresh': siteRule(
-    'warn',
-    'a `<meta>` refresh to another host',
-    'The page leaves the copy without a click.',
-  ),
-  'origin-link': siteRule(
-    'warn',
+  'external-base': warn('`<base href>` to another host', 'Every relative link of the page leaves the copy.'),
+  'external-refresh': warn('a `<meta>` refresh to another host', 'The page leaves the copy without a click.'),
+  'origin-link': warn(
     "a link to the site's own domain with its host, where the domain is known: in an export, not in `export verify`",
     'Readers of a copy elsewhere end up at the original.',
   ),
-  'service-worker': siteRule(
-    'warn',
-    'the registration of a service worker',
-    'It may keep serving an old version after a rollout.',
-  ),
-  'server-file': siteRule(
-    'refuse',
+  'service-worker': warn('the registration of a service worker', 'It may keep serving an old version after a rollout.'),
+  'server-file': refuse(
     'files that web servers execute or read as settings: `.htaccess`, `.user.ini`, `web.config`, `*.php`, `*.cgi`, `*.shtml`, `*.asp`, `*.jsp` and similar',
     'A static site needs none, and what a server executes runs with its rights.',
     'CWE-434',
   ),
-  'secret-file': siteRule(
-    'warn',
+  'secret-file': warn(
     'files that no site needs and that hold secrets: `.git`, `.env`, private keys, credentials',
     'Everyone can read a published file.',
     'CWE-538',
   ),
-  'secret-text': siteRule(
-    'warn',
+  'secret-text': warn(
     'text that looks like a private key or an access token; the text itself is never shown',
     'Everyone can read a published file.',
     'CWE-798',
   ),
-  'source-map': siteRule(
-    'warn',
-    'source maps, as files or within a file',
-    'They hold the sources of scripts.',
-    'CWE-540',
-  ),
-  'not-inspected': siteRule(
-    'warn',
+  'source-map': warn('source maps, as files or within a file', 'They hold the sources of scripts.', 'CWE-540'),
+  'not-inspected': warn(
     'pages, styles and scripts over 32 MiB; the rest of a page whose elements stand over 500 deep',
     'Inspecting them would take too long.',
   ),
-  'narrow-reader': siteRule(
-    'warn',
+  'narrow-reader': warn(
     '64-bit forms and data descriptors of a zip at which `unzip` of BusyBox, `ZipInputStream` of Java or 7-Zip stops with an error',
     'The archive cannot be unpacked with that reader; with every other one it is the same.',
   ),
-} as const satisfies Record<string, SiteRuleText>;
+} as const satisfies Record<string, LevelledRuleText>;
 
 export type SiteRule = keyof typeof siteRuleTexts;
 export type SiteRuleLevels = { readonly [rule in SiteRule]?: RuleLevel | undefined };
@@ -384,34 +323,22 @@ export function isSiteRule(name: string): name is SiteRule {
   return name in siteRuleTexts;
 }
 
-function siteRule(level: RuleLevel, refuses: string, why: string, reference = ''): SiteRuleText {
-  return { level, refuses, why, reference };
-}
-
-interface RenderRuleText extends RuleText {
-  /** Unless `bundle.rules` says otherwise. */
-  level: RuleLevel;
-}
-
 /** Every rule about sampled pages in a browser, by its stable name. */
 export const renderRuleTexts = {
-  'page-does-not-render': renderRule(
+  'page-does-not-render': warn(
     'a page that does not load within 15 s, crashes the browser, or shows a single colour',
     'Readers see nothing.',
   ),
-  'page-script-error': renderRule(
-    'an error that no script of the page catches',
-    'Something on the page does not work.',
-  ),
-  'page-request-failed': renderRule(
+  'page-script-error': warn('an error that no script of the page catches', 'Something on the page does not work.'),
+  'page-request-failed': warn(
     'a request of the page, also by its scripts, to something that is not in the archive',
     'Something is missing that the files alone do not show.',
   ),
-  'page-external-request': renderRule(
+  'page-external-request': warn(
     'a request of the page, also by its scripts, to another host; it is never let through',
     'A bundle claims to need nothing at runtime.',
   ),
-} as const satisfies Record<string, RenderRuleText>;
+} as const satisfies Record<string, LevelledRuleText>;
 
 export type RenderRule = keyof typeof renderRuleTexts;
 export type RenderRuleLevels = { readonly [rule in RenderRule]?: RuleLevel | undefined };
@@ -420,40 +347,32 @@ export function isRenderRule(name: string): name is RenderRule {
   return name in renderRuleTexts;
 }
 
-function renderRule(refuses: string, why: string): RenderRuleText {
-  return { level: 'warn', refuses, why, reference: '' };
-}
-
 /** Every rule of `export verify --signature`, by its stable name. */
 export const signatureRuleTexts = {
-  'signature-missing': signatureRule('a manifest without its `.minisig` beside it', 'Its origin is unknown.'),
-  'signature-malformed': signatureRule('a signature that minisign does not write', 'It cannot be read.'),
-  'signature-legacy': signatureRule(
+  'signature-missing': rule('a manifest without its `.minisig` beside it', 'Its origin is unknown.'),
+  'signature-malformed': rule('a signature that minisign does not write', 'It cannot be read.'),
+  'signature-legacy': rule(
     'the older kind of signature, over the content itself',
     'minisign has not made it by default since 2021; one kind leaves no choice.',
   ),
-  'signature-key': signatureRule('a signature by another key than the one given', 'Another party signed it.'),
-  'signature-invalid': signatureRule(
+  'signature-key': rule('a signature by another key than the one given', 'Another party signed it.'),
+  'signature-invalid': rule(
     'a signature that does not match the manifest or its trusted comment',
     'One of them was changed after signing.',
   ),
-  'manifest-missing': signatureRule('an archive without its manifest beside it', 'The manifest is what is signed.'),
-  'manifest-malformed': signatureRule('a manifest that cannot be read', 'There is nothing to compare with.'),
-  'manifest-unexpected': signatureRule(
+  'manifest-missing': rule('an archive without its manifest beside it', 'The manifest is what is signed.'),
+  'manifest-malformed': rule('a manifest that cannot be read', 'There is nothing to compare with.'),
+  'manifest-unexpected': rule(
     'a manifest of another site or version than `--domain` and `--site-version` name',
     'The same key has signed other sites and older versions too.',
   ),
-  'manifest-differs': signatureRule(
+  'manifest-differs': rule(
     'an archive that is not the one the manifest names: SHA-256, size, format, content digest or files',
     'The signature says nothing about it.',
   ),
 } as const satisfies Record<string, RuleText>;
 
 export type SignatureRule = keyof typeof signatureRuleTexts;
-
-function signatureRule(refuses: string, why: string): RuleText {
-  return { refuses, why, reference: '' };
-}
 
 /** Every rule of verification, by its name. */
 export const ruleTexts = { ...structureRuleTexts, ...siteRuleTexts, ...renderRuleTexts, ...signatureRuleTexts };

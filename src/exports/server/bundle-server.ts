@@ -9,12 +9,12 @@ import { type BundleStore, type ByteRange, isStoreName, StoreUnreachable } from 
 import { PublishedFiles } from './published-files.ts';
 
 /** The reader has gone, or takes too long: nothing is wrong with the object. */
-export class ReaderGone extends Error {
+class ReaderGone extends Error {
   override readonly name = 'ReaderGone';
 }
 
 /** An object that never changes and can be read in ranges. */
-export interface ImmutableObject {
+interface ImmutableObject {
   /** Without quotes. */
   etag: string;
   bytes: number;
@@ -30,7 +30,7 @@ const pieceBytes = 64 * 1024;
  * reader that takes less than 64 KiB in `idleMs` is cut off. Resolves to false when the object is gone and nothing was
  * sent; rejects with `ReaderGone` or the store's error when the transfer breaks off.
  */
-export async function sendObject(
+async function sendObject(
   { headers, method }: IncomingMessage,
   response: ServerResponse,
   { etag, bytes, type, open }: ImmutableObject,
@@ -144,9 +144,9 @@ async function isThere(open: ImmutableObject['open']): Promise<boolean> {
 }
 
 /** What is served: the folder of a directory store, or a store read through its client. */
-export type ServedStore = { root: string; store?: never } | { store: Pick<BundleStore, 'open'>; root?: never };
+type ServedStore = { root: string; store?: never } | { store: Pick<BundleStore, 'open'>; root?: never };
 
-export type BundleServerOptions = ServedStore & ServerSettings;
+type BundleServerOptions = ServedStore & ServerSettings;
 
 export interface ServerSettings {
   /** Address to listen on; 127.0.0.1 by default. */

@@ -5,7 +5,7 @@ import { bundleName, manifestName, signatureName } from '../store/bundle-store.t
 import { manifestIn } from '../store/manifests.ts';
 
 /** What a reader needs to know of a published file. */
-export interface PublishedFile {
+interface PublishedFile {
   /** Strong, without quotes: of a bundle the SHA-256 of the archive. */
   etag: string;
   bytes: number;

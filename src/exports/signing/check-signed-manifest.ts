@@ -9,7 +9,7 @@ import type { PublicKey } from './minisign.ts';
 import { checkSignature } from './minisign.ts';
 
 /** What a valid signature proves. */
-export interface SignedFacts {
+interface SignedFacts {
   keyId: string;
   trustedComment: string;
   version: string;
@@ -25,7 +25,7 @@ export interface SignedManifest {
 }
 
 /** What the manifest must be of, where that is known. */
-export interface Pinned {
+interface Pinned {
   domain?: string | undefined;
   version?: string | undefined;
 }

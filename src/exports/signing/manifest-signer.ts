@@ -13,7 +13,7 @@ import {
   type TrustedKeys,
 } from './minisign.ts';
 
-export interface SigningSettings {
+interface SigningSettings {
   /** Secret key as `minisign -G` writes it. */
   keyFile: string;
   /** Null for a key without one. Called when the key is read. */

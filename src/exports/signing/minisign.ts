@@ -15,7 +15,7 @@ export interface PublicKey {
 /** Keys whose signatures are accepted. */
 export type TrustedKeys = readonly [PublicKey, ...PublicKey[]];
 
-export interface Signature {
+interface Signature {
   keyId: string;
   /** False for the legacy kind, over the content itself. */
   prehashed: boolean;
@@ -54,7 +54,7 @@ export function publicKeyFor({ idBytes, key }: { idBytes: Uint8Array; key: KeyOb
 }
 
 /** The key object of the 32 bytes of an Ed25519 public key. */
-export function publicKeyOf(raw: Uint8Array): KeyObject {
+function publicKeyOf(raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([publicKeyInfo, raw]), format: 'der', type: 'spki' });
 }
 
@@ -211,7 +211,7 @@ export function scryptCost(operations: number, memory: number): { N: number; p: 
 }
 
 /** Which rule a signature breaks. */
-export interface BrokenSignature {
+interface BrokenSignature {
   rule: SignatureRule;
   detail: string;
 }

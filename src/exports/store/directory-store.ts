@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants, createReadStream, readFileSync } from 'node:fs';
+import { constants, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { copyFile, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -8,9 +8,11 @@ import {
   flushPath,
   hashFile,
   ifMissing,
+  isTempName,
   placeFolder,
   readIfExists,
   readIfExistsSync,
+  removeFileSync,
   replaceFile,
   replaceFileSync,
   sizeIfExists,
@@ -25,19 +27,27 @@ import {
   bundleName,
   type Current,
   changing,
+  claimPath,
   currentPath,
+  type HoldRequest,
+  holdAfter,
+  holdPath,
   type InService,
   identityPath,
+  inUsePath,
   isStoreName,
   type Manifest,
   type Mover,
   manifestName,
+  manifestPath,
   NoSuchVersion,
   PointerMoved,
   type PublishedVersion,
   publishedAddress,
   requireNotHeldElsewhere,
   requireUnclaimed,
+  rolloutsPath,
+  type SiteHold,
   type SiteHolds,
   StagedChanged,
   type StagedManifest,
@@ -49,59 +59,34 @@ import {
   versionPath,
   versionsPath,
 } from './bundle-store.ts';
-import { DirectoryHolds, DirectoryRecords, withStoreLock } from './directory-records.ts';
+import { withStoreLock } from './directory-snapshot.ts';
 import {
+  parseClaim,
   parseCurrent,
+  parseHold,
   parseIdentity,
+  parseInUse,
   parseManifest,
+  parseRollouts,
+  publishedVersion,
   requireSameContent,
   requireSealed,
   type StoreIdentity,
   sealedManifest,
   toJson,
 } from './manifests.ts';
-import { removeAbandonedDownloads, removeAbandonedTemps, SharedLookout } from './retention.ts';
+import {
+  type InUse,
+  nothingInUse,
+  prunable,
+  type RetentionFacts,
+  removeAbandoned,
+  SharedLookout,
+  withdrawable,
+  withRollout,
+} from './retention.ts';
 
-/** The manifest in a version's folder; null unless the version is complete. */
-export async function readVersionFolder(folder: string): Promise<Manifest | null> {
-  const text = await readIfExists(join(folder, manifestName));
-  if (text === null) return null;
-  const manifest = parseManifest(text);
-  return (await sizeIfExists(join(folder, bundleName(manifest)))) === manifest.archive.bytes ? manifest : null;
-}
-
-/**
- * Builds a version's folder at `building` and renames it to `folder`. Where another publisher was quicker, its folder
- * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again
- * before anything is signed, because an earlier attempt that was presumed dead may still have the staged file open.
- */
-export async function putVersionFolder(
-  archive: string,
-  manifest: Manifest,
-  { building, folder }: { building: string; folder: string },
-  signer: ManifestSigner | null,
-): Promise<void> {
-  try {
-    await mkdir(building);
-    const copy = join(building, bundleName(manifest));
-    await copyFile(archive, copy, constants.COPYFILE_FICLONE).catch((error: unknown) => {
-      throw errorCode(error) === 'ENOENT' ? new StagedChanged('the staged archive is gone') : error;
-    });
-    if ((await hashFile(copy)) !== manifest.archive.sha256) {
-      throw new StagedChanged('the staged archive is not the one that was verified');
-    }
-    await flushPath(copy);
-    const text = toJson(manifest);
-    await replaceFile(join(building, manifestName), text);
-    if (signer) await replaceFile(join(building, signatureName), await signer.sign(text, manifest));
-    await mkdir(dirname(folder), { recursive: true });
-    await placeFolder(building, folder);
-  } finally {
-    await rm(building, { recursive: true, force: true });
-  }
-}
-
-export interface DirectoryStoreOptions {
+interface DirectoryStoreOptions {
   /** The store's folder; created when missing. */
   root: string;
   /** Address under which the bundle server serves the store. */
@@ -111,17 +96,31 @@ export interface DirectoryStoreOptions {
 }
 
 /**
- * Published bundles in a folder of this machine (`store-layout.ts`), with a `.lock` beside them. A version's folder is
- * built in the staging area and renamed into place, so that it appears whole or not at all.
+ * Published bundles in a folder of this machine with a `.lock` beside them, under which its records change and versions
+ * disappear. A version's folder is built in the staging area and renamed into place, so that it appears whole or not at
+ * all.
  */
 export class DirectoryBundleStore implements BundleStore {
   readonly identity: string;
   readonly predecessors: readonly string[];
   readonly place: string;
-  readonly holds: SiteHolds;
+  readonly holds: SiteHolds = {
+    of: async (domain) => this.#hold(domain),
+    place: (domain, request) => this.#locked(() => this.#placeHold(domain, request)),
+    release: (domain) =>
+      this.#locked(() => {
+        const hold = this.#hold(domain);
+        removeFileSync(join(this.#root, holdPath(domain)));
+        return hold;
+      }),
+    noteWaiting: (domain, version) =>
+      this.#locked(() => {
+        const hold = this.#hold(domain);
+        return hold && this.#record(holdPath(domain), { ...hold, waiting: version });
+      }),
+  };
   readonly #root: string;
   readonly #publicUrl: string;
-  readonly #records: DirectoryRecords;
   readonly #signer: ManifestSigner | null;
   readonly #shared = new SharedLookout();
 
@@ -131,9 +130,7 @@ export class DirectoryBundleStore implements BundleStore {
     this.place = root;
     this.#root = root;
     this.#publicUrl = publicUrl;
-    this.#records = new DirectoryRecords(root);
     this.#signer = signer ?? null;
-    this.holds = new DirectoryHolds(root, this.#records);
   }
 
   /** Opens the store, or creates it. Throws `StoreNotWritable`. */
@@ -187,8 +184,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async current(domain: string): Promise<Current | null> {
-    const text = await readIfExists(join(this.#root, currentPath(domain)));
-    return text === null ? null : parseCurrent(text);
+    return this.#read(currentPath(domain), parseCurrent);
   }
 
   async moveCurrent(
@@ -199,27 +195,27 @@ export class DirectoryBundleStore implements BundleStore {
     mover?: Mover,
   ): Promise<Current> {
     const { contentDigest } = await this.manifest(domain, version);
-    const file = join(this.#root, currentPath(domain));
     await mover?.confirm();
-    return this.#records.locked(() => {
-      const text = readIfExistsSync(file);
-      const now = text === null ? null : parseCurrent(text);
+    return this.#locked(() => {
+      const now = this.#read(currentPath(domain), parseCurrent);
       if (now?.version === version) return now;
-      requireNotHeldElsewhere(domain, this.#records.hold(domain), version);
-      requireUnclaimed(domain, this.#records.claimedAt(domain), mover);
+      requireNotHeldElsewhere(domain, this.#hold(domain), version);
+      requireUnclaimed(domain, this.#claimedAt(domain), mover);
       const epoch = now?.epoch ?? 0;
       if (epoch !== expectedEpoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
       }
-      this.#records.requireVersion(domain, version);
-      const next: Current = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
-      replaceFileSync(file, toJson(next));
-      return next;
+      this.#requireVersion(domain, version);
+      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
+      return this.#record(currentPath(domain), next);
     });
   }
 
-  claim(domain: string, since: Date): Promise<void> {
-    return this.#records.claim(domain, since);
+  async claim(domain: string, since: Date): Promise<void> {
+    await this.#makeFolder(domain);
+    await this.#locked(() => {
+      if ((this.#claimedAt(domain) ?? 0) < since) this.#record(claimPath(domain), { since });
+    });
   }
 
   async manifest(domain: string, version: string): Promise<Manifest> {
@@ -232,18 +228,14 @@ export class DirectoryBundleStore implements BundleStore {
     const found: PublishedVersion[] = [];
     for (const name of await this.#versionNames(domain)) {
       const manifest = await readVersionFolder(this.#versionFolder(domain, name)).catch(() => null);
-      if (manifest) found.push(await this.#describe(domain, manifest));
+      if (manifest) found.push(publishedVersion(manifest, versionTime(name) ?? (await this.#builtAt(domain, name))));
     }
     return found;
   }
 
-  async archivePath(domain: string, version: string): Promise<string> {
-    const manifest = await this.manifest(domain, version);
-    return join(this.#versionFolder(domain, version), bundleName(manifest));
-  }
-
   async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>): Promise<T> {
-    return read(await this.archivePath(domain, version));
+    const manifest = await this.manifest(domain, version);
+    return read(join(this.#versionFolder(domain, version), bundleName(manifest)));
   }
 
   urlOf(domain: string, manifest: Manifest): string {
@@ -255,31 +247,38 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    return new Map(Object.entries(this.#records.rollouts(domain))).get(target) ?? null;
+    return new Map(Object.entries(this.#rollouts(domain))).get(target) ?? null;
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#records.startRollout(domain, target, version);
+    await this.#locked(() => {
+      this.#requireVersion(domain, version);
+      this.#record(inUsePath(domain), withRollout(this.#inUse(domain), target, version));
+    });
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#records.recordRollout(domain, target, version);
+    await this.#makeFolder(domain);
+    await this.#locked(() => {
+      this.#record(rolloutsPath(domain), { ...this.#rollouts(domain), [target]: version });
+    });
   }
 
   prune(domain: string, keep: number): Promise<string[]> {
-    return this.#records.prune(domain, keep);
+    return this.#remove(domain, (facts) => prunable(facts, keep));
   }
 
   async withdraw(domain: string, version: string): Promise<void> {
-    await this.#records.withdraw(domain, storeName('version', version));
+    const name = storeName('version', version);
+    await this.#remove(domain, (facts) => withdrawable(facts, name));
   }
 
   async removeAbandoned(domain: string, now: Date): Promise<void> {
     await changing(this.#root, async () => {
-      await removeAbandonedTemps(join(this.#root, storeName('domain', domain)), now);
+      await removeAbandoned(join(this.#root, storeName('domain', domain)), now, isTempName);
       if (!this.#shared.isDue(now)) return;
-      await removeAbandonedDownloads(join(this.#root, stagingRoot), now);
-      await removeAbandonedTemps(this.#root, now);
+      await removeAbandoned(join(this.#root, stagingRoot), now);
+      await removeAbandoned(this.#root, now, isTempName);
     });
   }
 
@@ -287,8 +286,8 @@ export class DirectoryBundleStore implements BundleStore {
   async inService(domains: readonly string[]): Promise<Map<string, InService>> {
     const found = new Map<string, InService>();
     for (const domain of domains) {
-      const current = this.#records.current(domain);
-      const held = this.#records.hold(domain)?.version ?? null;
+      const current = this.#current(domain);
+      const held = this.#hold(domain)?.version ?? null;
       if (current !== null || held !== null) found.set(domain, { current, held });
     }
     return found;
@@ -331,15 +330,86 @@ export class DirectoryBundleStore implements BundleStore {
     });
   }
 
-  #stagedText(stageId: string): Promise<string | null> {
-    return readIfExists(join(this.#staging(stageId), 'staged.json'));
+  /** Runs a synchronous change while nothing else changes the store. */
+  #locked<T>(change: () => T): Promise<T> {
+    return changing(this.#root, () => withStoreLock(this.#root, change));
   }
 
-  async #describe(domain: string, manifest: Manifest): Promise<PublishedVersion> {
-    const { version, contentDigest, pages, archive, source } = manifest;
-    const built = () => stat(join(this.#versionFolder(domain, version), 'manifest.json'));
-    const publishedAt = versionTime(version) ?? (await built()).mtime.toISOString();
-    return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
+  #placeHold(domain: string, request: HoldRequest): SiteHold {
+    const version = request.version ?? this.#current(domain);
+    if (version === null) throw new NoSuchVersion(`nothing of ${domain} is published`);
+    this.#requireVersion(domain, version);
+    return this.#record(holdPath(domain), holdAfter(this.#hold(domain), version, request));
+  }
+
+  /** Under the lock: throws `NoSuchVersion` when retention has removed it meanwhile. */
+  #requireVersion(domain: string, version: string): void {
+    if (existsSync(join(this.#root, manifestPath(domain, version)))) return;
+    throw new NoSuchVersion(`${domain} has no version ${version}`);
+  }
+
+  /** Takes each version out of `versions/` by one rename under the lock, and removes them after it. */
+  async #remove(domain: string, choose: (facts: RetentionFacts) => string[]): Promise<string[]> {
+    const [versions, grave] = [join(this.#root, versionsPath(domain)), tempName(join(this.#root, stagingRoot, 'old'))];
+    const removed = await this.#locked(() => {
+      const old = choose({
+        stored: namesIn(versions),
+        current: this.#current(domain),
+        hold: this.#hold(domain),
+        rollouts: this.#rollouts(domain),
+        inUse: this.#inUse(domain),
+        now: new Date(),
+      });
+      if (old.length > 0) mkdirSync(grave);
+      for (const version of old) renameSync(this.#versionFolder(domain, version), join(grave, version));
+      return old;
+    });
+    await changing(this.#root, () => rm(grave, { recursive: true, force: true }));
+    return removed;
+  }
+
+  #current(domain: string): string | null {
+    return this.#read(currentPath(domain), parseCurrent)?.version ?? null;
+  }
+
+  #hold(domain: string): SiteHold | null {
+    return this.#read(holdPath(domain), parseHold);
+  }
+
+  #claimedAt(domain: string): Date | null {
+    return this.#read(claimPath(domain), parseClaim)?.since ?? null;
+  }
+
+  #rollouts(domain: string): Record<string, string> {
+    return this.#read(rolloutsPath(domain), parseRollouts) ?? {};
+  }
+
+  #inUse(domain: string): InUse {
+    return this.#read(inUsePath(domain), parseInUse) ?? nothingInUse;
+  }
+
+  #read<Found>(path: string, parse: (text: string) => Found): Found | null {
+    const text = readIfExistsSync(join(this.#root, path));
+    return text === null ? null : parse(text);
+  }
+
+  /** Under the lock: writes a record, and returns it. */
+  #record<Written extends object>(path: string, record: Written): Written {
+    replaceFileSync(join(this.#root, path), toJson(record));
+    return record;
+  }
+
+  async #makeFolder(domain: string): Promise<void> {
+    await changing(this.#root, () => mkdir(join(this.#root, storeName('domain', domain)), { recursive: true }));
+  }
+
+  /** When a version was built whose name does not say it. */
+  async #builtAt(domain: string, version: string): Promise<string> {
+    return (await stat(join(this.#versionFolder(domain, version), manifestName))).mtime.toISOString();
+  }
+
+  #stagedText(stageId: string): Promise<string | null> {
+    return readIfExists(join(this.#staging(stageId), 'staged.json'));
   }
 
   /** Newest first. */
@@ -364,8 +434,55 @@ export class DirectoryBundleStore implements BundleStore {
 /** The identity that the first process wrote. */
 function ensureIdentity(root: string): Promise<StoreIdentity> {
   const file = join(root, identityPath);
-  return withStoreLock(join(root, '.lock'), () => {
+  return withStoreLock(root, () => {
     if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));
     return parseIdentity(readFileSync(file, 'utf8'));
   });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    return ifMissing([])(error);
+  }
+}
+
+/** The manifest in a version's folder; null unless the version is complete. */
+async function readVersionFolder(folder: string): Promise<Manifest | null> {
+  const text = await readIfExists(join(folder, manifestName));
+  if (text === null) return null;
+  const manifest = parseManifest(text);
+  return (await sizeIfExists(join(folder, bundleName(manifest)))) === manifest.archive.bytes ? manifest : null;
+}
+
+/**
+ * Builds a version's folder at `building` and renames it to `folder`. Where another publisher was quicker, its folder
+ * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again
+ * before anything is signed, because an earlier attempt that was presumed dead may still have the staged file open.
+ */
+async function putVersionFolder(
+  archive: string,
+  manifest: Manifest,
+  { building, folder }: { building: string; folder: string },
+  signer: ManifestSigner | null,
+): Promise<void> {
+  try {
+    await mkdir(building);
+    const copy = join(building, bundleName(manifest));
+    await copyFile(archive, copy, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+      throw errorCode(error) === 'ENOENT' ? new StagedChanged('the staged archive is gone') : error;
+    });
+    if ((await hashFile(copy)) !== manifest.archive.sha256) {
+      throw new StagedChanged('the staged archive is not the one that was verified');
+    }
+    await flushPath(copy);
+    const text = toJson(manifest);
+    await replaceFile(join(building, manifestName), text);
+    if (signer) await replaceFile(join(building, signatureName), await signer.sign(text, manifest));
+    await mkdir(dirname(folder), { recursive: true });
+    await placeFolder(building, folder);
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
 }

@@ -8,6 +8,7 @@ import {
   type Current,
   type Manifest,
   manifestName,
+  type PublishedVersion,
   RecordDamaged,
   type SiteHold,
   StagedChanged,
@@ -56,7 +57,7 @@ const identitySchema = z.object({ identity: z.string().min(1), predecessors: z.a
 export type StoreIdentity = z.infer<typeof identitySchema>;
 
 // The JSON files of a bundle store (contracts.md). Each throws `RecordDamaged` when the text is another.
-export const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
+const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
 export const parseManifest = (text: string): Manifest => parsed('manifest.json', manifestSchema, text);
 export const parseCurrent = (text: string): Current => parsed('current.json', currentSchema, text);
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
@@ -80,6 +81,14 @@ export function manifestIn(text: string): Manifest | null {
   } catch {
     return null;
   }
+}
+
+/** A version as lists show it. */
+export function publishedVersion(
+  { version, contentDigest, pages, archive, source }: Manifest,
+  publishedAt: string,
+): PublishedVersion {
+  return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
 }
 
 /** JSON as people and programs read it. */

@@ -1,4 +1,5 @@
 import type { BundlePlaceConfig } from '../../config/config.ts';
+import { proxyFor } from '../../rules/proxy.ts';
 import type { ManifestSigner } from '../signing/manifest-signer.ts';
 import type { BundleStore } from './bundle-store.ts';
 
@@ -26,7 +27,6 @@ async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner 
 
 /** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */
 async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
-  const { proxyFor } = await import('../../service/service-connection.ts');
   const proxy = proxyFor(new URL(endpoint), process.env);
   if (proxy === null) return undefined;
   const { ServiceAgent } = await import('../../service/service-connection.ts');

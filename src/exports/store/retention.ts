@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ifMissing, isTempName } from '../../files.ts';
+import { ifMissing } from '../../files.ts';
 import { versionTime } from '../rules/site-export.ts';
 import { heldVersions, type SiteHold } from './bundle-store.ts';
 
@@ -19,7 +19,7 @@ export interface InUse {
 export const nothingInUse: InUse = { rollingOut: {}, promoting: {}, removing: [], changes: 0 };
 
 /** One attempt to make a version current; a version may have several at once. */
-export interface PromotionAttempt {
+interface PromotionAttempt {
   version: string;
   id: string;
 }
@@ -105,17 +105,12 @@ export class SharedLookout {
   }
 }
 
-/** Removes everything in a staging folder that was last written more than a week ago. Throws system errors. */
-export async function removeAbandonedDownloads(staging: string, now: Date): Promise<void> {
-  await removeAbandoned(staging, now, () => true);
-}
-
-/** Removes the temporary files in a folder, not below it, that are older than a week. Throws system errors. */
-export async function removeAbandonedTemps(folder: string, now: Date): Promise<void> {
-  await removeAbandoned(folder, now, isTempName);
-}
-
-async function removeAbandoned(folder: string, now: Date, isOurs: (name: string) => boolean): Promise<void> {
+/** Removes what was last written more than a week ago in a folder, not below it: all, or what `isOurs`. Throws system errors. */
+export async function removeAbandoned(
+  folder: string,
+  now: Date,
+  isOurs: (name: string) => boolean = () => true,
+): Promise<void> {
   for (const name of (await readdir(folder).catch(ifMissing([]))).filter(isOurs)) {
     const path = join(folder, name);
     const last = await lastWritten(path).catch(ifMissing(now.getTime()));

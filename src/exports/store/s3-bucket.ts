@@ -26,7 +26,7 @@ const attempts = 4;
 const usualRegion = 'us-east-1';
 
 /** A client of the object store. Credentials come from the SDK's own chain and are never seen here. */
-export function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S3Client {
+function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S3Client {
   // The SDK is pinned: its warning that later releases drop this Node version does not apply.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const ownServer = endpoint !== undefined && process.env.AWS_REGION === undefined;
@@ -40,7 +40,7 @@ export function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S
 }
 
 /** The permissions of a request, as AWS's policies name them. */
-export type S3Permission =
+type S3Permission =
   | 's3:GetObject'
   | 's3:PutObject'
   | 's3:DeleteObject'
@@ -81,22 +81,22 @@ export function s3Failure(error: unknown, location: S3Location, permission: S3Pe
 }
 
 /** True when the bytes received are not those the store announced: damaged, or replaced half-way. */
-export function isGarbled(error: unknown): boolean {
+function isGarbled(error: unknown): boolean {
   return error instanceof Error && errorName(error) === 'ChecksumMismatch';
 }
 
 /** True when a condition of a write (`If-Match`, `If-None-Match`) was not met, or another write came in between. */
-export function isConditionFailed(error: unknown): boolean {
+function isConditionFailed(error: unknown): boolean {
   return error instanceof Error && (statusOf(error) === 412 || errorName(error) === 'ConditionalRequestConflict');
 }
 
 /** True when the server does not know such a request at all. */
-export function isUnknownRequest(error: unknown): boolean {
+function isUnknownRequest(error: unknown): boolean {
   return error instanceof Error && statusOf(error) === 501;
 }
 
 /** True when the object is absent; a missing bucket does not count. */
-export function isAbsent(error: unknown): boolean {
+function isAbsent(error: unknown): boolean {
   return error instanceof Error && statusOf(error) === 404 && errorName(error) !== 'NoSuchBucket';
 }
 
@@ -165,9 +165,9 @@ function statusOf(error: Error): number {
 }
 
 /** What a write requires of the object before; otherwise it changes nothing and answers false. */
-export type Condition = 'absent' | { etag: string };
+type Condition = 'absent' | { etag: string };
 
-export interface S3Object {
+interface S3Object {
   /** Relative to the prefix. */
   path: string;
   bytes: number;

@@ -26,7 +26,7 @@ import {
   type Work,
 } from './bundle-store.ts';
 import { requireSealed, sealedManifest, toJson } from './manifests.ts';
-import { abandonedAfterMs, removeAbandonedDownloads } from './retention.ts';
+import { abandonedAfterMs, removeAbandoned } from './retention.ts';
 import { type S3Bucket, type S3Headers, s3Failure } from './s3-bucket.ts';
 
 /** Memory use is the product of these two. */
@@ -36,7 +36,7 @@ const smallestPartBytes = 8 * 1024 ** 2;
 const copyPartBytes = 128 * 1024 ** 2;
 const mostParts = 10_000;
 
-export interface LocalArchive {
+interface LocalArchive {
   file: string;
   /** What its content must be: lowercase hex SHA-256. */
   sha256: string;
@@ -224,7 +224,7 @@ export class S3Staging {
 
   /** Removes what dead processes left here and in the bucket, unfinished uploads of versions included. */
   async removeAbandoned(now: Date): Promise<void> {
-    await changing(this.#workFolder, () => removeAbandonedDownloads(this.#workFolder, now));
+    await changing(this.#workFolder, () => removeAbandoned(this.#workFolder, now));
     await abortUploads(this.#bucket, '', new Date(now.getTime() - uploadAbandonedAfterMs));
     for (const { path, modified } of await this.#bucket.list(`${stagingRoot}/`)) {
       if (now.getTime() - modified.getTime() > abandonedAfterMs) await this.#bucket.remove(path);

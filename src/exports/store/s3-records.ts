@@ -10,7 +10,6 @@ import {
   type InService,
   inUsePath,
   type Mover,
-  manifestName,
   manifestPath,
   marksRoot,
   NoSuchVersion,
@@ -63,12 +62,12 @@ export class S3Marks {
     }
   }
 
-  /** Marks a domain before it is held: a hold without a mark would be told to nobody. */
+  /** Marks a domain before it is held: without a mark, `inService` would never report the hold. */
   async holding(domain: string, version: string): Promise<void> {
     await this.#bucket.write(`${folderOf(domain, 'held')}${version}`, toJson({ version }), null);
   }
 
-  /** Marks where a domain is held now, and nothing else; null for nowhere. */
+  /** Leaves one mark, of where the domain is held now; null for nowhere. */
   async held(domain: string, version: string | null): Promise<void> {
     const folder = folderOf(domain, 'held');
     if (version !== null) await this.holding(domain, version);
@@ -77,7 +76,7 @@ export class S3Marks {
     }
   }
 
-  /** What the marks of all domains say; a domain marked as held may be so no longer, or not yet. */
+  /** The marks of all domains; a domain marked as held may be held no longer, or not yet. */
   async all(): Promise<Map<string, InService>> {
     const found = new Map<string, InService>();
     for (const { path } of await this.#bucket.list(`${marksRoot}/`)) {
@@ -98,12 +97,29 @@ const folderOf = (domain: string, what: 'current' | 'held'): string =>
 const mostTries = 30;
 
 /**
- * The JSON records of a domain that change in an S3 store: pointer, rollouts, `in-use.json`. There is no lock: each is
- * one object that is changed by compare-and-swap, and what two of them must agree on goes through `in-use.json`
- * (decisions/0061).
+ * The JSON records of a domain that change in an S3 store: pointer, hold, rollouts, `in-use.json`. There is no lock: each
+ * is one object that is changed by compare-and-swap, and what two of them must agree on goes through `in-use.json`
+ * (decisions/0061). A promotion reads the pointer, then the hold, then swaps the pointer; a hold is written first, then
+ * the pointer gets another epoch: whichever comes second sees the other (decisions/0073).
  */
 export class S3Records {
   readonly marks: S3Marks;
+  readonly holds: SiteHolds = {
+    of: (domain) => this.hold(domain),
+    place: (domain, request) => this.#placeHold(domain, request),
+    release: async (domain) => {
+      const hold = await this.hold(domain);
+      await this.#bucket.remove(holdPath(domain));
+      await this.#tidyMarks(domain);
+      return hold;
+    },
+    noteWaiting: async (domain, version) => {
+      const hold = await this.#changeHold(domain, (before) => before && { ...before, waiting: version });
+      // An older docferry may have died before it marked the hold.
+      if (hold !== null) await this.marks.holding(domain, hold.version);
+      return hold;
+    },
+  };
   readonly #bucket: S3Bucket;
 
   constructor(bucket: S3Bucket) {
@@ -112,24 +128,15 @@ export class S3Records {
   }
 
   async current(domain: string): Promise<Current | null> {
-    const found = await this.#bucket.read(currentPath(domain));
-    return found === null ? null : parseCurrent(found.text);
+    return this.#read(currentPath(domain), parseCurrent);
   }
 
   async hold(domain: string): Promise<SiteHold | null> {
-    const found = await this.#bucket.read(holdPath(domain));
-    return found === null ? null : parseHold(found.text);
-  }
-
-  /** Throws `NoSuchVersion`. */
-  async requireManifest(domain: string, version: string): Promise<void> {
-    if ((await this.#bucket.stat(manifestPath(domain, version))) !== null) return;
-    throw new NoSuchVersion(`${domain} has no version ${version}`);
+    return this.#read(holdPath(domain), parseHold);
   }
 
   async rollouts(domain: string): Promise<Record<string, string>> {
-    const found = await this.#bucket.read(rolloutsPath(domain));
-    return found === null ? {} : parseRollouts(found.text);
+    return (await this.#read(rolloutsPath(domain), parseRollouts)) ?? {};
   }
 
   /**
@@ -149,31 +156,34 @@ export class S3Records {
   }
 
   /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
-  async renewEpoch(domain: string, known: Current): Promise<boolean> {
+  async #renewEpoch(domain: string, known: Current): Promise<boolean> {
     const found = await this.#bucket.read(currentPath(domain));
     if (found === null || parseCurrent(found.text).epoch !== known.epoch) return false;
     const renewed = { ...known, epoch: known.epoch + 1 };
     return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
   }
 
-  /** Like `swapCurrent`, then marks the pointer: a repetition after a crash between the two marks it too. */
+  /** Moves the pointer, then marks it: a repetition after a crash between the two marks it too. */
   async moveCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
-    const moved = await this.swapCurrent(domain, next, mover);
+    const moved = await this.#swapCurrent(domain, next, mover);
     await this.marks.current(domain, moved);
     return moved;
   }
 
-  /** Makes `next` the pointer if it is at the epoch before; no error when it is there already. Throws `PointerMoved`, `SiteHeld`. */
-  async swapCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
+  /** Makes `next` the pointer if that is at the epoch before, or `next` already. Throws `PointerMoved`, `SiteHeld`. */
+  async #swapCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
     const path = currentPath(domain);
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.#bucket.read(path);
       const now = found === null ? null : parseCurrent(found.text);
-      // This is so too when our own write arrived and its answer did not.
+      // Also when our own write arrived and its answer was lost.
       if (now?.version === next.version) return now;
-      // After the pointer: a hold or claim from here on changes its ETag, and the swap fails.
+      // Read after the pointer: a later hold or claim changes the pointer's ETag, and the swap fails.
       requireNotHeldElsewhere(domain, await this.hold(domain), next.version);
-      if (mover) requireUnclaimed(domain, await this.#claimedAt(domain), mover);
+      if (mover) {
+        const claim = await this.#read(claimPath(domain), parseClaim);
+        requireUnclaimed(domain, claim?.since ?? null, mover);
+      }
       const epoch = now?.epoch ?? 0;
       if (epoch + 1 !== next.epoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${next.epoch - 1}: another run has published`);
@@ -188,20 +198,15 @@ export class S3Records {
 
   /** As `BundleStore.claim`. The pointer's new epoch fails a swap that has begun. */
   async claim(domain: string, since: Date): Promise<void> {
-    await this.change(claimPath(domain), (text) =>
+    await this.#change(claimPath(domain), (text) =>
       text !== null && parseClaim(text).since >= since ? null : toJson({ since }),
     );
     for (let tries = 0; tries < mostTries; tries += 1) {
       const current = await this.current(domain);
-      if (current === null || (await this.renewEpoch(domain, current))) return;
+      if (current === null || (await this.#renewEpoch(domain, current))) return;
       await waitAfterConflict(tries);
     }
     throw new StoreUnreachable(`${domain} cannot be claimed: its pointer keeps moving`);
-  }
-
-  async #claimedAt(domain: string): Promise<Date | null> {
-    const found = await this.#bucket.read(claimPath(domain));
-    return found === null ? null : parseClaim(found.text).since;
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
@@ -211,7 +216,7 @@ export class S3Records {
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.change(rolloutsPath(domain), (text) =>
+    await this.#change(rolloutsPath(domain), (text) =>
       toJson({ ...(text === null ? {} : parseRollouts(text)), [target]: version }),
     );
   }
@@ -242,7 +247,12 @@ export class S3Records {
       removing = [...new Set([...inUse.removing, ...chosen])];
       return removing.length === 0 ? inUse : { ...inUse, promoting: livePromotions(inUse, now), removing };
     });
-    for (const version of removing) await this.#removeVersion(domain, version);
+    for (const version of removing) {
+      // First: without its manifest there is no version.
+      await this.#bucket.remove(manifestPath(domain, version));
+      const files = await this.#bucket.list(`${versionPath(domain, version)}/`);
+      for (const { path } of files) await this.#bucket.remove(path);
+    }
     if (removing.length > 0) {
       const gone = new Set(removing);
       await this.#changeInUse(domain, (inUse) => ({
@@ -253,23 +263,80 @@ export class S3Records {
     return removing;
   }
 
-  /** The manifest first: without it there is no version. */
-  async #removeVersion(domain: string, version: string): Promise<void> {
-    const folder = `${versionPath(domain, version)}/`;
-    await this.#bucket.remove(`${folder}${manifestName}`);
-    for (const { path } of await this.#bucket.list(folder)) await this.#bucket.remove(path);
+  async #placeHold(domain: string, request: HoldRequest): Promise<SiteHold> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const current = await this.current(domain);
+      const version = request.version ?? current?.version;
+      if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
+      await this.#requireManifest(domain, version);
+      // Mark first: if this process dies after placing the hold, `inService` must still report it.
+      await this.marks.holding(domain, version);
+      // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
+      const hold = await this.promoting(domain, version, async () => {
+        // Retention may have removed it since.
+        await this.#requireManifest(domain, version);
+        return this.#changeHold(domain, (before) => holdAfter(before, version, request));
+      });
+      if (hold === null) throw new StoreUnreachable('the object store lost a hold');
+      // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
+      if (current?.version !== version || (await this.#renewEpoch(domain, current))) {
+        await this.#tidyMarks(domain);
+        return hold;
+      }
+    }
+    throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
+  }
+
+  async #changeHold(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {
+    let changed: SiteHold | null = null;
+    await this.#change(holdPath(domain), (text) => {
+      changed = change(text === null ? null : parseHold(text));
+      return changed && toJson(changed);
+    });
+    return changed;
+  }
+
+  /**
+   * Leaves the mark of the hold as it is now, whichever process has changed it last. A failure is ignored: the hold itself
+   * is as wanted, and a mark without a hold is looked up and reported as none.
+   */
+  async #tidyMarks(domain: string): Promise<void> {
+    const heldAt = async () => (await this.hold(domain))?.version ?? null;
+    try {
+      let held = await heldAt();
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        await this.marks.held(domain, held);
+        // Another process may have placed a hold, whose mark went with the others.
+        const now = await heldAt();
+        if (now === held) return;
+        held = now;
+      }
+    } catch {
+      // As said above.
+    }
+  }
+
+  /** Throws `NoSuchVersion`. */
+  async #requireManifest(domain: string, version: string): Promise<void> {
+    if ((await this.#bucket.stat(manifestPath(domain, version))) !== null) return;
+    throw new NoSuchVersion(`${domain} has no version ${version}`);
   }
 
   async #changeInUse(domain: string, change: (inUse: InUse) => InUse | Promise<InUse>): Promise<void> {
-    await this.change(inUsePath(domain), async (text) => {
+    await this.#change(inUsePath(domain), async (text) => {
       const inUse = text === null ? nothingInUse : parseInUse(text);
       const changed = await change(inUse);
       return changed === inUse ? null : toJson({ ...changed, changes: inUse.changes + 1 });
     });
   }
 
+  async #read<Found>(path: string, parse: (text: string) => Found): Promise<Found | null> {
+    const found = await this.#bucket.read(path);
+    return found === null ? null : parse(found.text);
+  }
+
   /** Reads an object, changes it and writes it back, again when another writer was quicker; null changes nothing. */
-  async change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
+  async #change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.#bucket.read(path);
       const text = await change(found?.text ?? null);
@@ -286,95 +353,8 @@ function waitAfterConflict(tries: number): Promise<void> {
   return sleep(Math.random() * Math.min(1_000, 10 * 2 ** tries));
 }
 
-/** The same; throws `NoSuchVersion` when retention has condemned the version. */
+/** The same record; throws `NoSuchVersion` when retention has condemned the version. */
 function requireNotCondemned(inUse: InUse, domain: string, version: string): InUse {
   if (!inUse.removing.includes(version)) return inUse;
   throw new NoSuchVersion(`${domain} has no version ${version} any more: it is being removed`);
-}
-
-/** Of several writers of one object, each needs a try more than the one before it. */
-
-/**
- * Holds of an S3 store. There is no lock: a promotion reads the pointer, then the hold, then swaps the pointer; a hold is
- * written first, then the pointer gets another epoch. Whichever comes second sees the other (decisions/0073).
- */
-export class S3Holds implements SiteHolds {
-  readonly #bucket: S3Bucket;
-  readonly #records: S3Records;
-
-  constructor(bucket: S3Bucket, records: S3Records) {
-    this.#bucket = bucket;
-    this.#records = records;
-  }
-
-  of(domain: string): Promise<SiteHold | null> {
-    return this.#records.hold(domain);
-  }
-
-  async place(domain: string, request: HoldRequest): Promise<SiteHold> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const current = await this.#records.current(domain);
-      const version = request.version ?? current?.version;
-      if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
-      await this.#records.requireManifest(domain, version);
-      // First: this command may die behind the hold, and one without a mark would be told to nobody.
-      await this.#records.marks.holding(domain, version);
-      // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
-      const hold = await this.#records.promoting(domain, version, async () => {
-        // Retention may have removed it since.
-        await this.#records.requireManifest(domain, version);
-        return this.#change(domain, (before) => holdAfter(before, version, request));
-      });
-      if (hold === null) throw new StoreUnreachable('the object store lost a hold');
-      // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
-      if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) {
-        await this.#tidyMarks(domain);
-        return hold;
-      }
-    }
-    throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
-  }
-
-  async release(domain: string): Promise<SiteHold | null> {
-    const hold = await this.of(domain);
-    await this.#bucket.remove(holdPath(domain));
-    await this.#tidyMarks(domain);
-    return hold;
-  }
-
-  async noteWaiting(domain: string, version: string): Promise<SiteHold | null> {
-    const hold = await this.#change(domain, (before) => before && { ...before, waiting: version });
-    // An older docferry may have died before it was marked.
-    if (hold !== null) await this.#records.marks.holding(domain, hold.version);
-    return hold;
-  }
-
-  /**
-   * Leaves the mark of the hold as it is now, whichever process has changed it last. A failure changes nothing about the
-   * hold, so the command has done its work: a mark too many is looked up and found to say nothing.
-   */
-  async #tidyMarks(domain: string): Promise<void> {
-    const heldAt = async () => (await this.of(domain))?.version ?? null;
-    try {
-      let held = await heldAt();
-      for (let tries = 0; tries < mostTries; tries += 1) {
-        await this.#records.marks.held(domain, held);
-        // Another process may have placed a hold, whose mark went with the others.
-        const now = await heldAt();
-        if (now === held) return;
-        held = now;
-      }
-    } catch {
-      // As said above.
-    }
-  }
-
-  async #change(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {
-    let changed: SiteHold | null = null;
-    await this.#records.change(holdPath(domain), (text) => {
-      changed = change(text === null ? null : parseHold(text));
-      return changed && toJson(changed);
-    });
-    return changed;
-  }
 }

@@ -41,103 +41,11 @@ import {
   versionsPath,
   type Work,
 } from './bundle-store.ts';
-import { manifestIn, parseIdentity, parseManifest, requireSameContent, toJson } from './manifests.ts';
+import { manifestIn, parseIdentity, parseManifest, publishedVersion, requireSameContent, toJson } from './manifests.ts';
 import { SharedLookout } from './retention.ts';
 import { type S3Agents, S3Bucket, type S3Headers } from './s3-bucket.ts';
 import { copyIfAbsent, readS3Object, S3Staging } from './s3-multipart.ts';
-import { S3Holds, S3Records } from './s3-records.ts';
-
-/** Headers of objects that never change. */
-export const immutable = (ContentType: string): S3Headers => ({
-  ContentType,
-  CacheControl: 'public, max-age=31536000, immutable',
-});
-
-/** Path of a version's archive. */
-export function archivePath(manifest: Manifest): string {
-  return `${versionPath(manifest.source.domain, manifest.version)}/${bundleName(manifest)}`;
-}
-
-/**
- * Copies a staged archive to its version's place, unless it is there already, and then hashes what is there: the object
- * store makes the copy itself and does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
- * `S3Bucket` throws.
- */
-export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {
-  const { sha256, bytes, format } = manifest.archive;
-  const staged = await bucket.stat(from);
-  if (staged === null) throw new StagedChanged('the staged archive is gone');
-  const to = archivePath(manifest);
-  const copied = await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]));
-  const there = await bucket.stat(to);
-  if (there?.bytes === bytes && (await sha256Of(bucket, to, there, work)) === sha256) return;
-  // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
-  if (!copied) requireSameContent(null, manifest);
-  await bucket.remove(to);
-  throw new StagedChanged('the staged archive is not the one that was verified');
-}
-
-/**
- * Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged` when it is not the one its
- * manifest names, system errors and what `S3Bucket` throws.
- */
-export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
-  const { version, source, archive } = manifest;
-  const path = archivePath(manifest);
-  const found = await bucket.stat(path);
-  if (found === null) throw new NoSuchVersion(`${source.domain} has no version ${version} any more`);
-  const hash = createHash('sha256');
-  const hashed = async function* () {
-    for await (const chunk of readS3Object(bucket, path, found, work)) {
-      hash.update(chunk);
-      yield chunk;
-    }
-  };
-  await pipeline(hashed, createWriteStream(file, { flags: 'wx' }));
-  if (hash.digest('hex') !== archive.sha256) {
-    throw new VersionDamaged('its archive is not the one its manifest names: the SHA-256 differs');
-  }
-}
-
-async function sha256Of(
-  bucket: S3Bucket,
-  path: string,
-  object: { bytes: number; etag: string },
-  work: Work,
-): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of readS3Object(bucket, path, object, work)) hash.update(chunk);
-  return hash.digest('hex');
-}
-
-/**
- * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
- * another store. Throws `StoreRefused`.
- */
-export async function storeIdentity(bucket: S3Bucket): Promise<string> {
-  const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
-  const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
-  const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
-  return `s3-${own.digest('hex').slice(0, 32)}`;
-}
-
-function idIn(text: string, { location }: S3Bucket): string {
-  try {
-    return parseIdentity(text).identity;
-  } catch {
-    const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
-    throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
-  }
-}
-
-async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
-  const text = toJson({ identity: randomUUID() });
-  if (await bucket.write(identityPath, text, 'absent')) return { text };
-  const found = await bucket.read(identityPath);
-  if (found === null)
-    throw new StoreRefused(`${locationText(bucket.location)} does not keep what is written`, 'check the bucket');
-  return found;
-}
+import { S3Records } from './s3-records.ts';
 
 export interface S3StoreOptions extends S3Location {
   /** Folder of this machine for downloads before their upload and for archives to unpack; created when needed. */
@@ -153,7 +61,7 @@ export interface S3StoreOptions extends S3Location {
 const readsAtOnce = 8;
 
 /**
- * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version exists once it has its
+ * Published bundles in a bucket, for many workers at once. A version exists once it has its
  * `manifest.json`, which is written last. Verified archives are staged in the bucket, so that the worker that
  * publishes need not be the one that downloaded.
  */
@@ -162,7 +70,6 @@ export class S3BundleStore implements BundleStore {
   /** None: a bucket is replicated, never restored by docferry. */
   readonly predecessors: readonly string[] = [];
   readonly place: string;
-  readonly holds: SiteHolds;
   readonly #bucket: S3Bucket;
   readonly #records: S3Records;
   readonly #staging: S3Staging;
@@ -176,7 +83,6 @@ export class S3BundleStore implements BundleStore {
     this.place = locationText({ ...bucket.location, endpoint: undefined });
     this.#bucket = bucket;
     this.#records = new S3Records(bucket);
-    this.holds = new S3Holds(bucket, this.#records);
     this.#staging = new S3Staging(bucket, workFolder);
     this.#workFolder = workFolder;
     this.#publicUrl = publicUrl;
@@ -188,6 +94,10 @@ export class S3BundleStore implements BundleStore {
     const { bucket, prefix, endpoint, region, agents } = options;
     const opened = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
     return new S3BundleStore(await storeIdentity(opened), opened, options);
+  }
+
+  get holds(): SiteHolds {
+    return this.#records.holds;
   }
 
   stagingFile(stageId: string): Promise<string> {
@@ -389,10 +299,99 @@ export class S3BundleStore implements BundleStore {
     const found = await this.#bucket.read(manifestPath(domain, version));
     const manifest = found === null ? null : manifestIn(found.text);
     if (!manifest) return null;
-    const { contentDigest, pages, archive, source } = manifest;
     const size = files.find(({ name }) => name === bundleName(manifest))?.bytes;
-    if (size !== archive.bytes) return null;
-    const publishedAt = versionTime(version) ?? new Date(0).toISOString();
-    return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
+    if (size !== manifest.archive.bytes) return null;
+    return publishedVersion(manifest, versionTime(version) ?? new Date(0).toISOString());
   }
+}
+
+/** Headers of objects that never change. */
+const immutable = (ContentType: string): S3Headers => ({
+  ContentType,
+  CacheControl: 'public, max-age=31536000, immutable',
+});
+
+/** Path of a version's archive. */
+function archivePath(manifest: Manifest): string {
+  return `${versionPath(manifest.source.domain, manifest.version)}/${bundleName(manifest)}`;
+}
+
+/**
+ * Copies a staged archive to its version's place, unless it is there already, and then hashes what is there: the object
+ * store makes the copy itself and does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
+ * `S3Bucket` throws.
+ */
+async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {
+  const { sha256, bytes, format } = manifest.archive;
+  const staged = await bucket.stat(from);
+  if (staged === null) throw new StagedChanged('the staged archive is gone');
+  const to = archivePath(manifest);
+  const copied = await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]));
+  const there = await bucket.stat(to);
+  if (there?.bytes === bytes && (await sha256Of(bucket, to, there, work)) === sha256) return;
+  // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
+  if (!copied) requireSameContent(null, manifest);
+  await bucket.remove(to);
+  throw new StagedChanged('the staged archive is not the one that was verified');
+}
+
+/**
+ * Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged` when it is not the one its
+ * manifest names, system errors and what `S3Bucket` throws.
+ */
+async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
+  const { version, source, archive } = manifest;
+  const path = archivePath(manifest);
+  const found = await bucket.stat(path);
+  if (found === null) throw new NoSuchVersion(`${source.domain} has no version ${version} any more`);
+  const hash = createHash('sha256');
+  const hashed = async function* () {
+    for await (const chunk of readS3Object(bucket, path, found, work)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  await pipeline(hashed, createWriteStream(file, { flags: 'wx' }));
+  if (hash.digest('hex') !== archive.sha256) {
+    throw new VersionDamaged('its archive is not the one its manifest names: the SHA-256 differs');
+  }
+}
+
+async function sha256Of(
+  bucket: S3Bucket,
+  path: string,
+  object: { bytes: number; etag: string },
+  work: Work,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of readS3Object(bucket, path, object, work)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/**
+ * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
+ * another store. Throws `StoreRefused`.
+ */
+async function storeIdentity(bucket: S3Bucket): Promise<string> {
+  const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
+  const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
+  const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
+  return `s3-${own.digest('hex').slice(0, 32)}`;
+}
+
+function idIn(text: string, { location }: S3Bucket): string {
+  try {
+    return parseIdentity(text).identity;
+  } catch {
+    const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
+    throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
+  }
+}
+
+async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
+  const text = toJson({ identity: randomUUID() });
+  if (await bucket.write(identityPath, text, 'absent')) return { text };
+  const found = await bucket.read(identityPath);
+  if (found !== null) return found;
+  throw new StoreRefused(`${locationText(bucket.location)} does not keep what is written`, 'check the bucket');
 }

@@ -18,9 +18,9 @@ import {
 import { contradictions, manifestIn, provenManifest } from './manifests.ts';
 
 /** A copy that broke off leaves a `partial` version; a `tampered` one is complete, but not what was published. */
-export type VersionState = 'good' | 'partial' | 'tampered';
+type VersionState = 'good' | 'partial' | 'tampered';
 
-export interface VersionAudit {
+interface VersionAudit {
   version: string;
   state: VersionState;
   /** What is wrong; empty when the version is good. */
@@ -34,7 +34,7 @@ export interface VersionAudit {
  * SHA-256, the content digest over the listed files, the name. Throws what the store throws, and `VersionDamaged` when
  * the version is removed or replaced meanwhile.
  */
-export async function auditVersion(
+async function auditVersion(
   store: Pick<BundleStore, 'open'>,
   domain: string,
   { version, files }: StoredVersion,

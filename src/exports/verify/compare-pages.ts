@@ -6,12 +6,12 @@ import { type ArchiveEntry, type EntryAnswer, withByteFile } from '../archive/ar
 import { checkPath } from '../archive/check-entry.ts';
 import { readerOf } from '../archive/open-archive.ts';
 import { type BundleStore, type Manifest, VersionDamaged, type Work } from '../store/bundle-store.ts';
-import { type ChangeCounts, type ComparedVersion, compareManifests } from '../store/compare-manifests.ts';
-import { deepestElement } from './references.ts';
+import { type ComparedVersion, changedPages, compareManifests, type ManifestDiff } from '../store/compare-manifests.ts';
+import { deepestElement, TooDeep } from './references.ts';
 import { isPage } from './site-links.ts';
 
 /** A line that both texts have, or one of them alone. */
-export interface DiffLine {
+interface DiffLine {
   kind: 'same' | 'removed' | 'added';
   text: string;
 }
@@ -82,8 +82,6 @@ const inline = new Set(
 /** Elements whose content readers do not see. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
-class TooDeep extends Error {}
-
 /**
  * What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. Null for a
  * page whose elements stand too deep within each other, which no person has written.
@@ -151,7 +149,7 @@ function linesIn(html: string): string[] {
  * The content of a few small files of a version, by path, each as the manifest has it. Reads the whole archive until the
  * last of them is found. Throws `NoSuchVersion`, `VersionDamaged`, the signal's reason.
  */
-export async function readFiles(
+async function readFiles(
   store: Pick<BundleStore, 'withArchive'>,
   domain: string,
   { version, archive, files }: Manifest,
@@ -199,8 +197,6 @@ function notAsListed(): VersionDamaged {
   return new VersionDamaged('its archive does not have the files that its manifest lists');
 }
 
-const listed = ['added', 'removed', 'changed', 'moved'] as const;
-
 /** A page with the same path in both versions, and what differs in its text; empty when only its markup does. */
 export interface ChangedPage {
   path: string;
@@ -212,9 +208,9 @@ export interface VersionChanges {
   /** Null for a first version. */
   from: ComparedVersion | null;
   to: ComparedVersion;
-  counts: { files: ChangeCounts; pages: ChangeCounts };
+  counts: ManifestDiff['counts'];
   /** Paths of pages, the first of each kind; of those that moved the new one. */
-  pages: Record<(typeof listed)[number], string[]>;
+  pages: ReturnType<typeof changedPages>;
   /** Some of the changed pages: none that are long, or whose elements stand too deep within each other. */
   texts: ChangedPage[];
   /** Why no text was compared; null when it was. */
@@ -228,7 +224,7 @@ const mostListed = 100;
 /** Pages whose text is compared, */
 const mostTexts = 20;
 /** and how long one may be, in bytes of HTML. */
-export const longestPage = 256 * 1024;
+const longestPage = 256 * 1024;
 /** Larger archives are not read, in bytes. */
 const largestArchive = 32 * 1024 ** 2;
 const limits = { around: 2, most: 80 };
@@ -243,15 +239,7 @@ export async function compareVersions(
 ): Promise<VersionChanges> {
   const after = await store.manifest(domain, to);
   const before = from === null ? null : await store.manifest(domain, from);
-  const diff = compareManifests(before ?? { ...after, files: [], pages: 0 }, after);
-  const paths = {
-    added: diff.added.map(({ path }) => path),
-    removed: diff.removed.map(({ path }) => path),
-    changed: diff.changed.map(({ path }) => path),
-    moved: diff.moved.map((file) => file.to),
-  };
-  const pages = { added: [], removed: [], changed: [], moved: [] } as VersionChanges['pages'];
-  for (const kind of listed) pages[kind] = paths[kind].filter(isPage).slice(0, mostListed);
+  const diff = compareManifests(before, after);
   const short = diff.changed.filter(({ before: old, after: fresh }) => Math.max(old.bytes, fresh.bytes) <= longestPage);
   const compared = short.map(({ path }) => path).filter(isPage);
   const tooLarge = Math.max(before?.archive.bytes ?? 0, after.archive.bytes) > largestArchive;
@@ -260,7 +248,14 @@ export async function compareVersions(
     before === null || tooLarge
       ? []
       : await compareTexts(store, domain, [before, after], compared.slice(0, mostTexts), work);
-  return { from: before && diff.from, to: diff.to, counts: diff.counts, pages, texts, without };
+  return {
+    from: before && diff.from,
+    to: diff.to,
+    counts: diff.counts,
+    pages: changedPages(diff, mostListed),
+    texts,
+    without,
+  };
 }
 
 async function compareTexts(

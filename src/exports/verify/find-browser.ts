@@ -66,7 +66,7 @@ async function isProgram(file: string): Promise<boolean> {
 }
 
 /** What a web server of the site would answer. */
-export interface SiteAnswer {
+interface SiteAnswer {
   status: 200 | 404;
   /** Null for an answer without a body. */
   file: string | null;

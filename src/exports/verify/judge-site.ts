@@ -20,7 +20,7 @@ export function serverFile(path: string): string | null {
   return serverFiles.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
 }
 
-export interface SiteJudgement {
+interface SiteJudgement {
   /** Why the archive is refused. */
   reasons: Reason[];
   warnings: Reason[];

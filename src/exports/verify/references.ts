@@ -5,7 +5,7 @@ import { withoutEnd } from '../../rules/text.ts';
  * What a page or style sheet refers to. `link`: a page to go to; `resource`: something loaded with the page; `contact`: a
  * host that is only contacted (ping, preconnect); `base` and `refresh`: the elements of that name.
  */
-export type ReferenceKind = 'link' | 'resource' | 'contact' | 'base' | 'refresh';
+type ReferenceKind = 'link' | 'resource' | 'contact' | 'base' | 'refresh';
 
 export interface Reference {
   kind: ReferenceKind;
@@ -64,6 +64,7 @@ function after(text: string, end: string, from: number): number {
   return at < 0 ? text.length : at + end.length;
 }
 
+/** Where the match of a sticky pattern ends that begins at `from`. */
 function skip(text: string, pattern: RegExp, from: number): number {
   pattern.lastIndex = from;
   pattern.exec(text);
@@ -109,8 +110,8 @@ const wordPattern = /\S*/y;
 /** The addresses of a `srcset` (HTML, "srcset attributes"): each up to white space, descriptors up to a comma. */
 export function srcsetUrls(value: string): string[] {
   const urls: string[] = [];
-  for (let at = ends(spaces, value, 0); at < value.length; at = ends(spaces, value, at)) {
-    const end = ends(wordPattern, value, at);
+  for (let at = skip(value, spaces, 0); at < value.length; at = skip(value, spaces, at)) {
+    const end = skip(value, wordPattern, at);
     const word = value.slice(at, end);
     const url = withoutEnd(word, ',');
     urls.push(url);
@@ -129,12 +130,6 @@ function endOfDescriptors(value: string, from: number): number {
     else if (char === ')') isWithin = false;
   }
   return value.length;
-}
-
-function ends(pattern: RegExp, text: string, from: number): number {
-  pattern.lastIndex = from;
-  pattern.exec(text);
-  return pattern.lastIndex;
 }
 
 type Attributes = Readonly<Record<string, string>>;
@@ -188,9 +183,10 @@ const mostRefreshCharacters = 500;
  */
 export const deepestElement = 500;
 
-class TooDeep extends Error {}
+/** Elements stand deeper within each other than `deepestElement`. */
+export class TooDeep extends Error {}
 
-export interface HtmlContent {
+interface HtmlContent {
   references: Reference[];
   /** The text of `<script>` elements, with its offset in the page. */
   scripts: { text: string; at: number }[];
@@ -198,7 +194,7 @@ export interface HtmlContent {
   tooDeepAt: number | null;
 }
 
-export interface HtmlOptions {
+interface HtmlOptions {
   /** For SVG: names are case-sensitive, and elements can be self-closing. */
   isXml?: boolean;
   /** A page within an attribute of another page. */

@@ -105,7 +105,7 @@ function predicted(filter: number, left: number, up: number, corner: number): nu
 }
 
 /** Where the browser finds the site; the name is reserved (RFC 6761). */
-export const origin = 'https://bundle.invalid';
+const origin = 'https://bundle.invalid';
 
 const loadTimeoutMs = 15_000;
 const screenshotTimeoutMs = 10_000;
@@ -115,7 +115,7 @@ const settleMs = 300;
 const blankForMs = 3_000;
 
 /** Opens one page of the site and reports what is wrong with it. */
-export async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
+async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
   const page = await context.newPage();
   const findings = new PageFindings();
   const add = (rule: RenderRule, detail: string) => findings.add(rule, detail);
@@ -217,7 +217,7 @@ export function samplePages(paths: readonly string[], contentDigest: string, cou
   return [...index, ...ranked.map(({ path }) => path)].slice(0, count);
 }
 
-export interface RenderOptions {
+interface RenderOptions {
   /** How many pages to open. */
   pages: number;
   browser: BrowserChoice;

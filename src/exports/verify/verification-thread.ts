@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { parentPort, resourceLimits, Worker } from 'node:worker_threads';
-import type { ByteRange } from '../archive/archive-reader.ts';
+import type { ByteSpan } from '../../files.ts';
 import { type ByteFile, withByteFile } from '../archive/archive-reader.ts';
-import { splitPoint } from '../archive/zip-split.ts';
+import { splitPoint } from '../archive/read-zip.ts';
 import type { ArchiveFormat } from '../rules/site-export.ts';
 import type { VerificationOptions, VerificationProgress, VerificationReport } from './verify-archive.ts';
 import { type PartResult, readPart, verifyBytes } from './verify-archive.ts';
@@ -13,7 +13,7 @@ export interface ThreadInput {
   /** Heap limit of the thread, and of a second one that it may start. */
   heapMb: number;
   /** Reads only this part of a zip. */
-  part?: ByteRange;
+  part?: ByteSpan;
 }
 
 export type ThreadMessage =
@@ -42,7 +42,7 @@ parentPort?.on('message', async (input: ThreadInput) => {
     // It may still be reading.
     await helper?.terminate();
     helper = null;
-    // Any other failure ends this thread, which tells the one that started it.
+    // Any other failure ends this thread, which the one that started it notices.
     if (!isSystemError(error)) throw error;
     send({ systemError: { message: error.message, code: error.code } });
   }

@@ -1,9 +1,9 @@
 import { createHash, type Hash, hash } from 'node:crypto';
+import type { ByteSpan } from '../../files.ts';
 import {
   type ArchiveEntry,
   ArchiveFault,
   type ByteFile,
-  type ByteRange,
   type ContentSink,
   type EntryAnswer,
   type NarrowReader,
@@ -40,7 +40,7 @@ export interface VerificationOptions {
   onProgress?: (progress: VerificationProgress) => void;
 }
 
-export interface FileSinkCallbacks {
+interface FileSinkCallbacks {
   /** Whether the content is to be kept; asked when it begins, for files that are not empty. */
   keeps: () => boolean;
   onBytes: (bytes: number) => void;
@@ -49,7 +49,7 @@ export interface FileSinkCallbacks {
 }
 
 /** Hashes the content of one file, and keeps it when asked to. */
-export class FileSink implements ContentSink {
+class FileSink implements ContentSink {
   readonly #bytes: number;
   readonly #callbacks: FileSinkCallbacks;
   #kept: Buffer | null = null;
@@ -135,7 +135,7 @@ export async function readPart(
   file: ByteFile,
   format: ArchiveFormat,
   options: VerificationOptions,
-  part?: ByteRange,
+  part?: ByteSpan,
 ): Promise<PartResult> {
   const site = options.structureOnly ? null : await siteInspection(options);
   const reading = new ArchivePart(file, options, site, part);
@@ -152,7 +152,7 @@ async function siteInspection({ siteRules = {}, domain = null }: VerificationOpt
 class ArchivePart {
   readonly #file: ByteFile;
   readonly #options: VerificationOptions;
-  readonly #part: ByteRange | undefined;
+  readonly #part: ByteSpan | undefined;
   readonly #reasons = new ReasonList();
   readonly #rules: EntryRules;
   readonly #site: SiteInspection | null;
@@ -163,7 +163,7 @@ class ArchivePart {
   #bytes = 0;
   #nextProgress = 0;
 
-  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteRange) {
+  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteSpan) {
     this.#file = file;
     this.#options = options;
     this.#part = part;
@@ -252,7 +252,7 @@ class ArchivePart {
 }
 
 /** Reads an archive in one or more parts, which together cover it. */
-export type PartsReader = (
+type PartsReader = (
   file: ByteFile,
   format: ArchiveFormat,
   options: VerificationOptions,

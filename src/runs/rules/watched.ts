@@ -27,7 +27,7 @@ export interface Sight {
  * The conditions that hold now, and the types that were checked completely: an open notice of such a type that is not
  * listed here is over.
  */
-export interface Seen {
+interface Seen {
   holding: Noticed[];
   types: NoticeType[];
 }

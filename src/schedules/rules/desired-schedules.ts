@@ -153,7 +153,7 @@ export interface ExistingSchedule {
   running: string[];
 }
 
-export interface ScheduleUpdate {
+interface ScheduleUpdate {
   desired: DesiredSchedule;
   /** Changed by hand since docferry applied it; otherwise the configuration has changed. */
   drift: boolean;

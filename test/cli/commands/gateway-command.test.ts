@@ -21,9 +21,9 @@ describe('gateway', () => {
       error: { message: 'the clients a and b have the same token' },
     });
     const one = [client('a', 'some-token-0123456789')];
-    expect(await gateway(one, '--maxWait', 'long')).toMatchObject({
+    expect(await gateway(one, '--max-wait', 'long')).toMatchObject({
       exitCode: 2,
-      error: { message: expect.stringContaining('--maxWait') },
+      error: { message: expect.stringContaining('--max-wait') },
     });
     expect(await gateway(one)).toMatchObject({ exitCode: 3 });
   });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { startHealthPart } from '../../../src/cli/commands/worker-command.ts';
+import { startHealthPart } from '../../../src/cli/commands/worker.ts';
 import { hostAndPort } from '../../../src/cli/flags.ts';
 import type { Part } from '../../../src/cli/parts/running-parts.ts';
 import { findFreePort } from '../../../src/local/ports.ts';

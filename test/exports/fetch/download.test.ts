@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type DownloadOptions, download } from '../../../src/exports/fetch/download.ts';
+import { type DownloadOptions, DownloadRoom, download, TransferSpeed } from '../../../src/exports/fetch/download.ts';
 import type { DownloadProgress } from '../../../src/exports/fetch/object-transfer.ts';
 import type { LinkSource } from '../../../src/exports/fetch/presigned-links.ts';
 import {
@@ -21,8 +21,11 @@ import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 const linkPolicy = { allowInsecure: true, linkHosts: ['127.0.0.1'] };
 const size = 300_000;
 
-async function optionsFor(file?: string): Promise<DownloadOptions & { seen: DownloadProgress[] }> {
+async function optionsFor(
+  file?: string,
+): Promise<DownloadOptions & { seen: DownloadProgress[]; onDisk: () => number }> {
   const seen: DownloadProgress[] = [];
+  let read = 0;
   return {
     file: file ?? join(await tempFolder(), 'archive'),
     policy: linkPolicy,
@@ -30,6 +33,12 @@ async function optionsFor(file?: string): Promise<DownloadOptions & { seen: Down
     retryDelayMs: 1,
     onProgress: (progress) => seen.push(progress),
     seen,
+    // By what was reported since the last call: an earlier attempt says nothing about this one.
+    onDisk: () => {
+      const last = seen.slice(read).at(-1)?.offset ?? 0;
+      read = seen.length;
+      return last;
+    },
   };
 }
 
@@ -70,8 +79,9 @@ describe('download', () => {
 
   it('resumes where it was cut, twice, and requests no byte again', async () => {
     const object = randomObject(size);
-    const server = await serve(cutAfter(100_000, object), cutAfter(70_000, object), store(object));
     const options = await optionsFor();
+    const { onDisk } = options;
+    const server = await serve(cutAfter(100_000, object, onDisk), cutAfter(70_000, object, onDisk), store(object));
     const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
     expect(result.resumedFrom).toEqual([100_000, 170_000]);
@@ -111,8 +121,8 @@ describe('download', () => {
   it('returns the whole new object when it changed after a cut', async () => {
     const before = randomObject(size);
     for (const after of [randomObject(size), randomObject(50_000), randomObject(size + 9)]) {
-      const server = await serve(cutAfter(100_000, before), store(after));
       const options = await optionsFor();
+      const server = await serve(cutAfter(100_000, before, options.onDisk), store(after));
       const result = await download(server.links, options);
       await expectWhole(options.file, result, after);
       expect(result.resumedFrom).toEqual([]);
@@ -138,16 +148,16 @@ describe('download', () => {
       (_request, response) => void response.writeHead(200, { etag: after.etag }).end(after.bytes),
     ] satisfies Handler[];
     for (const liar of liars) {
-      const server = await serve(cutAfter(100_000, before), liar, store(after));
       const options = await optionsFor();
+      const server = await serve(cutAfter(100_000, before, options.onDisk), liar, store(after));
       await expectWhole(options.file, await download(server.links, options), after);
     }
   });
 
   it('does not accept a weak ETag as proof', async () => {
     const object = { ...randomObject(size), etag: 'W/"weak"' };
-    const server = await serve(cutAfter(100_000, object), store(object));
     const options = await optionsFor();
+    const server = await serve(cutAfter(100_000, object, options.onDisk), store(object));
     const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
     expect(result).toMatchObject({ etag: null, resumedFrom: [] });
@@ -188,8 +198,9 @@ describe('download', () => {
 
   it('gives up on a source that always cuts and never resumes', async () => {
     const object = { ...randomObject(size), etag: '' };
-    const server = await serve(cutAfter(100_000, object));
-    await expect(download(server.links, await optionsFor())).rejects.toMatchObject({
+    const options = await optionsFor();
+    const server = await serve(cutAfter(100_000, object, options.onDisk));
+    await expect(download(server.links, options)).rejects.toMatchObject({
       name: 'DownloadFailed',
       retryable: true,
     });
@@ -198,8 +209,9 @@ describe('download', () => {
 
   it.each([400, 401, 403])('asks for a new link on %i, and resumes', async (status) => {
     const object = randomObject(size);
-    const server = await serve(cutAfter(100_000, object), answer(status, {}, '<Error/>'), store(object));
     const options = await optionsFor();
+    const refused = answer(status, {}, '<Error/>');
+    const server = await serve(cutAfter(100_000, object, options.onDisk), refused, store(object));
     let asked = 0;
     const links: LinkSource = () => {
       asked += 1;
@@ -214,7 +226,7 @@ describe('download', () => {
   it('gives up when every link is refused, and keeps the bytes on disk', async () => {
     const object = randomObject(size);
     const options = await optionsFor();
-    const forbidden = await serve(cutAfter(100_000, object), answer(403, {}, '<Error>SECRET</Error>'));
+    const forbidden = await serve(cutAfter(100_000, object, options.onDisk), answer(403, {}, '<Error>SECRET</Error>'));
     await expect(download(forbidden.links, options)).rejects.toMatchObject({
       name: 'LinkExpired',
       message: '3 links in a row were refused (HTTP 403)',
@@ -272,7 +284,7 @@ describe('download', () => {
     const object = randomObject(size);
     const controller = new AbortController();
     const reason = new Error('cancelled');
-    const server = await serve(cutAfter(100_000, object));
+    const server = await serve(cutAfter(100_000, object, () => 0));
     const options = { ...(await optionsFor()), signal: controller.signal, onProgress: () => controller.abort(reason) };
     await expect(download(server.links, options)).rejects.toBe(reason);
   });
@@ -329,5 +341,52 @@ describe('the link policy, over the wire', () => {
       name: 'LinkRefused',
     });
     expect(inside.requests).toHaveLength(0);
+  });
+});
+
+const mib = 1024 ** 2;
+
+it('a download needs room beside the earlier ones, and what they need shrinks as they go on', async () => {
+  const folder = await tempFolder();
+  const begin = (left: () => number) => DownloadRoom.begin(folder, async () => 200 * mib, left);
+  let firstLeft = 90 * mib;
+  const first = await begin(() => firstLeft);
+  const second = await begin(() => 90 * mib);
+  // 64 MiB stay free for everything else.
+  await first.requireBesideOthers();
+  await expect(second.requireBesideOthers()).rejects.toMatchObject({ name: 'NoRoom' });
+  // One that is under way is not ended for the sake of the others.
+  await second.requireForOwn();
+  firstLeft = 40 * mib;
+  await second.requireBesideOthers();
+  firstLeft = 90 * mib;
+  first.end();
+  await second.requireBesideOthers();
+  second.end();
+});
+
+function speedOf(...samples: [at: number, offset: number][]): number | null {
+  const speed = new TransferSpeed();
+  for (const [at, offset] of samples) speed.add(at, offset);
+  return speed.bytesPerSecond;
+}
+
+describe('the speed of a download', () => {
+  it('is unknown at first', () => {
+    expect(speedOf()).toBeNull();
+    expect(speedOf([0, 0], [400, 1_000_000])).toBeNull();
+  });
+
+  it('is that of the last ten seconds', () => {
+    expect(speedOf([0, 0], [2_000, 4_000_000])).toBe(2_000_000);
+    expect(speedOf([0, 0], [10_000, 90_000_000], [20_000, 100_000_000])).toBe(1_000_000);
+  });
+
+  it('counts from when the download started over', () => {
+    expect(speedOf([0, 90_000_000], [1_000, 0], [2_000, 3_000_000])).toBe(3_000_000);
+  });
+
+  it('falls to zero when no bytes arrive', () => {
+    expect(speedOf([0, 5], [11_000, 5], [12_000, 5])).toBe(0);
   });
 });

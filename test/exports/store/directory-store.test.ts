@@ -35,7 +35,7 @@ describe('DirectoryBundleStore', () => {
     await stage(store, 'run-1');
     await store.publish('run-1', v1, sealOfStaged());
     await truncate(await store.stagingFile('run-1'), 0);
-    expect(await readFile(await store.archivePath(siteDomain, v1), 'utf8')).toBe('archive bytes');
+    expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
   });
 
   it('survives the half-written files of a killed publisher', async () => {

@@ -59,8 +59,11 @@ export function store({ bytes, etag }: StoredObject): Handler {
   };
 }
 
-/** As `store`, but the connection is cut after `sent` bytes of body. */
-export function cutAfter(sent: number, { bytes, etag }: StoredObject): Handler {
+/**
+ * As `store`, but the connection is cut once `sent` bytes of body are on the client's disk: a cut before the client has
+ * read them would lose some.
+ */
+export function cutAfter(sent: number, { bytes, etag }: StoredObject, onDisk: () => number): Handler {
   return (request, response) => {
     const part = partOf(request, bytes.length);
     const { start, end } = part ?? { start: 0, end: bytes.length };
@@ -68,10 +71,13 @@ export function cutAfter(sent: number, { bytes, etag }: StoredObject): Handler {
     const range = { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` };
     if (part === null) response.writeHead(200, headers);
     else response.writeHead(206, { ...headers, ...range });
-    response.write(bytes.subarray(start, start + sent), () => {
-      // Bytes that the client has not read from its buffers by then are lost, and the cut comes earlier.
-      setTimeout(() => response.destroy(), 250);
-    });
+    response.write(bytes.subarray(start, start + sent));
+    const cut = setInterval(() => {
+      if (onDisk() < start + sent) return;
+      clearInterval(cut);
+      response.destroy();
+    }, 5);
+    response.once('close', () => clearInterval(cut));
   };
 }
 

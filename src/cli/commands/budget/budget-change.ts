@@ -1,31 +1,32 @@
-import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
-import { BudgetClient } from '../../../budget/client.ts';
-import { lastGrantOf, tracesRead } from '../../../budget/rules/carry-window.ts';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { type BudgetClient, budgetClientOf } from '../../../budget/client.ts';
 import type { WindowView } from '../../../budget/rules/permits.ts';
-import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import type { Actor } from '../../../runs/rules/audit.ts';
-import { failoverFor } from '../../../temporal/connection.ts';
-import { type ActorFlags, actorOf } from '../../actor.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ActorFlags, actorOf, addActorFlags } from '../../actor.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { duration, wholeNumber } from '../../flags.ts';
 import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { askWorker } from '../../waiting.ts';
-import { budgetDocument, budgetText } from './budget-view.ts';
+import { budgetDocument, budgetOrg, budgetText } from './budget-view.ts';
 
-/** The budget of an organization. The feedback store is opened only when the budget must be started. */
-export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {
-  return new BudgetClient(
-    client,
-    config.temporal.taskQueue,
-    new Map([[id, { ...budget, failover: failoverFor(config.temporal) }]]),
-    (org) =>
-      withFeedbackStore(config, async (store) =>
-        lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
-      ),
-  );
-}
+export default {
+  set: (command, run) =>
+    addActorFlags(command)
+      .argument('<org>', 'id of a configured organization')
+      .option('--requests <n>', 'requests per window', wholeNumber('--requests'))
+      .option('--reserve <n>', 'requests of each window left to other programs', wholeNumber('--reserve'))
+      .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
+      .action(run(changeBudget, 'set')),
+  reset: (command, run) => addActorFlags(command.argument('[org]', budgetOrg)).action(run(changeBudget, 'reset')),
+  pause: (command, run) =>
+    addActorFlags(command.argument('[org]', budgetOrg))
+      .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
+      .action(run(changeBudget, 'pause')),
+  resume: (command, run) => addActorFlags(command.argument('[org]', budgetOrg)).action(run(changeBudget, 'resume')),
+} satisfies CommandFile;
 
 interface ChangeFlags extends ActorFlags {
   requests?: number;
@@ -47,7 +48,7 @@ const changes = {
 } satisfies Record<string, Change>;
 
 /** Changes an organization's budget and shows the window after it. */
-export default async function changeBudget(
+async function changeBudget(
   context: CommandContext,
   kind: keyof typeof changes,
   name: string | undefined,
@@ -62,7 +63,7 @@ export default async function changeBudget(
   const { taskQueue } = config.temporal;
   const change: Change = changes[kind];
   const view = await withTemporal(config, ({ client }) => {
-    const budgets = budgetClient(client, config, organization);
+    const budgets = budgetClientOf(client, config, (work) => withFeedbackStore(config, work));
     return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, actorOf(flags))));
   });
   context.output.result(

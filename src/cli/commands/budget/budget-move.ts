@@ -1,9 +1,15 @@
-import { type ActorFlags, actorOf } from '../../actor.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { budgetClientOf } from '../../../budget/client.ts';
+import { type ActorFlags, actorOf, addActorFlag } from '../../actor.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
-import { budgetClient } from './budget-change.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { budgetOrg } from './budget-view.ts';
+
+export default {
+  move: (command, run) => addActorFlag(command.argument('[org]', budgetOrg)).action(run(moveBudget)),
+} satisfies CommandFile;
 
 const texts = {
   moved: 'moved, with what it remembers',
@@ -12,17 +18,12 @@ const texts = {
 };
 
 /** Moves an organization's budget to the task queue of the configuration (B7). */
-export default async function moveBudget(
-  context: CommandContext,
-  name: string | undefined,
-  flags: ActorFlags,
-): Promise<ExitCode> {
+async function moveBudget(context: CommandContext, name: string | undefined, flags: ActorFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const organization = findOrganization(config, name);
-  const { id: org } = organization;
+  const { id: org } = findOrganization(config, name);
   const { taskQueue } = config.temporal;
   const outcome = await withTemporal(config, ({ client }) =>
-    budgetClient(client, config, organization).move(org, actorOf(flags)),
+    budgetClientOf(client, config, (work) => withFeedbackStore(config, work)).move(org, actorOf(flags)),
   );
   context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
   return exitCodes.done;

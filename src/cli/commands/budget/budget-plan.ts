@@ -7,15 +7,20 @@ import {
   planBudget,
 } from '../../../budget/rules/plan-budget.ts';
 import { spanText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { indent, isoTime, projectTitle, tableLines, timeText } from '../../terminal/text.ts';
+import { budgetOrg } from './budget-view.ts';
 import { everyText, intervalLines } from './interval-lines.ts';
 
-export interface ShownPlan {
+export default {
+  plan: (command, run) => command.argument('[org]', budgetOrg).action(run(showBudgetPlan)),
+} satisfies CommandFile;
+
+interface ShownPlan {
   org: string;
   limit: number;
   reserve: number;
@@ -25,7 +30,7 @@ export interface ShownPlan {
 }
 
 /** A plan as a JSON document (docs/budget-plan.md). */
-export function planDocument({ org, limit, reserve, plan }: ShownPlan): object {
+function planDocument({ org, limit, reserve, plan }: ShownPlan): object {
   const { available, windowMs, horizonMs, verdict, hopeless, projects, passes, now, proposed } = plan;
   return {
     org,
@@ -58,7 +63,7 @@ function outlookDocument({ perWindow, fullest, stalenessMs }: BudgetPlan['now'])
 }
 
 /** A plan for people: the verdict and what to do, a table, and what to write into docferry.yaml. */
-export function planText(shown: ShownPlan, { paint, columns }: Surface): string {
+function planText(shown: ShownPlan, { paint, columns }: Surface): string {
   const { org, limit, reserve, plan } = shown;
   const window = windowName(plan.windowMs);
   const ours = `${limit} requests ${window === 'hour' ? 'an' : 'a'} ${window}`;
@@ -193,7 +198,7 @@ function countText(count: number): string {
 }
 
 /** Advice only: it changes nothing, and ends with 0 whatever it finds. */
-export default async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
   const activity = await withFeedbackStore(config, async (store) => {

@@ -7,7 +7,9 @@ import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /** Cells of a strip if the terminal is wide enough. */
-export const stripWidth = 50;
+export const budgetOrg = 'id of a configured organization; optional when there is only one';
+
+const stripWidth = 50;
 
 /** The limit as a strip: used, free, left to others. */
 export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint, width = stripWidth): string {
@@ -38,7 +40,7 @@ export function releaseStrip(
 const shortestStrip = 4;
 
 /** An organization with what docferry.yaml says of its budget. */
-export interface Configured {
+interface Configured {
   id: string;
   budget: Limits;
 }

@@ -10,12 +10,22 @@ import type {
 } from '../../../config/config.ts';
 import { renderRuleTexts, siteRuleTexts } from '../../../exports/rules/verification-rules.ts';
 import { spanText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { bundlePlace } from '../../stores.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, projectTitle } from '../../terminal/text.ts';
 import { everyText } from '../budget/interval-lines.ts';
+
+export default {
+  check: (command, run) =>
+    command
+      .option(
+        '--expand',
+        'print the configuration as docferry sees it: with all defaults and paths, an entry for each site, and no secrets',
+      )
+      .action(run(checkConfig)),
+} satisfies CommandFile;
 
 const usualRules = Object.fromEntries(
   Object.entries({ ...siteRuleTexts, ...renderRuleTexts }).map(([name, { level }]) => [name, level]),
@@ -25,7 +35,7 @@ const usualRules = Object.fromEntries(
  * The configuration in the words of docferry.yaml, with nothing left out: defaults, absolute paths, sizes in bytes, an
  * entry for each site. In place of a secret stands where it comes from.
  */
-export function expandedConfig({ temporal, service, organizations, store, privacy }: Config): object {
+function expandedConfig({ temporal, service, organizations, store, privacy }: Config): object {
   const { given: _given, ...where } = temporal;
   return {
     temporal: where,
@@ -149,7 +159,7 @@ export function privacyText({ contacts, comments, retentionMs }: PrivacyConfig):
   return [`contacts ${contacts}`, `comments ${comments}`, ...days].join(', ');
 }
 
-export default async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<ExitCode> {
+async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<ExitCode> {
   const config = await loadContextConfig(context, 'required');
   if (flags.expand) {
     const expanded = expandedConfig(config);

@@ -1,10 +1,21 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { CommandContext } from '../../context.ts';
+import { configJsonSchema } from '../../../config/json-schema.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
 import { readPackageFile } from '../../package-file.ts';
 import { sandboxConfigText, usualSandbox } from '../../parts/sandbox-part.ts';
 import { replaceOutput, stdoutName } from '../../terminal/files.ts';
+
+export default {
+  init: (command, run) =>
+    command
+      .option('--out <file>', 'file to write, - for stdout; default: the file that the other commands read')
+      .option('--sandbox', 'an example for `docferry sandbox` on this machine instead of a real service')
+      .option('--force', 'replace an existing file')
+      .action(run(writeExampleConfig)),
+  schema: (command, run) => command.action(run(printConfigSchema)),
+} satisfies CommandFile;
 
 interface InitFlags {
   out?: string;
@@ -12,7 +23,7 @@ interface InitFlags {
   sandbox?: boolean;
 }
 
-export default async function writeExampleConfig(
+async function writeExampleConfig(
   { output, configFile, env, cwd }: CommandContext,
   flags: InitFlags,
 ): Promise<ExitCode> {
@@ -55,4 +66,11 @@ function explained(named: string, error: unknown): unknown {
   }
   if (code === 'ENOENT') return usageFailure(`${named}: its folder does not exist`, 'create the folder first');
   return error;
+}
+
+/** The document is the same with and without `--json`. */
+async function printConfigSchema({ output }: CommandContext): Promise<ExitCode> {
+  const document = configJsonSchema();
+  output.result(document, JSON.stringify(document, null, 2));
+  return exitCodes.done;
 }

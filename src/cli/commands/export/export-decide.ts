@@ -1,15 +1,34 @@
 import { approveExport, exportHandle, exportState, rejectExport } from '../../../operations/exports.ts';
-import type { BulkFlags } from '../../actor.ts';
-import { actorOf } from '../../actor.ts';
+import { actorOf, addActorFlag, addActorFlags, addBulkFlags, type BulkFlags } from '../../actor.ts';
 import { approveExports } from '../../bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
+import { siteHelp } from '../../flags.ts';
 import { findSite, isBulk } from '../../selection.ts';
 import { requireRunning, withTemporal } from '../../session.ts';
 import { askWorker } from '../../waiting.ts';
 
+export default {
+  approve: (command, run) => {
+    command
+      .argument('[domain]', siteHelp)
+      .argument('[version]', 'refuse unless this version waits, e.g. the one you have checked');
+    addActorFlags(addBulkFlags(command, 'sites'))
+      .addHelpText(
+        'after',
+        '\nFor many sites it approves the versions shown before you confirm, and none published later.',
+      )
+      .action(run(decideExport, 'approved'));
+  },
+  reject: (command, run) =>
+    addActorFlag(command.argument('<domain>', siteHelp))
+      .argument('[version]', 'refuse unless this version waits')
+      .requiredOption('--reason <text>', 'why, up to 500 characters; shown in the result and by `export status`')
+      .action(run(decideExport, 'rejected')),
+} satisfies CommandFile;
+
 /** Tells the running export of a site what a person decided; `reason` is that of a rejection. */
-export default async function decideExport(
+async function decideExport(
   context: CommandContext,
   decision: 'approved' | 'rejected',
   name: string | undefined,

@@ -6,15 +6,29 @@ import { type BundleStore, NoSuchVersion, VersionDamaged } from '../../../export
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { verifyVersion } from '../../../exports/store/verify-store.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
+import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 import { rolloutFacts } from './export-text.ts';
 
-export default async function deployLocal(context: CommandContext, name: string, wanted: string): Promise<ExitCode> {
+export default {
+  'deploy-local': (command, run) =>
+    command
+      .argument('<domain>', siteHelp)
+      .argument('<version>', 'a version in the store, a unique prefix of it, or previous')
+      .addHelpText(
+        'after',
+        '\nVerifies the archive again and compares it with its manifest before it touches any target. Meant for hosts' +
+          '\nthat run no exports (air-gapped): elsewhere the next export puts the current version back.',
+      )
+      .action(run(deployLocal)),
+} satisfies CommandFile;
+
+async function deployLocal(context: CommandContext, name: string, wanted: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { site } = findSite(config, name);
   const { domain } = site;

@@ -2,20 +2,32 @@ import type { ContentFile } from '../../../exports/archive/content-digest.ts';
 import { printablePath } from '../../../exports/rules/verification-rules.ts';
 import { type BundleStore, type Manifest, NoSuchVersion, RecordDamaged } from '../../../exports/store/bundle-store.ts';
 import {
-  type ChangeCounts,
   type ChangedFile,
   type ComparedVersion,
   compareManifests,
+  type FileCounts,
   type ManifestDiff,
 } from '../../../exports/store/compare-manifests.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
 import { currentVersion, findVersion, versionBefore } from '../../find-version.ts';
+import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent } from '../../terminal/text.ts';
+
+export default {
+  diff: (command, run) =>
+    command
+      .argument('<domain>', siteHelp)
+      .argument('[a]', 'the older version; default: the one before the newer one')
+      .argument('[b]', 'the newer version; default: the current one')
+      .option('--all', 'list every file, not only 20 of each kind')
+      .addHelpText('after', '\nCompares the manifests only. The exit code is 0 whether or not files differ.')
+      .action(run(showDiff)),
+} satisfies CommandFile;
 
 /** What differs between two versions, for people; at most `most` files of each kind. */
 export function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
@@ -50,7 +62,7 @@ function versionLine({ version, pages, files, bytes }: ComparedVersion): string 
   return `${version}, ${counted(pages, 'page')}, ${counted(files, 'file')}, ${sizeText(bytes)}`;
 }
 
-function countsLine({ added, removed, changed, moved, unchanged }: ChangeCounts): string {
+function countsLine({ added, removed, changed, moved, unchanged }: FileCounts): string {
   return `${added} added, ${removed} removed, ${changed} changed, ${moved} moved, ${unchanged} unchanged`;
 }
 
@@ -69,7 +81,7 @@ function sizeChange(before: number, after: number): string {
 
 const shownFiles = 20;
 
-export default async function showDiff(
+async function showDiff(
   context: CommandContext,
   name: string,
   a: string | undefined,

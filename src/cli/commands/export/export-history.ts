@@ -1,15 +1,26 @@
-import { type EndDetail, type RunOutcome, whyEnded } from '../../../exports/rules/site-export.ts';
+import { Option } from 'commander';
+import { type EndDetail, type RunOutcome, runOutcomes, whyEnded } from '../../../exports/rules/site-export.ts';
 import type { ExportRunRow } from '../../../feedback/store/run-records.ts';
 import { spanText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
-import { type HistoryFlags, historyFilter } from '../../flags.ts';
+import { duration, type HistoryFlags, historyFilter, listLimit, siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
 
+export default {
+  history: (command, run) =>
+    command
+      .argument('<domain>', siteHelp)
+      .addOption(new Option('--outcome <outcome>', 'only runs with this outcome').choices(runOutcomes))
+      .option('--since <duration>', 'only runs that began within this time, e.g. 7d', duration('--since'))
+      .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
+      .action(run(showExportHistory)),
+} satisfies CommandFile;
+
 /** Lists the ended runs of a site, from the store: it needs no Temporal, and outlives its retention (X4). */
-export default async function showExportHistory(
+async function showExportHistory(
   context: CommandContext,
   name: string,
   flags: HistoryFlags<RunOutcome>,

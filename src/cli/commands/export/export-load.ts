@@ -4,25 +4,38 @@ import { resolve } from 'node:path';
 import type { SiteConfig } from '../../../config/config.ts';
 import { defaultLimits } from '../../../exports/archive/check-entry.ts';
 import { checkSignature } from '../../../exports/signing/minisign.ts';
-import type { BundleStore, Manifest } from '../../../exports/store/bundle-store.ts';
-import { VersionConflict, VersionDamaged } from '../../../exports/store/bundle-store.ts';
+import {
+  type BundleStore,
+  type Manifest,
+  VersionConflict,
+  VersionDamaged,
+} from '../../../exports/store/bundle-store.ts';
 import { sealOf } from '../../../exports/store/manifests.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { type CarriedManifest, readCarriedVersion } from '../../../exports/store/portable-version.ts';
 import { requireListed } from '../../../exports/store/verify-store.ts';
 import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../../failure.ts';
 import { findSite } from '../../selection.ts';
 import { namedPublicKey } from '../../signed-manifest.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 
-export default async function load(
-  context: CommandContext,
-  named: string,
-  { signature }: { signature?: string },
-): Promise<ExitCode> {
+export default {
+  load: (command, run) =>
+    command
+      .argument('<file>', 'what `export save` wrote')
+      .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
+      .addHelpText(
+        'after',
+        '\nVerifies the archive and compares it with its manifest before the store has any of it. `export deploy-local`' +
+          '\nthen puts it into service here.',
+      )
+      .action(run(load)),
+} satisfies CommandFile;
+
+async function load(context: CommandContext, named: string, { signature }: { signature?: string }): Promise<ExitCode> {
   const file = resolve(context.cwd, named);
   const found = await stat(file).catch(() => null);
   if (!found?.isFile()) throw noSuchThing('NoSuchFile', `there is no file ${named}`);

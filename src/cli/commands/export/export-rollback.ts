@@ -3,22 +3,38 @@ import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { startRollback } from '../../../operations/exports.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
-import { type ActorFlags, actorOf } from '../../actor.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ActorFlags, actorOf, addActorFlag } from '../../actor.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
-import { type WaitFlags, waitTimeout } from '../../flags.ts';
+import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
+export default {
+  rollback: (command, run) => {
+    command
+      .argument('<domain>', siteHelp)
+      .argument('<version>', 'a version that `export versions` lists, a unique prefix of it, or previous');
+    addActorFlag(addWaitFlags(command))
+      .option('--reason <text>', 'why; shown with the hold', reason)
+      .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
+      .addHelpText(
+        'after',
+        '\nUntil `export release`, exports still publish versions but put none of them into service.',
+      )
+      .action(run(rollBack));
+  },
+} satisfies CommandFile;
+
 interface RollbackFlags extends WaitFlags, ActorFlags {
   onRunning: 'cancel' | 'refuse';
 }
 
-export default async function rollBack(
+async function rollBack(
   context: CommandContext,
   name: string,
   wanted: string,

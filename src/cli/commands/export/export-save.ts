@@ -2,13 +2,26 @@ import { VersionDamaged } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { packVersion } from '../../../exports/store/portable-version.ts';
 import { sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
 import { currentVersion, findVersion } from '../../find-version.ts';
+import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
 
-export default async function save(
+export default {
+  save: (command, run) =>
+    command
+      .argument('<domain>', siteHelp)
+      .argument(
+        '[version]',
+        'a version that `export versions` lists, its beginning, or previous; default: the current one',
+      )
+      .requiredOption('--out <file>', 'file to write, - for stdout')
+      .action(run(save)),
+} satisfies CommandFile;
+
+async function save(
   context: CommandContext,
   name: string,
   wanted: string | undefined,

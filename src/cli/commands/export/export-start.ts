@@ -2,17 +2,28 @@ import type { ExportParameters, ExportState } from '../../../exports/rules/site-
 import { exportState, startExport } from '../../../operations/exports.ts';
 import { startedExport } from '../../../runs/rules/own-audit-entries.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
-import type { BulkFlags } from '../../actor.ts';
+import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
 import { writeAudit } from '../../audit.ts';
 import { startExports } from '../../bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
-import { type WaitFlags, waitTimeout } from '../../flags.ts';
+import { addWaitFlags, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { findSite, isBulk, refuseInBulk } from '../../selection.ts';
 import { refusedKey, withTemporal } from '../../session.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
+
+export default {
+  start: (command, run) =>
+    addActorFlag(addBulkFlags(addWaitFlags(command.argument('[domain]', siteHelp)), 'sites'))
+      .option('--site-version <label>', 'label of the export; default: the latest published content')
+      .option('--path <path...>', 'export only these pages; the result does not become current')
+      .option('--promote', 'let an export limited by --path become current anyway')
+      .option('--force', 'publish and roll out even if nothing changed')
+      .addOption(onRunning('when an export of the domain is already running', ['join', 'refuse']))
+      .action(run(startOrJoinExport)),
+} satisfies CommandFile;
 
 interface StartFlags extends WaitFlags, BulkFlags {
   siteVersion?: string;
@@ -22,7 +33,7 @@ interface StartFlags extends WaitFlags, BulkFlags {
   onRunning: 'join' | 'refuse';
 }
 
-export default async function startOrJoinExport(
+async function startOrJoinExport(
   context: CommandContext,
   name: string | undefined,
   flags: StartFlags,

@@ -1,6 +1,12 @@
 import type { Config } from '../../../config/config.ts';
-import type { ExportProgress, ExportState } from '../../../exports/rules/site-export.ts';
-import { changesText, type EndDetail, transferFacts, whyEnded } from '../../../exports/rules/site-export.ts';
+import {
+  changesText,
+  type EndDetail,
+  type ExportProgress,
+  type ExportState,
+  transferFacts,
+  whyEnded,
+} from '../../../exports/rules/site-export.ts';
 import type { SiteHold } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store-unavailable.ts';
@@ -8,9 +14,10 @@ import type { ExportRunRow, RunRecords } from '../../../feedback/store/run-recor
 import { exportHandle, exportState } from '../../../operations/exports.ts';
 import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../rules/text.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
+import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { describeWorkflow, type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -18,6 +25,10 @@ import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
 import { answerOrNull } from '../../waiting.ts';
 import { holdText } from './export-text.ts';
+
+export default {
+  status: (command, run) => command.argument('<domain>', siteHelp).action(run(showExportStatus)),
+} satisfies CommandFile;
 
 const shownRuns = 5;
 
@@ -40,7 +51,7 @@ interface Status {
   runsUnread: string | null;
 }
 
-export default async function showExportStatus(context: CommandContext, domain: string): Promise<ExitCode> {
+async function showExportStatus(context: CommandContext, domain: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, domain);
   return withTemporal(config, async (session) => {

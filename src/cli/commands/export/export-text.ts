@@ -1,5 +1,10 @@
-import type { ExportResult, Reason, RollbackResult, RolloutResult } from '../../../exports/rules/site-export.ts';
-import { failedTargets } from '../../../exports/rules/site-export.ts';
+import {
+  type ExportResult,
+  failedTargets,
+  type Reason,
+  type RollbackResult,
+  type RolloutResult,
+} from '../../../exports/rules/site-export.ts';
 import type { SiteHold } from '../../../exports/store/bundle-store.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import type { Paint } from '../../terminal/output.ts';

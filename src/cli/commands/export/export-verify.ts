@@ -8,13 +8,32 @@ import { type Rendering, renderSite, withRendering } from '../../../exports/veri
 import type { VerificationReport } from '../../../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
 import { sizeText } from '../../../rules/text.ts';
-import type { CommandContext } from '../../context.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, operationFailure, usageFailure } from '../../failure.ts';
 import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';
 import { reasonLines } from './export-text.ts';
+
+export default {
+  verify: (command, run) =>
+    command
+      .argument('<file>', 'a .tar.gz, .tar or .zip')
+      .option('--structure-only', 'skip the rules about site content')
+      .option('--explain', 'show every reason, the purpose of its rule, and every file with its digest')
+      .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
+      .option(
+        '--manifest <file>',
+        'with --signature: the manifest, with its .minisig beside it; default: manifest.json beside the archive',
+      )
+      .option('--domain <domain>', 'with --signature: the site the manifest must belong to')
+      .option('--site-version <version>', 'with --signature: the version the manifest must belong to')
+      .option('--render <pages>', 'also open this many sampled pages in Chromium, without network')
+      .option('--browser <file>', 'with --render: the browser to use; default: one found on this machine')
+      .option('--no-browser-sandbox', "with --render: turn off the browser's own sandbox, as in most containers")
+      .action(run(verifyFile)),
+} satisfies CommandFile;
 
 export interface RenderFlags {
   structureOnly?: boolean;
@@ -81,7 +100,7 @@ const shownReasons = 10;
 /** Smaller archives are read so fast that progress is not shown. */
 const silentBelowBytes = 128 * 1024 ** 2;
 
-export default async function verifyFile(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
+async function verifyFile(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
   const path = resolve(context.cwd, file);
   const pages = pagesToRender(flags);
   const signing = await signingOf(context, path, flags);

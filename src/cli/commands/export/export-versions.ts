@@ -1,12 +1,17 @@
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
+import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 import { holdText } from './export-text.ts';
 
-export default async function listVersions(context: CommandContext, name: string): Promise<ExitCode> {
+export default {
+  versions: (command, run) => command.argument('<domain>', siteHelp).action(run(listVersions)),
+} satisfies CommandFile;
+
+async function listVersions(context: CommandContext, name: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { site } = findSite(config, name);
   const { domain } = site;

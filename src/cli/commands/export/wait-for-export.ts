@@ -8,8 +8,7 @@ import type {
 } from '../../../exports/rules/site-export.ts';
 import { exportState } from '../../../operations/exports.ts';
 import type { CommandContext } from '../../context.ts';
-import type { CliFailure } from '../../failure.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
+import { type CliFailure, type ExitCode, exitCodes } from '../../failure.ts';
 import type { Session } from '../../session.ts';
 import { exportStep } from '../../terminal/progress.ts';
 import type { Interrupt } from '../../terminal/prompts.ts';

@@ -1,16 +1,29 @@
-import type { ReadingKind } from '../../../feedback/rules/pass-bounds.ts';
+import { Option } from 'commander';
+import { type ReadingKind, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
 import { syncHandle } from '../../../operations/syncs.ts';
 import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
-import type { BulkFlags } from '../../actor.ts';
+import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
 import { writeAudit } from '../../audit.ts';
 import { cancelSyncs } from '../../bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { projectHelp } from '../../flags.ts';
 import { findProject, isBulk } from '../../selection.ts';
 import { requireRunning, withTemporal } from '../../session.ts';
 import { projectTitle } from '../../terminal/text.ts';
 
-export default async function cancelPass(
+export default {
+  cancel: (command, run) => {
+    command
+      .argument('[project]', projectHelp)
+      .addOption(
+        new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(readingKinds),
+      );
+    addActorFlag(addBulkFlags(command, 'projects')).action(run(cancelPass));
+  },
+} satisfies CommandFile;
+
+async function cancelPass(
   context: CommandContext,
   name: string | undefined,
   flags: BulkFlags & { pass?: ReadingKind },

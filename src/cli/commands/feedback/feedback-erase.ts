@@ -2,12 +2,27 @@ import { text as textOfStream } from 'node:stream/consumers';
 import type { Erasure } from '../../../feedback/privacy/privacy.ts';
 import { reindex, vacuum } from '../../../feedback/store/queries.ts';
 import { counted } from '../../../rules/text.ts';
-import { type ActorFlags, actorOf } from '../../actor.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ActorFlags, actorOf, addActorFlag } from '../../actor.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { projectHelp } from '../../flags.ts';
 import { findProject } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { confirm } from '../../terminal/prompts.ts';
+
+export default {
+  erase: (command, run) =>
+    addActorFlag(command)
+      .argument('[project]', `${projectHelp}; default: everything in the store`)
+      .requiredOption('--contact <email>', 'the address the person left; - reads it from stdin')
+      .option('--yes', 'do not ask; needed without a terminal, and with --contact -')
+      .addHelpText(
+        'after',
+        '\nEntries stay, without contact, comment, code and unknown fields, so that counts stay true. A person who is not' +
+          '\nin the store is kept out as well; that is no failure. docs/privacy.md says what is found and what is not.',
+      )
+      .action(run(erasePerson)),
+} satisfies CommandFile;
 
 interface EraseFlags extends Pick<ActorFlags, 'as'> {
   contact: string;
@@ -16,11 +31,7 @@ interface EraseFlags extends Pick<ActorFlags, 'as'> {
 
 const longestContact = 1_000;
 
-export default async function erasePerson(
-  context: CommandContext,
-  name: string | undefined,
-  flags: EraseFlags,
-): Promise<ExitCode> {
+async function erasePerson(context: CommandContext, name: string | undefined, flags: EraseFlags): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
   const found = name === undefined ? undefined : findProject(config, name);

@@ -1,13 +1,41 @@
+import { Option } from 'commander';
 import type { FeedbackRecord, Piece, RecordEncoder } from '../../../feedback/files/feedback-record.ts';
 import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
+import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
-import { type FilterFlags, recordFilter, unmetValues } from '../../flags.ts';
+import {
+  addOutAndDates,
+  anyOf,
+  type FilterFlags,
+  formulaSafeHelp,
+  projectHelp,
+  recordFilter,
+  unmetValues,
+} from '../../flags.ts';
 import { keepHeapLean } from '../../parts/gc-tuning.ts';
 import { findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
+
+export default {
+  export: (command, run) => {
+    command
+      .argument('[project]', `${projectHelp}; default: all`)
+      .addOption(
+        new Option('--format <format>', 'one JSON object per line, CSV (RFC 4180) or Parquet')
+          .choices(['jsonl', 'csv', 'parquet'])
+          .makeOptionMandatory(),
+      );
+    addOutAndDates(command)
+      .option('--source <list>', anyOf(knownSources))
+      .option('--status <list>', anyOf(knownStatuses))
+      .option('--include-deleted', 'also entries that the service no longer has')
+      .option('--formula-safe', formulaSafeHelp)
+      .action(run(exportFeedback));
+  },
+} satisfies CommandFile;
 
 /** Counts of what has been encoded so far. */
 export class Tally {
@@ -51,7 +79,7 @@ interface ExportFlags extends FilterFlags {
 /** Entries between two lines of progress. */
 const shownEvery = 100_000;
 
-export default async function exportFeedback(
+export async function exportFeedback(
   context: CommandContext,
   name: string | undefined,
   flags: ExportFlags,

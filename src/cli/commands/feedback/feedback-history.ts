@@ -1,15 +1,26 @@
+import { Option } from 'commander';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
-import type { PassOutcome } from '../../../feedback/rules/pass-bounds.ts';
+import { type PassOutcome, passOutcomes } from '../../../feedback/rules/pass-bounds.ts';
 import { countText, spanText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
-import { type HistoryFlags, historyFilter } from '../../flags.ts';
+import { duration, type HistoryFlags, historyFilter, listLimit, projectHelp } from '../../flags.ts';
 import { findProject } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
 
+export default {
+  history: (command, run) =>
+    command
+      .argument('<project>', projectHelp)
+      .addOption(new Option('--outcome <outcome>', 'only passes with this outcome').choices(passOutcomes))
+      .option('--since <duration>', 'only passes that began within this time, e.g. 7d', duration('--since'))
+      .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
+      .action(run(showFeedbackHistory)),
+} satisfies CommandFile;
+
 /** Lists the passes of a project, from the store: it needs no Temporal, and outlives its retention (X4). */
-export default async function showFeedbackHistory(
+async function showFeedbackHistory(
   context: CommandContext,
   name: string,
   flags: HistoryFlags<PassOutcome>,

@@ -1,10 +1,22 @@
 import { parsePostgresAddress, postgresStore } from '../../../config/postgres-address.ts';
 import { counted, countText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { isThere } from '../../doctor/check.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { confirm } from '../../terminal/prompts.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
+
+export default {
+  move: (command, run) =>
+    command
+      .requiredOption('--to <address>', `postgres://user:\${PASSWORD}@host:5432/database, the password by reference`)
+      .option('--yes', 'do not ask; needed without a terminal')
+      .addHelpText(
+        'after',
+        '\nCopies all or nothing, with first sights, changes and earlier passes. Stop `docferry up` and every worker first.',
+      )
+      .action(run(move)),
+} satisfies CommandFile;
 
 interface MoveFlags {
   to: string;
@@ -12,7 +24,7 @@ interface MoveFlags {
 }
 
 /** Copies the whole feedback store from SQLite to PostgreSQL. */
-export default async function move(context: CommandContext, flags: MoveFlags): Promise<ExitCode> {
+async function move(context: CommandContext, flags: MoveFlags): Promise<ExitCode> {
   const { output, env } = context;
   const address = /^postgres(ql)?:\/\//.test(flags.to) ? parsePostgresAddress(flags.to) : 'expected postgres://…';
   if (typeof address === 'string') throw usageFailure(`--to: ${address}`);

@@ -1,25 +1,52 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { InvalidArgumentError, Option } from 'commander';
 import type { FigureStore } from '../../../feedback/figures/figure-store.ts';
 import { overviewPage, type RankedProject, ranked } from '../../../feedback/report/report-overview.ts';
 import { type ReportBounds, type ReportProject, reportPage } from '../../../feedback/report/report-page.ts';
 import type { EntryStore } from '../../../feedback/store/feedback-store.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
-import { recordFilter } from '../../flags.ts';
+import { addOutAndDates, projectHelp, recordFilter } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
 
+export default {
+  report: (command, run) =>
+    addOutAndDates(
+      command.argument('[project]', `${projectHelp}; default: all`),
+      'file to write, replaced once complete; - for stdout; without a project also a folder, named with / at its end or there already',
+    )
+      .addOption(
+        new Option(
+          '--comments <number>',
+          `how many of the newest comments of a project to show, up to ${mostComments}; 0 shows none`,
+        )
+          .argParser(commentCount)
+          .default(200),
+      )
+      .action(run(writeReport)),
+} satisfies CommandFile;
+
+/** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
+const mostComments = 5_000;
+
+function commentCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count <= mostComments) return count;
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${mostComments}.`);
+}
+
 /** Whether `--out` asks for a folder: it is one, or ends as one. */
-export async function isFolderName({ cwd }: CommandContext, out: string): Promise<boolean> {
+async function isFolderName({ cwd }: CommandContext, out: string): Promise<boolean> {
   if (out.endsWith('/')) return true;
   return (await stat(resolve(cwd, out)).catch(() => null))?.isDirectory() === true;
 }
 
 /** What was written about a project. */
-export interface ProjectPage extends RankedProject {
+interface ProjectPage extends RankedProject {
   comments: number;
   undatedLeftOut: number;
 }
@@ -28,7 +55,7 @@ export interface ProjectPage extends RankedProject {
  * Writes a page for each project and an `index.html` that ranks them. Only the figures of the ranking are kept in memory.
  * Returns the pages in their order, and the bytes of all.
  */
-export async function writeReportFolder(
+async function writeReportFolder(
   context: CommandContext,
   out: string,
   { madeAt, bounds }: { madeAt: Date; bounds: ReportBounds },
@@ -61,7 +88,7 @@ export async function writeReportFolder(
 }
 
 /** The line for people. */
-export function folderSummary(out: string, pages: readonly ProjectPage[], bytes: number): string {
+function folderSummary(out: string, pages: readonly ProjectPage[], bytes: number): string {
   return `${join(out, 'index.html')}: ${pages.length} projects with a page each, ${sizeText(bytes)}`;
 }
 
@@ -83,11 +110,7 @@ interface ReportedProject extends FoundProject {
   undatedLeftOut: number;
 }
 
-export default async function writeReport(
-  context: CommandContext,
-  name: string | undefined,
-  flags: ReportFlags,
-): Promise<ExitCode> {
+async function writeReport(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<ExitCode> {
   const { output } = context;
   const toStdout = flags.out === stdoutName;
   if (toStdout && output.json)

@@ -1,12 +1,17 @@
 import type { Count, FeedbackStats } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
 import { barText, counted, countText } from '../../../rules/text.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
+import { projectHelp } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Output } from '../../terminal/output.ts';
 import { indent, printable, projectTitle, tableLines, utcText } from '../../terminal/text.ts';
+
+export default {
+  stats: (command, run) => command.argument('[project]', `${projectHelp}; default: all`).action(run(showStats)),
+} satisfies CommandFile;
 
 /** The last `count` months of UTC up to that of `now`, such as `2026-11`, oldest first. */
 export function lastMonths(now: Date, count: number): string[] {
@@ -30,7 +35,7 @@ interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'>,
 
 const shownMonths = 12;
 
-export default async function showStats(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showStats(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
   const projects = await withFeedbackStore(config, (store) =>

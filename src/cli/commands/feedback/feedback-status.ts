@@ -6,8 +6,9 @@ import type { SyncState } from '../../../feedback/rules/sync.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText } from '../../../rules/text.ts';
 import { runningWork } from '../../../temporal/runs.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
+import { projectHelp } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { describeWorkflow, type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -17,6 +18,11 @@ import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText
 import { answersOrNull } from '../../waiting.ts';
 import { forecastDocument } from '../budget/budget-view.ts';
 import { privacyText } from '../config/config-check.ts';
+
+export default {
+  status: (command, run) =>
+    command.argument('[project]', `${projectHelp}; default: all`).action(run(showFeedbackStatus)),
+} satisfies CommandFile;
 
 export interface RunningPass {
   org: string;
@@ -73,7 +79,7 @@ interface ProjectStatus extends FoundProject, StoredProject {
   running: RunningPass[];
 }
 
-export default async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
   const [stored, running] = await withTemporal(config, (session) =>

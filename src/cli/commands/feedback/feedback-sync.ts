@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback/reading/passes.ts';
 import type { PassKind } from '../../../feedback/rules/pass-bounds.ts';
@@ -8,12 +9,12 @@ import { startOrJoinSync, syncHandle, syncState } from '../../../operations/sync
 import { counted, countText, spanText } from '../../../rules/text.ts';
 import { startedPass } from '../../../runs/rules/own-audit-entries.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
-import type { BulkFlags } from '../../actor.ts';
+import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
 import { writeAudit } from '../../audit.ts';
 import { startSyncs } from '../../bulk.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
-import { dateRange, type WaitFlags, waitTimeout } from '../../flags.ts';
+import { addWaitFlags, dateRange, projectHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { findProject, isBulk, refuseInBulk } from '../../selection.ts';
 import { describeWorkflow, refusedKey, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -22,6 +23,23 @@ import { syncStep } from '../../terminal/progress.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { waitShowing } from '../../waiting.ts';
+
+export default {
+  sync: (command, run) => {
+    command
+      .argument('[project]', projectHelp)
+      .addOption(
+        new Option(
+          '--pass <kind>',
+          'what to read; default: incremental, or sweep if the project was never swept',
+        ).choices(['incremental', 'review', 'sweep']),
+      )
+      .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
+      .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
+      .option('--plan', 'only show what would be read and how many requests that takes; sends and starts nothing');
+    addActorFlag(addBulkFlags(addWaitFlags(command), 'projects')).action(run(syncFeedback));
+  },
+} satisfies CommandFile;
 
 /** What `feedback sync --plan` prints as JSON. */
 export function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
@@ -86,11 +104,7 @@ interface SyncFlags extends WaitFlags, BulkFlags {
   plan?: boolean;
 }
 
-export default async function syncFeedback(
-  context: CommandContext,
-  name: string | undefined,
-  flags: SyncFlags,
-): Promise<ExitCode> {
+async function syncFeedback(context: CommandContext, name: string | undefined, flags: SyncFlags): Promise<ExitCode> {
   if (isBulk(name, flags, 'project')) {
     refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout, '--plan': flags.plan });
     return startSyncs(context, flags, dateRange(flags), defaultPass);

@@ -3,14 +3,19 @@ import { type DesiredSchedule, isEmptyPlan, type SchedulePlan } from '../../../s
 import { whenText } from '../../../schedules/rules/schedule-settings.ts';
 import { applySchedules, readSchedulePlan } from '../../../schedules/schedules.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { withTemporal } from '../../session.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { indent } from '../../terminal/text.ts';
 
+export default {
+  plan: (command, run) => command.action(run(planOrApplySchedules, 'planned')),
+  apply: (command, run) => command.action(run(planOrApplySchedules, 'done')),
+} satisfies CommandFile;
+
 /** A plan, before or after it was applied, as a JSON document. */
-export function planDocument(plan: SchedulePlan): object {
+function planDocument(plan: SchedulePlan): object {
   const named = ({ id, settings }: DesiredSchedule) => ({ id, when: whenText(settings) });
   return {
     create: plan.create.map(named),
@@ -50,10 +55,7 @@ export function planText(plan: SchedulePlan, kind: keyof typeof words, paint: Pa
 }
 
 /** Applies the configured schedules, or only says what that would change. */
-export default async function planOrApplySchedules(
-  context: CommandContext,
-  kind: 'planned' | 'done',
-): Promise<ExitCode> {
+async function planOrApplySchedules(context: CommandContext, kind: 'planned' | 'done'): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { output } = context;
   const work = kind === 'done' ? applySchedules : readSchedulePlan;

@@ -1,16 +1,24 @@
 import { targetName } from '../../../rules/workflow-ids.ts';
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { wholeNumber } from '../../flags.ts';
 import { withTemporal } from '../../session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 
+export default {
+  list: (command, run) =>
+    command
+      .option('--page <n>', 'only this page of 100 schedules; default: all', wholeNumber('--page'))
+      .action(run(listSchedules)),
+} satisfies CommandFile;
+
 /** Each one listed costs some ten calls to Temporal. */
 const schedulesPerPage = 100;
 
-export default async function listSchedules(context: CommandContext, { page }: { page?: number }): Promise<ExitCode> {
+async function listSchedules(context: CommandContext, { page }: { page?: number }): Promise<ExitCode> {
   if (page === 0) throw usageFailure('--page counts from 1');
   const part = page === undefined ? undefined : { page, size: schedulesPerPage };
   const config = await loadContextConfig(context);

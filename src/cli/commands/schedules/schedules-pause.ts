@@ -1,17 +1,28 @@
 import { longestReason } from '../../../exports/rules/site-export.ts';
 import { targetName } from '../../../rules/workflow-ids.ts';
 import { pauseSchedule, resumeSchedule } from '../../../schedules/schedules.ts';
-import type { ActorFlags } from '../../actor.ts';
-import type { CommandContext } from '../../context.ts';
+import { type ActorFlags, addActorFlag } from '../../actor.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import type { ExitCode } from '../../failure.ts';
-import { withSchedules, wordsOr } from './with-schedules.ts';
+import { addScheduleNames, withSchedules, wordsOr } from './with-schedules.ts';
+
+export default {
+  pause: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .option('--note <text>', 'why; shown by `schedules list` and `docferry audit`', '')
+      .action(run(pauseOrResumeSchedules, 'pause')),
+  resume: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .option('--note <text>', 'kept with the schedule and in the audit', '')
+      .action(run(pauseOrResumeSchedules, 'resume')),
+} satisfies CommandFile;
 
 const kinds = {
   pause: { work: pauseSchedule, paused: true, done: 'paused' },
   resume: { work: resumeSchedule, paused: false, done: 'resumed' },
 };
 
-export default async function pauseOrResumeSchedules(
+async function pauseOrResumeSchedules(
   context: CommandContext,
   kind: keyof typeof kinds,
   words: string[],

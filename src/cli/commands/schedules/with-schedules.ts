@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import type { Command } from 'commander';
 import { readingKinds } from '../../../feedback/rules/pass-bounds.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
 import { doneBy, type OwnAuditEntry } from '../../../runs/rules/own-audit-entries.ts';
@@ -11,6 +12,15 @@ import { writeAudit } from '../../audit.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { withTemporal } from '../../session.ts';
+
+export function addScheduleNames(command: Command): Command {
+  return command
+    .argument(
+      '[schedule...]',
+      'names of schedules: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, a full id, or all',
+    )
+    .option('--all', 'all schedules');
+}
 
 /** A name of the command line, and the schedules it may mean. */
 export interface WantedSchedule {

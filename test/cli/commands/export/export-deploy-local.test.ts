@@ -59,8 +59,8 @@ staticExport:
   bundleUrl: "https://bundles.internal.example/${domain}/versions/${version}/bundle.tar.gz"
   version: "${version}"
 `);
-    // The command's name before it was renamed still works.
-    const again = await docferry(['export', 'roll-out', domain, version], { cwd });
+    // A second time changes nothing.
+    const again = await docferry(['export', 'deploy-local', domain, version], { cwd });
     expect(again.exitCode).toBe(0);
     expect(again.stdout).toBe(`${version} of ${domain}
   directory:./site        already-current: runs ${version}

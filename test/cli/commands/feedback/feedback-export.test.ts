@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import exportFeedback from '../../../../src/cli/commands/feedback/feedback-export.ts';
+import { exportFeedback } from '../../../../src/cli/commands/feedback/feedback-export.ts';
 import { Output } from '../../../../src/cli/terminal/output.ts';
 import type { FeedbackEntry } from '../../../../src/feedback/rules/feedback-entry.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';

@@ -1,0 +1,296 @@
+import { Option } from 'commander';
+import type { Config } from '../../../config/config.ts';
+import { parseDuration } from '../../../config/field-schemas.ts';
+import type { FeedbackRecord } from '../../../feedback/files/feedback-record.ts';
+import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
+import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
+import {
+  type DocumentAnswer,
+  type EntrySelection,
+  type FoundEntry,
+  type FoundText,
+  type FoundTotal,
+  type IndexProgress,
+  type SearchAnswer,
+  SearchRefused,
+} from '../../../feedback/search/feedback-search.ts';
+import { countText, isoInstant } from '../../../rules/text.ts';
+import { addSelectionFlags, type SelectionFlags } from '../../actor.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { anyOf, formulaSafeHelp, listLimit, projectHelp, recordFilter } from '../../flags.ts';
+import { findProject, selected } from '../../selection.ts';
+import { withFeedbackStore } from '../../stores.ts';
+import { stdoutName, writeOut } from '../../terminal/files.ts';
+import type { Output, Paint } from '../../terminal/output.ts';
+import { printable, tableLines, timeText } from '../../terminal/text.ts';
+
+export default {
+  search: (command, run) => {
+    command
+      .argument('[words...]', 'words that must all occur; without any, lists all entries that the options select')
+      .option('--project <project>', `only this one: ${projectHelp}`);
+    addSelectionFlags(command, 'projects')
+      .option('--source <list>', anyOf(knownSources))
+      .option('--status <list>', anyOf(knownStatuses))
+      .addOption(
+        new Option('--helpful <answer>', 'whether the page helped; none: nobody was asked').choices([
+          'yes',
+          'no',
+          'none',
+        ]),
+      )
+      .option('--document <page>', 'only about this page, by path or address')
+      .option('--since <when>', 'created from this ISO 8601 date or date-time on, or within e.g. 30d')
+      .option('--until <when>', 'created before this')
+      .option('--new-since <when>', 'only entries first seen after this')
+      .option(
+        '--limit <n>',
+        'how many to show, 20 by default, at most 200; with --format all by default',
+        listLimit('--limit'),
+      )
+      .option('--after <place>', 'continue after the `after` of an earlier answer')
+      .option('--by-document', 'count the newest 10,000 hits by page instead')
+      .addOption(new Option('--format <format>', 'write whole records to stdout').choices(['csv', 'jsonl']))
+      .option('--formula-safe', formulaSafeHelp)
+      .option('--contacts', 'show contacts and, in records, unknown fields')
+      .addHelpText(
+        'after',
+        '\nCase and accents do not matter. Words side by side: \'"two words"\'. A beginning: confi\\*. Chinese, Japanese, Korean' +
+          '\nand Thai are found without blanks. Punctuation is ignored: foo_bar() finds foo and bar side by side.',
+      )
+      .action(run(searchFeedback));
+  },
+} satisfies CommandFile;
+
+interface SearchFlags extends SelectionFlags {
+  project?: string;
+  source?: string;
+  status?: string;
+  helpful?: 'yes' | 'no' | 'none';
+  document?: string;
+  since?: string;
+  until?: string;
+  newSince?: string;
+}
+
+/** What the command line asks to find. Throws a usage failure, or that there is no such project. */
+function searchSelection(config: Config, words: readonly string[], flags: SearchFlags, now: Date): EntrySelection {
+  const { org, match, project, source, status, helpful, document, since, until, newSince } = flags;
+  const { sources, statuses } = recordFilter({
+    ...(source !== undefined && { source }),
+    ...(status !== undefined && { status }),
+  });
+  const text = words.join(' ').trim();
+  return {
+    ...(text !== '' && { words: text }),
+    ...projectsOf(config, { org, match, project }),
+    ...(sources !== undefined && { sources }),
+    ...(statuses !== undefined && { statuses }),
+    ...(helpful !== undefined && { helpful }),
+    ...(document !== undefined && { document }),
+    ...(since !== undefined && { since: moment('--since', since, now) }),
+    ...(until !== undefined && { until: moment('--until', until, now) }),
+    ...(newSince !== undefined && { firstSeenAfter: moment('--new-since', newSince, now) }),
+  };
+}
+
+/** Without any of these everything in the store, also of projects that are no longer configured. */
+function projectsOf(
+  config: Config,
+  { org, match, project }: { [Flag in 'org' | 'match' | 'project']: string | undefined },
+): Pick<EntrySelection, 'projects'> {
+  if (project !== undefined) {
+    if (org !== undefined || match !== undefined)
+      throw usageFailure('--project cannot be combined with --org or --match');
+    return { projects: [findProject(config, project).project.id] };
+  }
+  if (org === undefined && match === undefined) return {};
+  const { projects } = selected(config, { ...(org !== undefined && { org }), ...(match !== undefined && { match }) });
+  if (projects.length > 0) return { projects: projects.map((found) => found.project) };
+  throw noSuchThing('UnknownProject', 'no configured project matches', 'see `docferry feedback status`');
+}
+
+/** A date, or how long ago. */
+function moment(flag: string, text: string, now: Date): string {
+  const ago = parseDuration(text);
+  const ms = ago === null ? isoInstant(text) : now.getTime() - ago;
+  if (ms !== null) return new Date(ms).toISOString();
+  throw usageFailure(
+    `${flag} is ${JSON.stringify(text)}: it must be an ISO 8601 date or date-time, or how long ago: 30d`,
+  );
+}
+
+interface FeedbackSearchFlags extends SearchFlags {
+  limit?: number;
+  after?: string;
+  byDocument?: boolean;
+  format?: 'csv' | 'jsonl';
+  formulaSafe?: boolean;
+  contacts?: boolean;
+}
+
+const usualLimit = 20;
+
+/** Finds what people wrote, from the store: it needs no Temporal. */
+async function searchFeedback(
+  context: CommandContext,
+  words: readonly string[],
+  flags: FeedbackSearchFlags,
+): Promise<ExitCode> {
+  const { output } = context;
+  requireTogether(flags, output);
+  const config = await loadContextConfig(context);
+  const selection = searchSelection(config, words, flags, new Date());
+  const { limit = usualLimit, after, contacts = false } = flags;
+  const query = { ...selection, limit, contacts, ...(after !== undefined && { after }) };
+  try {
+    return await withFeedbackStore(config, async (store) => {
+      if (flags.format !== undefined) {
+        const encoder = lines(flags.format === 'csv' ? csv({ formulaSafe: flags.formulaSafe === true }) : jsonLines);
+        await writeOut(
+          context,
+          stdoutName,
+          pieces(store.findRecords({ ...selection, contacts }), encoder, flags.limit),
+        );
+      } else if (flags.byDocument) {
+        const answer = await store.findDocuments(query);
+        noteIndex(output, answer.index);
+        output.result(answer, answer.documents.length === 0 ? nothing(selection) : documentsText(answer, output));
+      } else {
+        const answer = await store.findEntries(query);
+        noteIndex(output, answer.index);
+        output.result(answer, answer.entries.length === 0 ? nothing(selection) : entriesText(answer, output));
+      }
+      return exitCodes.done;
+    });
+  } catch (error) {
+    if (error instanceof SearchRefused) throw usageFailure(error.message, error.hint);
+    throw error;
+  }
+}
+
+function requireTogether({ format, byDocument, formulaSafe, after }: FeedbackSearchFlags, output: Output): void {
+  if (format !== undefined && output.json) throw usageFailure('--format and --json would both write to stdout');
+  if (format !== undefined && byDocument) throw usageFailure('--format writes entries; --by-document counts them');
+  if (formulaSafe && format !== 'csv') throw usageFailure('--formula-safe works only with --format csv');
+  if (after !== undefined && (format !== undefined || byDocument)) {
+    throw usageFailure('--after works only with a list of entries');
+  }
+}
+
+async function* pieces(
+  records: AsyncIterable<FeedbackRecord>,
+  encoder: ReturnType<typeof lines>,
+  most = Number.POSITIVE_INFINITY,
+) {
+  let left = most;
+  for await (const record of records) {
+    const piece = encoder.add(record);
+    if (piece !== null) yield piece;
+    left -= 1;
+    if (left === 0) break;
+  }
+  yield encoder.end();
+}
+
+function noteIndex(output: Output, { complete, percent }: IndexProgress): void {
+  if (complete) return;
+  output.warn(`the index covers ${percent} % of the entries so far: a worker is adding the rest; search again later`);
+}
+
+function nothing({ words }: EntrySelection): string {
+  return words === undefined
+    ? 'no entry is like that'
+    : 'no entry has these words; a word may end in * for its beginning';
+}
+
+/** Characters of a text in a line, and before what was found first. */
+const longestOnTerminal = 120;
+const longest = 300;
+const before = 30;
+
+/** Entries as a table: what was found is marked on a terminal. */
+export function entriesText({ entries, total, after }: SearchAnswer, output: Output): string {
+  const { paint, surface } = output;
+  const most = output.toTerminal ? longestOnTerminal : longest;
+  const withContacts = entries.some(({ contact }) => contact !== null);
+  const table = tableLines(
+    [
+      'created (UTC)',
+      'project',
+      'id',
+      'page',
+      'source',
+      'status',
+      'helpful',
+      ...(withContacts ? ['contact'] : []),
+      'text',
+    ],
+    entries.map((entry) => [
+      timeText(entry.createdAt),
+      printable(entry.project),
+      printable(entry.id),
+      printable(entry.document),
+      printable(entry.source),
+      printable(entry.status),
+      entry.helpful === null ? '-' : entry.helpful ? 'yes' : 'no',
+      ...(withContacts ? [printable(entry.contact ?? '-')] : []),
+      textOf(entry, paint, most),
+    ]),
+    surface.columns,
+  );
+  const more = after === null ? '' : `; more with --limit, or --after ${after}`;
+  return `${table}\n\n${totalText(total, entries.length)}${more}`;
+}
+
+function documentsText({ documents, total, more }: DocumentAnswer, { surface }: Output): string {
+  const table = tableLines(
+    ['page', 'project', 'entries', 'helped', 'did not', 'latest (UTC)'],
+    documents.map(({ document, project, entries, helpful, latest }) => [
+      printable(document),
+      printable(project),
+      countText(entries),
+      countText(helpful.yes),
+      countText(helpful.no),
+      timeText(latest),
+    ]),
+    surface.columns,
+  );
+  const counted = total.isExact ? `${entriesOf(total.count)} found` : `counted: the newest ${entriesOf(total.count)}`;
+  return `${table}\n\n${counted}${more === 0 ? '' : `; ${countText(more)} more pages with --limit`}`;
+}
+
+function totalText({ count, isExact }: FoundTotal, shown: number): string {
+  return `${countText(shown)} of ${isExact ? '' : 'more than '}${entriesOf(count)}`;
+}
+
+function entriesOf(count: number): string {
+  return `${countText(count)} ${count === 1 ? 'entry' : 'entries'}`;
+}
+
+/** The text that contains the hit; the comment if neither or both do. */
+function textOf({ comment, code }: FoundEntry, paint: Paint, most: number): string {
+  const inCode = code !== null && (comment === null || (comment.marks.length === 0 && code.marks.length > 0));
+  const found = inCode ? code : comment;
+  return found === null ? '' : lineOf(found, paint, most);
+}
+
+function lineOf({ text, from, length, marks }: FoundText, paint: Paint, most: number): string {
+  const [first] = marks;
+  const start = text.length <= most ? 0 : Math.max(0, Math.min((first?.[0] ?? 0) - before, text.length - most));
+  const end = Math.min(text.length, start + most);
+  const part = (a: number, b: number) =>
+    onOneLine(text.slice(Math.max(a, start), Math.max(Math.max(a, start), Math.min(b, end))));
+  let at = start;
+  let line = from + start > 0 ? '…' : '';
+  for (const [a, b] of marks) {
+    line += part(at, a) + paint.bold(paint.yellow(part(a, b)));
+    at = Math.max(at, b);
+  }
+  return line + part(at, end) + (from + end < length ? '…' : '');
+}
+
+function onOneLine(text: string): string {
+  return printable(text.toWellFormed().replaceAll(/\s+/gu, ' '), Number.POSITIVE_INFINITY);
+}

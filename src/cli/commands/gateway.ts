@@ -1,0 +1,103 @@
+import { budgetClientOf } from '../../budget/client.ts';
+import { startGateway } from '../../budget/gateway/gateway.ts';
+import type { Config } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { analyticsAccesses } from '../../organizations.ts';
+import { connectClient } from '../../temporal/connection.ts';
+import { createLog, logDestination } from '../../temporal/log.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import { duration, type HostAndPort, hostAndPort, metricsHelp, port } from '../flags.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { never, type Part, withParts } from '../parts/running-parts.ts';
+import { warnOfOpenGateway } from '../parts/up-warnings.ts';
+import { withFeedbackStore } from '../stores.ts';
+
+export default {
+  gateway: (command, run) =>
+    command
+      .option('--port <port>', 'port to listen on', port('--port'), 8789)
+      .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+      .option('--max-wait <duration>', 'how long a request waits for a permit, by default 30s', duration('--max-wait'))
+      .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
+      .action(run(runGateway)),
+} satisfies CommandFile;
+
+/**
+ * Starts the gateway for the clients of the configuration; it logs to stderr. Throws `ConfigError` without clients,
+ * `TemporalUnreachable`, or `PortTaken`.
+ */
+export async function startGatewayPart(
+  config: Config,
+  place: { host: string; port: number; patienceMs: number },
+  { level, metricsAddress }: { level: 'info' | 'warn'; metricsAddress: string | undefined },
+): Promise<{ url: string; part: Part }> {
+  const clients = clientsOf(config);
+  const log = createLog(logDestination({ stderr: true }), level);
+  let analytics = analyticsAccesses(
+    config,
+    clients.map(({ client }) => client.org),
+  );
+  if (metricsAddress !== undefined) {
+    // The SDK for workers is loaded for that alone.
+    const { countedAccesses } = await import('../../worker-metrics.ts');
+    analytics = countedAccesses(analytics, log, metricsAddress);
+  }
+  const temporal = await connectClient(config.temporal);
+  try {
+    const permits = budgetClientOf(temporal, config, (work) => withFeedbackStore(config, work));
+    const gateway = await startGateway({ ...place, clients, analytics, permits, log });
+    const stop = async () => {
+      await gateway.stop();
+      await temporal.connection.close();
+    };
+    return { url: gateway.url, part: { name: 'the gateway', ended: never, stop } };
+  } catch (error) {
+    await temporal.connection.close();
+    throw error;
+  }
+}
+
+function clientsOf({ file, gateway }: Config) {
+  if (gateway.clients.length === 0) {
+    throw new ConfigError(`${file} names no clients of the gateway`, [], 'add them under gateway.clients');
+  }
+  const clients = gateway.clients.map(({ token, ...client }) => ({ client, token: token.read() }));
+  const tokens = clients.map(({ token }) => token);
+  for (const [i, { token, client }] of clients.entries()) {
+    const same = clients[tokens.indexOf(token)]?.client.name;
+    if (tokens.indexOf(token) < i) throw new ConfigError(`the clients ${same} and ${client.name} have the same token`);
+  }
+  return clients;
+}
+
+interface GatewayFlags {
+  port: number;
+  host: string;
+  /** Milliseconds. */
+  maxWait?: number;
+  metrics?: HostAndPort;
+}
+
+const usualPatienceMs = 30_000;
+
+async function runGateway(
+  context: CommandContext,
+  { port, host, maxWait = usualPatienceMs, metrics }: GatewayFlags,
+): Promise<ExitCode> {
+  const { output } = context;
+  return withParts(output, async (parts, interrupted) => {
+    const config = await loadContextConfig(context, 'gateway');
+    warnOfOpenGateway(output, host);
+    const level = output.quiet ? 'warn' : 'info';
+    const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
+    const place = { host, port, patienceMs: maxWait };
+    const { url, part } = await startGatewayPart(config, place, { level, metricsAddress });
+    parts.add(part);
+    const clients = config.gateway.clients.map(({ name }) => name);
+    output.result({ ready: true, url, clients }, `forwarding for ${clients.join(', ')} at ${url}\ngateway: ready`);
+    await parts.untilAborted(interrupted);
+    output.note('stopping: answers that are coming may end, requests that wait are refused');
+    return exitCodes.done;
+  });
+}

@@ -1,0 +1,80 @@
+import { isoInstant } from '../../../rules/text.ts';
+import { type ScheduleTarget, targetName } from '../../../rules/workflow-ids.ts';
+import { backfillSchedule, scheduledTimes, triggerSchedule } from '../../../schedules/schedules.ts';
+import { type ActorFlags, addActorFlag } from '../../actor.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
+import { type ExitCode, usageFailure } from '../../failure.ts';
+import { dateRange } from '../../flags.ts';
+import { isoTime } from '../../terminal/text.ts';
+import { addScheduleNames, withSchedules, wordsOr } from './with-schedules.ts';
+
+export default {
+  trigger: (command, run) => addActorFlag(addScheduleNames(command)).action(run(triggerSchedules)),
+  backfill: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .requiredOption('--from <date>', 'ISO 8601 date or date-time, included')
+      .requiredOption('--to <date>', 'ISO 8601 date or date-time, included; not in the future')
+      .action(run(backfillSchedules)),
+} satisfies CommandFile;
+
+async function triggerSchedules(
+  context: CommandContext,
+  words: string[],
+  { all, ...actor }: { all?: boolean } & ActorFlags,
+): Promise<ExitCode> {
+  return withSchedules(
+    context,
+    wordsOr(words, all),
+    { ...actor, action: 'schedule-trigger' },
+    async (client, { id, target }) => {
+      const { alreadyRunning } = await triggerSchedule(client, id);
+      const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
+      return {
+        document: { alreadyRunning },
+        detail: alreadyRunning ? null : {},
+        line: `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``,
+      };
+    },
+  );
+}
+
+function follow(target: ScheduleTarget): string {
+  return target.kind === 'export'
+    ? `docferry export status ${target.domain}`
+    : `docferry feedback status ${target.org}/${target.project}`;
+}
+
+interface BackfillFlags extends ActorFlags {
+  from: string;
+  to: string;
+  all?: boolean;
+}
+
+/** The server buffers at most 1,000 starts of a schedule. */
+const mostRuns = 1_000;
+
+async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
+  const { from, to } = boundsOf(flags);
+  return withSchedules(
+    context,
+    wordsOr(words, flags.all),
+    { ...flags, action: 'schedule-backfill' },
+    async (client, { id, target }) => {
+      const times = await scheduledTimes(client, id, from, to);
+      if (times.length > mostRuns) {
+        throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
+      }
+      if (times.length > 0) await backfillSchedule(client, id, from, to);
+      const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
+      const detail = times.length === 0 ? null : { from: isoTime(from), to: isoTime(to), runs: times.length };
+      return { document: { runs: times.map((time) => isoTime(time)) }, detail, line: `${targetName(target)}: ${line}` };
+    },
+  );
+}
+
+function boundsOf({ from, to }: BackfillFlags): { from: number; to: number } {
+  dateRange({ from, to });
+  const bounds = { from: isoInstant(from) ?? 0, to: isoInstant(to) ?? 0 };
+  if (bounds.to > Date.now()) throw usageFailure(`--to is ${JSON.stringify(to)}: it must not be in the future`);
+  return bounds;
+}

@@ -1,0 +1,302 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.ts';
+import type { InService } from '../../exports/store/bundle-store.ts';
+import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import {
+  type Facts,
+  gatherFacts,
+  lineStates,
+  type ProjectLine,
+  projectLines,
+  readLive,
+  type Selection,
+  type SiteLine,
+  shownLines,
+  siteLines,
+  type Totals,
+  totalsOf,
+  type Unavailable,
+} from '../../operations/status.ts';
+import { clockTime, counted, spanText } from '../../rules/text.ts';
+import { addSelectionFlags, type SelectionFlags } from '../actor.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { explainFailure } from '../explain-failure.ts';
+import { CliFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts';
+import { duration } from '../flags.ts';
+import { selected } from '../selection.ts';
+import { withTemporal } from '../session.ts';
+import { withFeedbackStore } from '../stores.ts';
+import type { Step } from '../terminal/live-lines.ts';
+import { fittingLines, type Output, type Paint, type Screen, type Surface } from '../terminal/output.ts';
+import { onInterrupt } from '../terminal/prompts.ts';
+import { tableLines } from '../terminal/text.ts';
+
+export default {
+  status: (command, run) =>
+    addSelectionFlags(command, 'those')
+      .option('--failed', 'only what fails: failed, refused by verification, or failed at a target')
+      .option(
+        '--since <duration>',
+        'only what is running or ended its last run within this time, e.g. 24h',
+        duration('--since'),
+      )
+      .option('--watch', 'look again every two seconds until Ctrl-C')
+      .option('--for <duration>', 'with --watch: stop after this time', duration('--for'))
+      .addHelpText(
+        'after',
+        '\nThe exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
+      )
+      .action(run(showStatus)),
+} satisfies CommandFile;
+
+/**
+ * What Temporal and the stores say of the selection, each asked a few questions whatever its size. A part that does not
+ * answer is named; throws Temporal's failure when the feedback store is down too.
+ */
+export async function readStatus(
+  config: Config,
+  selection: Selection,
+): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
+  const { taskQueue } = config.temporal;
+  const sources = {
+    live: () => withTemporal(config, ({ client }) => readLive(client, taskQueue)),
+    records: () => withFeedbackStore(config, (store) => store.latestRecords(selection)),
+    inService: () => readInService(config, selection),
+  };
+  const found = await gatherFacts(sources, explainFailure);
+  const away = (part: Unavailable['part']) => found.unavailable.find((one) => one.part === part);
+  const temporal = away('temporal');
+  if (temporal && away('feedback store')) {
+    throw new CliFailure(failureOf(temporal.code, temporal.message, temporal.hint));
+  }
+  return found;
+}
+
+async function readInService(config: Config, { sites }: Selection): Promise<Map<string, InService>> {
+  if (sites.length === 0) return new Map();
+  const store = await openBundleStore(config.store.bundles);
+  return store.inService(sites.map(({ domain }) => domain));
+}
+
+const good: ReadonlySet<string> = new Set(['published', 'unchanged', 'completed', 'rolled-back']);
+const dayMs = 86_400_000;
+/** Left out where it is too narrow for all, the first first. */
+const spareColumns = ['in service', 'complete as of', 'ended (UTC)', 'next (UTC)'];
+
+/** Everything that `status` shows. */
+export interface Shown {
+  sites: readonly SiteLine[];
+  projects: readonly ProjectLine[];
+  totals: { sites: Totals; projects: Totals };
+}
+
+/** The document of `status` (contracts.md). */
+export interface Look extends Shown {
+  unavailable: Unavailable[];
+}
+
+/** A line a site and a project, as far as it is wide enough for that, then the totals. */
+export function statusText({ sites, projects, totals }: Shown, now: number, { paint, columns }: Surface): string {
+  const several = new Set([...sites, ...projects].map(({ org }) => org)).size > 1;
+  const named = (org: string, name: string) => (several ? `${org}/${name}` : name);
+  const parts: string[] = [];
+  if (sites.length > 0) {
+    parts.push(
+      tableLines(
+        ['site', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'in service', 'note'],
+        sites.map((line) => [
+          named(line.org, line.domain),
+          stateText(line.phase !== null && line.state === 'running' ? line.phase : line.state, paint),
+          outcomeText(line.lastOutcome, paint),
+          minuteText(line.lastAt),
+          line.paused ? 'paused' : minuteText(line.nextAt),
+          line.current ?? '-',
+          notesOf(
+            line,
+            paint,
+            line.held === null ? [] : [line.held === line.current ? 'held' : `held at ${line.held}`],
+          ),
+        ]),
+        columns,
+        spareColumns,
+      ),
+    );
+  }
+  if (projects.length > 0) {
+    parts.push(
+      tableLines(
+        ['project', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'complete as of', 'note'],
+        projects.map((line) => [
+          named(line.org, line.project),
+          stateText(line.state, paint) + (line.running.length === 0 ? '' : ` ${line.running.join(', ')}`),
+          line.lastPass === null ? '-' : `${line.lastPass} ${outcomeText(line.lastOutcome, paint)}`,
+          minuteText(line.lastAt),
+          minuteText(line.nextAt),
+          line.verifiedUpTo === null ? '-' : agoText(now - Date.parse(line.verifiedUpTo)),
+          notesOf(line, paint, line.paused ? ['schedule paused'] : []),
+        ]),
+        columns,
+        spareColumns,
+      ),
+    );
+  }
+  parts.push([totalText('site', totals.sites), totalText('project', totals.projects)].join('\n'));
+  return parts.join('\n\n');
+}
+
+/** `1,000 sites: 3 running, 990 idle, 2 failing` */
+export function totalText(what: string, totals: Totals): string {
+  const counts = lineStates.flatMap((state) => (totals[state] > 0 ? [`${totals[state]} ${state}`] : []));
+  const failing = totals.failing > 0 ? [`${totals.failing} failing`] : [];
+  const all = [...counts, ...failing].join(', ');
+  return `${counted(totals.all, what)}${all === '' ? '' : `: ${all}`}`;
+}
+
+function stateText(state: string | null, paint: Paint): string {
+  if (state === null) return '?';
+  if (state === 'idle') return state;
+  return state === 'unauthorized' ? paint.red(state) : paint.yellow(state);
+}
+
+function outcomeText(outcome: string | null, paint: Paint): string {
+  if (outcome === null) return '-';
+  return good.has(outcome) || outcome === 'cancelled' ? outcome : paint.red(outcome);
+}
+
+function notesOf({ failingSince }: SiteLine | ProjectLine, paint: Paint, others: readonly string[]): string {
+  const failing = failingSince === null ? [] : [paint.red(`failing since ${minuteText(failingSince)}`)];
+  return [...failing, ...others].join(', ');
+}
+
+/** `2026-11-21 04:02` */
+function minuteText(iso: string | null): string {
+  return iso === null ? '-' : iso.slice(0, 16).replace('T', ' ');
+}
+
+function agoText(ms: number): string {
+  const minutes = Math.floor(Math.max(0, ms) / 60_000) * 60_000;
+  return ms >= 2 * dayMs ? `${Math.floor(ms / dayMs)} days ago` : `${spanText(minutes)} ago`;
+}
+
+const lookEveryMs = 2_000;
+const usualRows = 24;
+/** Headers, empty lines and totals around the lines. */
+const otherRows = 10;
+
+/**
+ * Looks again and again until Ctrl-C, or for a time: on a terminal one screen, repainted, elsewhere a line for each site and
+ * project that has changed. Returns the last look.
+ */
+export async function watchStatus(output: Output, look: () => Promise<Look>, forMs: number): Promise<Look> {
+  const interrupt = onInterrupt();
+  const live = await output.startLive();
+  const endsAt = Date.now() + forMs;
+  let before = new Map<string, string>();
+  try {
+    for (;;) {
+      const found = await look();
+      const now = lineTexts(found);
+      live.show('status', stepOf(found, changesSince(before, now), output.surfaceOfNotes));
+      before = now;
+      if (Date.now() + lookEveryMs > endsAt) return found;
+      await sleep(lookEveryMs, undefined, { signal: interrupt.signal }).catch(() => {});
+      if (interrupt.signal.aborted) return found;
+    }
+  } finally {
+    live.end();
+    interrupt.dispose();
+  }
+}
+
+function stepOf(found: Look, changes: readonly string[], surface: Screen): Step {
+  const { paint } = surface;
+  const totals = `${totalText('site', found.totals.sites)}; ${totalText('project', found.totals.projects)}`;
+  const away = found.unavailable.map(({ message, unknown }) => paint.yellow(`${message}: ${unknown} is unknown`));
+  const rows = Number.isFinite(surface.rows) ? surface.rows : usualRows;
+  const text = statusText(fitted(found, rows), Date.now(), surface);
+  // The line above has the time, the one below the cursor; where it is narrow a site may take several lines.
+  const fitting = { ...surface, rows: rows - 2 - away.length };
+  const screen = fittingLines(text, fitting, (count) => counted(count, 'more line'));
+  return {
+    key: changes.length === 0 ? 'unchanged' : `${totals}\n${changes.join('\n')}`,
+    line: [totals, ...away, ...changes].join('\n'),
+    text: [paint.dim(`at ${clockTime(Date.now())}`), ...away, screen].join('\n'),
+  };
+}
+
+/** As much as fits the screen: what fails first, then what runs or waits. */
+function fitted(found: Look, rows: number): Look {
+  const room = Math.max(4, rows - otherRows - found.unavailable.length);
+  const sites = byUrgency(found.sites);
+  const projects = byUrgency(found.projects);
+  const forSites = Math.max(Math.ceil(room / 2), room - projects.length);
+  const shownSites = sites.slice(0, forSites);
+  return { ...found, sites: shownSites, projects: projects.slice(0, room - shownSites.length) };
+}
+
+function byUrgency<Line extends SiteLine | ProjectLine>(lines: readonly Line[]): Line[] {
+  const rank = ({ failingSince, state }: Line) => (failingSince !== null ? 0 : state === 'idle' ? 2 : 1);
+  return [...lines].sort((a, b) => rank(a) - rank(b));
+}
+
+/** The line of each site and project, by its name. */
+function lineTexts({ sites, projects }: Look): Map<string, string> {
+  const text = (state: string | null, outcome: string | null, failing: string | null) =>
+    [
+      state ?? 'state unknown',
+      outcome === null ? '' : `last ${outcome}`,
+      failing === null ? '' : `failing since ${failing}`,
+    ]
+      .filter((part) => part !== '')
+      .join(', ');
+  return new Map([
+    ...sites.map(({ org, domain, phase, state, lastOutcome, failingSince }): [string, string] => [
+      `${org}/${domain}`,
+      text(phase ?? state, lastOutcome, failingSince),
+    ]),
+    ...projects.map(({ org, project, state, lastPass, lastOutcome, failingSince }): [string, string] => [
+      `${org}/${project}`,
+      text(state, lastPass && `${lastPass} ${lastOutcome}`, failingSince),
+    ]),
+  ]);
+}
+
+function changesSince(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  return [...now].flatMap(([name, text]) => (before.get(name) === text ? [] : [`  ${name}: ${text}`]));
+}
+
+interface StatusFlags extends SelectionFlags {
+  failed?: boolean;
+  /** Milliseconds. */
+  since?: number;
+  watch?: boolean;
+  /** Milliseconds. */
+  for?: number;
+}
+
+/** Shows every site and project on one screen, whatever their number (decisions/0100). */
+async function showStatus(context: CommandContext, flags: StatusFlags): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const selection = selected(config, flags);
+  const { output } = context;
+  const look = async (): Promise<Look> => {
+    const { facts, unavailable } = await readStatus(config, selection);
+    const [sites, projects] = [siteLines(selection, facts), projectLines(selection, facts)];
+    const since = flags.since === undefined ? null : new Date(Date.now() - flags.since).toISOString();
+    const wanted = { failed: flags.failed === true, since };
+    return {
+      sites: shownLines(sites, wanted),
+      projects: shownLines(projects, wanted),
+      totals: { sites: totalsOf(sites), projects: totalsOf(projects) },
+      unavailable,
+    };
+  };
+  const last = flags.watch ? await watchStatus(output, look, flags.for ?? Number.POSITIVE_INFINITY) : await look();
+  warnOf(output, last.unavailable);
+  output.result(last, statusText(last, Date.now(), output.surface));
+  return exitCodes.done;
+}
+
+function warnOf(output: Output, unavailable: readonly Unavailable[]): void {
+  for (const { unknown, message } of unavailable) output.warn(`${message}: ${unknown} is unknown`);
+}

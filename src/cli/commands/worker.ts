@@ -1,0 +1,99 @@
+import { createServer } from 'node:http';
+import { Option } from 'commander';
+import { listen, stopListening } from '../../http-server.ts';
+import type { WorkKind } from '../../temporal/rules/failover.ts';
+import type { WorkerSettings } from '../../worker.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
+import { buildId, deploymentName, type HostAndPort, hostAndPort, metricsHelp } from '../flags.ts';
+import { freeAddress } from '../parts/free-address.ts';
+import { never, type Part, withParts } from '../parts/running-parts.ts';
+import { startWorkerPart } from '../parts/worker-part.ts';
+
+export default {
+  worker: (command, run) =>
+    command
+      .option(
+        '--health <host:port>',
+        'answer GET /healthz at this address: 200 while the worker takes work',
+        hostAndPort('--health'),
+      )
+      .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
+      .addOption(
+        new Option('--only <kind>', 'take only workflows and short steps, or only long, heavy steps').choices([
+          'short',
+          'bulk',
+        ]),
+      )
+      .option(
+        '--deployment <name>',
+        "be a build of this Worker Deployment of Temporal's; goes with --build",
+        deploymentName,
+      )
+      .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', buildId)
+      .addHelpText(
+        'after',
+        '\nA new build takes no work before `temporal worker deployment set-current-version` (docs/upgrading.md).',
+      )
+      .action(run(work)),
+} satisfies CommandFile;
+
+/**
+ * Answers `GET /healthz` with `{"state": …}`: 200 while the worker is `RUNNING`, else 503. A process that hangs does not
+ * answer at all. Whether Temporal can be reached does not count: a restart would not help, and the worker waits for it.
+ */
+export async function startHealthPart({ host, port }: HostAndPort, state: () => string): Promise<Part> {
+  const server = createServer((request, response) => {
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+    const now = state();
+    const status = request.url !== '/healthz' ? 404 : now === 'RUNNING' ? 200 : 503;
+    response.writeHead(status, headers).end(status === 404 ? '{}\n' : `${JSON.stringify({ state: now })}\n`);
+  });
+  await listen(server, { host, port, flag: '--health' });
+  return { name: 'the health check', ended: never, stop: () => stopListening(server, 0) };
+}
+
+interface WorkerFlags {
+  health?: HostAndPort;
+  metrics?: HostAndPort;
+  only?: WorkKind;
+  deployment?: string;
+  build?: string;
+}
+
+async function work(context: CommandContext, flags: WorkerFlags): Promise<ExitCode> {
+  const { output } = context;
+  const { health, metrics, only } = flags;
+  const version = versionOf(flags);
+  return withParts(output, async (parts, interrupted) => {
+    const config = await loadContextConfig(context, 'required');
+    if (health) await freeAddress('--health', health);
+    const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
+    const level = output.quiet ? 'warn' : 'info';
+    const worker = await startWorkerPart(config, { stderr: true }, { level, only, metricsAddress, version });
+    parts.add(worker);
+    if (health) parts.add(await startHealthPart(health, worker.state));
+    const { address, namespace, taskQueue } = config.temporal;
+    const { taskQueues } = worker;
+    const document = { ready: true, temporal: address, namespace, taskQueue, taskQueues, ...(version && { version }) };
+    output.result(document, `worker: ready on task queue ${taskQueues.join(' and ')}`);
+    if (version !== undefined) output.note(takeWorkText(version, namespace));
+    await parts.untilAborted(interrupted);
+    output.note('stopping: steps about to end may finish, the others are handed back');
+    return exitCodes.done;
+  });
+}
+
+type Version = NonNullable<WorkerSettings['version']>;
+
+function versionOf({ deployment, build }: WorkerFlags): Version | undefined {
+  if (deployment !== undefined && build !== undefined) return { deploymentName: deployment, buildId: build };
+  if (deployment === build) return undefined;
+  throw usageFailure('--deployment and --build go together: give both or neither');
+}
+
+/** Said at every start: a build that no operator makes current waits for work in silence. */
+function takeWorkText({ deploymentName, buildId }: Version, namespace: string): string {
+  const command = `temporal worker deployment set-current-version --namespace ${namespace} --deployment-name ${deploymentName} --build-id ${buildId}`;
+  return `this is build ${buildId} of ${deploymentName}; unless it is the current one, it takes no new work before:\n  ${command}`;
+}
