@@ -175,7 +175,7 @@ export async function answerWithin<Answer>(ms: number, answer: Promise<Answer>):
 }
 
 /**
- * When Temporal scheduled this attempt: now, by its clock, less the time in the queue. Stored, sent and compared times go
- * by this clock, because a worker's own may be wrong (decisions/0049).
+ * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, sent or compared
+ * goes by this time, because a worker's own may be wrong (decisions/0049).
  */
 export const scheduledAt = (): Date => new Date(activityInfo().currentAttemptScheduledTimestampMs);

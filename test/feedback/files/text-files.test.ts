@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FeedbackRecord, recordColumns } from '../../../src/feedback/files/feedback-record.ts';
-import { csv } from '../../../src/feedback/files/text-files.ts';
+import { csv, jsonLines } from '../../../src/feedback/files/text-files.ts';
 import { anyRecord } from '../../tools/feedback/arbitrary-records.ts';
 
 /** A cell as a strict reader of RFC 4180 sees it. */
@@ -116,5 +116,43 @@ describe('CSV', () => {
     );
     expect(safe.line(record({ comment: 'a = b', path: '/a-b' }))).toContain('a = b');
     expect(safe.line(record({ comment: 'a = b' }))).not.toContain("'a = b");
+  });
+});
+
+const written: FeedbackRecord = {
+  org_id: 'acme',
+  project_id: 'prj_1',
+  id: 'a',
+  path: '/docs',
+  comment: 'two\nlines, "quoted" 🙂',
+  created_at: null,
+  created_at_utc: null,
+  source: 'contextual',
+  status: 'pending',
+  helpful: true,
+  contact: null,
+  code: null,
+  filename: null,
+  lang: null,
+  extra: { nested: { list: [1, null] } },
+  first_seen_at: '2026-11-21T08:00:00.000Z',
+  last_seen_at: '2026-11-21T08:00:00.000Z',
+  deleted_at: null,
+};
+
+describe('jsonLines', () => {
+  it('is one object a line with exactly the columns in order, and no header', () => {
+    const line = jsonLines.line(written);
+    expect(jsonLines.header).toBe('');
+    expect(line.indexOf('\n')).toBe(line.length - 1);
+    const parsed = JSON.parse(line) as object;
+    expect(Object.keys(parsed)).toEqual(recordColumns);
+    expect(parsed).toMatchObject({ helpful: true, contact: null, extra: { nested: { list: [1, null] } } });
+    expect(parsed).toMatchObject({ comment: written.comment });
+  });
+
+  it('has nothing but the columns, whatever else a row has', () => {
+    const more = { ...written, secret: 'x' };
+    expect(jsonLines.line(more)).toBe(jsonLines.line(written));
   });
 });
