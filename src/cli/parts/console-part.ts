@@ -1,15 +1,10 @@
-import { budgetClientOf } from '../../budget/client.ts';
 import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
-import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
-import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
-import { openAudit, openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
 import { PortTaken } from '../../http-server.ts';
-import { connectClient, connectOptions, failoverFor } from '../../temporal/connection.ts';
+import { connectOptions } from '../../temporal/connection.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { withFeedbackStore } from '../stores.ts';
-import { askWorker } from '../waiting.ts';
+import { accessOf } from '../operator.ts';
 import { never, type Part } from './running-parts.ts';
 
 interface ConsolePlace {
@@ -61,20 +56,7 @@ function openIdOf(oidc: ConsoleConfig['oidc']) {
 
 /** What the console needs of the configuration. */
 export function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
-  const { organizations, store, privacy, temporal } = config;
-  const { taskQueue } = temporal;
-  return {
-    organizations,
-    taskQueue,
-    failover: failoverFor(temporal),
-    temporalUi,
-    namespace: connectOptions(temporal).namespace,
-    connect: () => connectClient(temporal),
-    openFeedback: () => openFeedbackStore(store.feedback, feedbackPrivacy(privacy)),
-    openBundles: () => openBundleStore(store.bundles),
-    openAudit: () => openAudit(store.feedback),
-    budgets: (client) => budgetClientOf(client, config, (work) => withFeedbackStore(config, work)),
-    explain: explainFailure,
-    askWorker: (client, ask) => askWorker(client, taskQueue, ask),
-  };
+  const { organizations, temporal } = config;
+  const { namespace } = connectOptions(temporal);
+  return { ...accessOf(config), organizations, temporalUi, namespace, explain: explainFailure };
 }
