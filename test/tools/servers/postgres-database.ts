@@ -4,7 +4,12 @@ import { inject } from 'vitest';
 import type { PostgresPlace } from '../../../src/feedback/store/postgres-store.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
 import type { PostgresServerAddress } from './postgres-server.ts';
-import type { PostgresTestContext } from './postgres-setup.ts';
+
+/** What the set-up hands to test files that use PostgreSQL; null where it is not installed. */
+export interface PostgresTestContext {
+  binaries: string;
+  address: PostgresServerAddress;
+}
 
 /** False where PostgreSQL is not installed: what needs it is skipped. */
 export function hasPostgres(): boolean {

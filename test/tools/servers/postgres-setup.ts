@@ -1,13 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { postgresBinaries } from './postgres-binaries.ts';
-import { makeTemplate } from './postgres-database.ts';
-import { type PostgresServerAddress, startPostgres } from './postgres-server.ts';
-
-/** What the set-up hands to test files that use PostgreSQL; null where it is not installed. */
-export interface PostgresTestContext {
-  binaries: string;
-  address: PostgresServerAddress;
-}
+import { makeTemplate, type PostgresTestContext } from './postgres-database.ts';
+import { startPostgres } from './postgres-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
