@@ -25,7 +25,7 @@ export function actorOf({ as, reason: why }: ActorFlags): Actor & { who: string 
 }
 
 /** Reads `--as`. */
-export function actorName(text: string): string {
+function actorName(text: string): string {
   const name = text.trim();
   try {
     readActor({ who: name });

@@ -53,7 +53,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
   {
     term: 'demo [options]',
     summary: 'Play an export and a sync against the sandbox on free ports, with results under ./demo-data',
-    file: () => import('./demo/demo.ts'),
+    file: () => import('./commands/demo.ts'),
   },
   {
     term: 'status [options]',
@@ -68,7 +68,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
   {
     term: 'doctor [options]',
     summary: 'Check this installation and say how to fix what is wrong; run it where the workers run',
-    file: () => import('./doctor/doctor.ts'),
+    file: () => import('./commands/doctor.ts'),
   },
   {
     term: 'replay [options]',
@@ -83,12 +83,12 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
   {
     term: 'backup [options]',
     summary: "Copy this machine's Temporal, feedback store and published bundles into a folder, while everything runs",
-    file: () => import('./backup/backup.ts'),
+    file: () => import('./commands/backup.ts'),
   },
   {
     term: 'restore [options] <folder>',
     summary: 'Restore a backup to the places that the configuration names; budgets then wait for one window',
-    file: () => import('./backup/restore.ts'),
+    file: () => import('./commands/restore.ts'),
   },
   {
     term: 'config',

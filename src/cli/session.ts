@@ -48,7 +48,7 @@ export async function requireRunning(handle: WorkflowHandle, what: string): Prom
 const keyAnswerWithinMs = 5_000;
 
 /** A run that a command is about to wait for. */
-export interface WaitedRun<State> {
+interface WaitedRun<State> {
   org: string;
   /** True when it ran before the command. */
   joined: boolean;

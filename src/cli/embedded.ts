@@ -2,25 +2,25 @@ import { createServer, request as forward } from 'node:http';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config/config.ts';
-import { foreignIn, type KnownHosts, knownHosts } from '../../console/security/request-guard.ts';
-import { listen, requestLimits, stopListening } from '../../http-server.ts';
-import { devServerTool, resolveBinary } from '../../local/binaries.ts';
-import { type DevServer, startDevServer } from '../../local/dev-server.ts';
-import { PortTaken } from '../../local/embedded-errors.ts';
-import { searchAttributes } from '../../rules/workflow-ids.ts';
-import { isEmptyPlan } from '../../schedules/rules/desired-schedules.ts';
-import { applySchedules } from '../../schedules/schedules.ts';
-import { failoverFor, isOutage, TemporalUnreachable } from '../../temporal/connection.ts';
-import { planText } from '../commands/schedules/schedules-apply.ts';
-import type { CommandContext } from '../context.ts';
-import { failureOf } from '../failure.ts';
-import { withTemporal } from '../session.ts';
-import type { Output } from '../terminal/output.ts';
-import { untilAborted } from '../terminal/prompts.ts';
-import { never, type Part } from './running-parts.ts';
+import type { Config } from '../config/config.ts';
+import { foreignIn, type KnownHosts, knownHosts } from '../console/security/request-guard.ts';
+import { listen, requestLimits, stopListening } from '../http-server.ts';
+import { devServerTool, resolveBinary } from '../local/binaries.ts';
+import { type DevServer, startDevServer } from '../local/dev-server.ts';
+import { PortTaken } from '../local/embedded-errors.ts';
+import { searchAttributes } from '../rules/workflow-ids.ts';
+import { isEmptyPlan } from '../schedules/rules/desired-schedules.ts';
+import { applySchedules } from '../schedules/schedules.ts';
+import { failoverFor, isOutage, TemporalUnreachable } from '../temporal/connection.ts';
+import { planText } from './commands/schedules/schedules-apply.ts';
+import type { CommandContext } from './context.ts';
+import { failureOf } from './failure.ts';
+import { never, type Part } from './parts.ts';
+import { withTemporal } from './session.ts';
+import type { Output } from './terminal/output.ts';
+import { untilAborted } from './terminal/prompts.ts';
 
-export interface EmbeddedSettings {
+interface EmbeddedSettings {
   port: number;
   /** Of the guard in front of the UI; null for no UI. */
   uiPort: number | null;
