@@ -81,8 +81,8 @@ const arrows = {
 
 /** Packages that a room may not use, though others do; Node's own count as packages here. */
 const packages = {
-  '(rules|(budget|exports|feedback|runs|schedules|temporal)/rules)/': '.',
-  'workflows/': '^(?!node_modules/@temporalio/(workflow|common)/)',
+  '(rules|(budget|exports|feedback|runs|schedules|temporal)/rules)/': '^(?!node_modules/zod/)',
+  'workflows/': '^(?!node_modules/(zod|@temporalio/(workflow|common))/)',
   '(config|service|exports|feedback|files\\.ts)': '^node_modules/@temporalio/',
   'activities/': '^node_modules/@temporalio/(?!(activity|common)/)',
   'operations/': '^node_modules/(?!@temporalio/(client|common)/)',

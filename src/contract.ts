@@ -1,5 +1,5 @@
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { defineQuery, defineSignal, defineUpdate, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type {
   BudgetConfirmation,
   ForAWhile,
@@ -20,7 +20,6 @@ import type {
   ExportState,
   RollbackInput,
   RollbackResult,
-  RunOutcome,
 } from './exports/rules/site-export.ts';
 import type { SyncInput, SyncResult, SyncState } from './feedback/rules/sync.ts';
 import { searchAttributes } from './rules/workflow-ids.ts';
@@ -59,7 +58,7 @@ export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAs
 /** Stops granting for a time, or until resumed; null resumes. */
 export const pauseBudgetUpdate = defineUpdate<BudgetConfirmation, [ForAWhile | null, Actor?]>('pauseBudget');
 
-const keys = {
+export const attributeKeys = {
   org: defineSearchAttributeKey(searchAttributes.org, 'KEYWORD'),
   domain: defineSearchAttributeKey(searchAttributes.domain, 'KEYWORD'),
   project: defineSearchAttributeKey(searchAttributes.project, 'KEYWORD'),
@@ -68,26 +67,11 @@ const keys = {
 };
 
 /** Search attributes to start a workflow with; the workflow then keeps the phase current. */
-export function attributesOf(values: { [Name in keyof typeof keys]?: string }): SearchAttributePair[] {
-  return Object.entries(values).map(([name, value]) => ({ key: keys[name as keyof typeof keys], value }));
-}
-
-/** Makes the outcome searchable, `DocferryOutcome = "rollout-failed"`; every run that has ended is in the phase `done`. */
-export function showEnd(outcome: RunOutcome | 'completed'): void {
-  upsertSearchAttributes([
-    { key: keys.phase, value: 'done' },
-    { key: keys.outcome, value: outcome },
-  ]);
-}
-
-/** The phase by which this run is found now; undefined when it was started without one. */
-export function shownPhase(): string | undefined {
-  return workflowInfo().typedSearchAttributes.get(keys.phase);
-}
-
-/** Makes the phase searchable: `DocferryPhase = "rendering"`. */
-export function showPhase(phase: string): void {
-  upsertSearchAttributes([{ key: keys.phase, value: phase }]);
+export function attributesOf(values: { [Name in keyof typeof attributeKeys]?: string }): SearchAttributePair[] {
+  return Object.entries(values).map(([name, value]) => ({
+    key: attributeKeys[name as keyof typeof attributeKeys],
+    value,
+  }));
 }
 
 /** What the workflows that clients and schedules start take and return, by the names they are started under. */

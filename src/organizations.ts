@@ -52,7 +52,7 @@ function spareOf(organization: OrganizationConfig, taskQueue: string): SpareUse 
 }
 
 /** A request that is not answered within D is broken off, so that none arrives later (B1). */
-export function timeoutsFor(arrivalMs: number) {
+function timeoutsFor(arrivalMs: number) {
   return { connectMs: 10_000, firstByteMs: Math.min(30_000, arrivalMs), overallMs: 60_000 };
 }
 

@@ -89,12 +89,12 @@ function observerOf(activityType: string): AnyObserver | undefined {
 }
 
 /** `directory` of `directory:./site`: names differ from site to site. */
-export function kindOfTarget(target: string): string {
+function kindOfTarget(target: string): string {
   return target.split(':', 1)[0] ?? '';
 }
 
 /** Pages of feedback, starts of jobs, polls of them, links to bundles, and what other programs ask through the gateway. */
-export type Endpoint = 'feedback' | 'start-job' | 'job' | 'bundle-link' | 'gateway';
+type Endpoint = 'feedback' | 'start-job' | 'job' | 'bundle-link' | 'gateway';
 
 const outcomeOfError = {
   Unauthorized: 'unauthorized',
@@ -118,7 +118,7 @@ const outcomeOfRefusal: ReadonlyMap<number, RequestOutcome> = new Map([
 ]);
 
 /** Every value of the label `outcome`: an answer, how it failed, or that no connection was made. */
-export const requestOutcomes = ['ok', ...Object.values(outcomeOfError), 'not-sent'] as const;
+const requestOutcomes = ['ok', ...Object.values(outcomeOfError), 'not-sent'] as const;
 
 type RequestOutcome = (typeof requestOutcomes)[number];
 
@@ -225,7 +225,7 @@ export function zeroMetrics(metrics: Metrics, organizations: readonly Organizati
 }
 
 /** Like `zeroMetrics`, for requests to one endpoint. */
-export function beginRequests(metrics: Metrics, org: string, endpoint: Endpoint): void {
+function beginRequests(metrics: Metrics, org: string, endpoint: Endpoint): void {
   for (const outcome of requestOutcomes) metrics.add('docferry_requests_total', { org, endpoint, outcome }, 0);
 }
 

@@ -12,8 +12,7 @@ import { NativeConnection, type State, Worker, type WorkerOptions } from '@tempo
 import type { Logger } from 'pino';
 import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
-import { BudgetClient, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
-import { lastGrantOf, tracesRead } from './budget/rules/carry-window.ts';
+import { budgetClientOf, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
 import type { Config } from './config/config.ts';
 import { limitMachineUse } from './exports/semaphore.ts';
 import type { BundleStore } from './exports/store/bundle-store.ts';
@@ -35,7 +34,7 @@ import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
 /** Several workers of this process as one. */
-export interface WorkersTogether {
+interface WorkersTogether {
   readonly taskQueues: readonly string[];
   /** `RUNNING` as long as all of them take work, else the state of one that does not. */
   state(): State;
@@ -46,7 +45,7 @@ export interface WorkersTogether {
 }
 
 /** Runs workers until they are stopped or one of them fails. */
-export function runTogether(workers: readonly Worker[]): WorkersTogether {
+function runTogether(workers: readonly Worker[]): WorkersTogether {
   const shutDown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
@@ -69,7 +68,7 @@ async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
 }
 
 /** Opens the configured stores and checks that they are writable. The caller closes the feedback store. */
-export async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
+async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
   const bundles = await openBundleStore(config.store.bundles);
   await bundles.checkWritable();
   return { bundles, feedback: await openFeedbackStore(config.store.feedback, feedbackPrivacy(config.privacy)) };
@@ -165,11 +164,7 @@ async function createWorkers(
 ): Promise<Worker[]> {
   const { taskQueue } = config.temporal;
   const failover = failoverFor(config.temporal);
-  const installation = installationOf(stores.feedback);
-  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, failover }]));
-  const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
-    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead }), stores.feedback.restoredAt),
-  );
+  const permits = budgetClientOf(client, config, (work) => work(stores.feedback), installationOf(stores.feedback));
   const organizations = organizationsOf(config).map((organization) => ({
     ...organization,
     service: countedService(organization.service, organization.id, metrics),
@@ -212,13 +207,14 @@ async function createWorkers(
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
+    const written = new Map(config.organizations.map(({ id, budget }) => [id, budget.configuredAt]));
     void takeOverBudgets({
-      orgs: [...budgets.keys()],
+      orgs: [...written.keys()],
       async configure(org) {
         const { configuredAt } = await client.withDeadline(Date.now() + configuredWithinMs, () =>
           permits.configure(org),
         );
-        if ((configuredAt ?? 0) > (budgets.get(org)?.configuredAt ?? 0)) {
+        if ((configuredAt ?? 0) > (written.get(org) ?? 0)) {
           settings.log.warn({ org }, 'the budget keeps its settings: another worker has a newer configuration file');
         }
       },

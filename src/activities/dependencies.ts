@@ -67,7 +67,7 @@ interface WatchLimits {
 }
 
 /** What Temporal knows about an organization. */
-export interface Outlook {
+interface Outlook {
   /** The window of its budget; null when none runs. */
   budget(org: string): Promise<WindowView | null>;
   /** How many runs wait because the service refuses the key. */
@@ -175,7 +175,7 @@ export async function answerWithin<Answer>(ms: number, answer: Promise<Answer>):
 }
 
 /**
- * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, told or compared
- * goes by this one, because a worker's own may be wrong (decisions/0049).
+ * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, sent or compared
+ * goes by this time, because a worker's own may be wrong (decisions/0049).
  */
 export const scheduledAt = (): Date => new Date(activityInfo().currentAttemptScheduledTimestampMs);

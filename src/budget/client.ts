@@ -7,6 +7,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
+import type { Config } from '../config/config.ts';
 import {
   askPermitsUpdate,
   attributesOf,
@@ -28,9 +29,10 @@ import {
   workflowTypes,
 } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
+import { failoverFor } from '../temporal/connection.ts';
 import { type Failover, failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
-import { untilNow } from './rules/carry-window.ts';
+import { lastGrantOf, type PassTrace, untilNow } from './rules/carry-window.ts';
 import type {
   BudgetConfirmation,
   ForAWhile,
@@ -304,6 +306,32 @@ export class BudgetClient {
     if (!settings) throw new Error(`no budget is configured for ${org}`);
     return settings;
   }
+}
+
+/** What a feedback store knows of requests under an earlier ledger. */
+interface LedgerTraces {
+  readonly restoredAt: Date | null;
+  listPasses(of: { org: string; limit: number }): Promise<readonly PassTrace[]>;
+}
+
+/** Passes among which signs of an earlier ledger are looked for, the newest ones. */
+const tracesRead = 500;
+
+/**
+ * The budgets of the configured organizations. `withStore` runs work with the feedback store: it is called only when a
+ * budget must be started.
+ */
+export function budgetClientOf(
+  client: Client,
+  { temporal, organizations }: Pick<Config, 'temporal' | 'organizations'>,
+  withStore: <Result>(work: (store: LedgerTraces) => Promise<Result>) => Promise<Result>,
+  installation?: string,
+): BudgetClient {
+  const common = { failover: failoverFor(temporal), ...(installation !== undefined && { installation }) };
+  const settings = new Map(organizations.map(({ id, budget }) => [id, { ...budget, ...common }]));
+  return new BudgetClient(client, temporal.taskQueue, settings, (org) =>
+    withStore(async (store) => lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt)),
+  );
 }
 
 /** A call whose deadline passes ends as exceeded or, if this side notices first, as cancelled. */

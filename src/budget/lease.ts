@@ -111,7 +111,7 @@ export class Lease {
   }
 }
 
-export interface Instant {
+interface Instant {
   monotonic: number;
   wall: number;
 }

@@ -21,6 +21,7 @@ const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
   ['TemporalUnreachable', exitCodes.temporalUnreachable],
   ['NoSuchVersion', exitCodes.noSuchThing],
   ['NotFound', exitCodes.noSuchThing],
+  ['NotHeld', exitCodes.noSuchThing],
   ['NotRunning', exitCodes.noSuchThing],
   ['UnknownProject', exitCodes.noSuchThing],
   ['UnknownSchedule', exitCodes.noSuchThing],

@@ -1,4 +1,5 @@
 import { exportOf, forEach, passesOf, planApprovals, runs } from '../operations/bulk.ts';
+import { usualPass } from '../operations/operator.ts';
 import { workflowIdOf } from '../rules/workflow-ids.ts';
 import { desiredSchedules } from '../schedules/rules/desired-schedules.ts';
 import type { FormSubmission } from './actions.ts';
@@ -99,7 +100,8 @@ export async function runBulk(
       const note = `paused in the console by ${operator.actor.who}`;
       return Promise.all(targetsOf(one).map((target) => operator.pauseSchedule(target, note).catch(unlessThereIsNone)));
     }
-    if (one.kind === 'project') return operator.startPass(one, await operator.usualPass(one));
+    if (one.kind === 'project')
+      return operator.startPass(one, await usualPass(await operator.installation.feedback(), one));
     if (verb === 'start') return operator.startExport(one, {});
     if (one.version === null) throw new ConsoleFailure('Incomplete', 'the form names no version');
     return operator.approve(one, one.version, `${id}:${one.domain}`);

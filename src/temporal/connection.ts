@@ -18,7 +18,7 @@ type CallOptions = Parameters<Interceptor>[0];
 type Retries = Parameters<typeof makeGrpcRetryInterceptor>[0];
 type Status = Parameters<Retries['retryableDecider']>[1];
 
-export interface CallLimits {
+interface CallLimits {
   /** For one attempt of a call, in milliseconds. */
   attemptMs: number;
   /** For a call that Temporal holds until a workflow or worker has answered; it answers "not yet" itself after 20 s. */
@@ -53,7 +53,7 @@ const actOnce: ReadonlySet<string> = new Set([
  * Gives every call to Temporal a deadline, because the server may leave one unanswered, and repeats those that only read
  * or that Temporal recognizes by their id. A deadline of the caller's (`client.withDeadline`) still ends all attempts.
  */
-export function limitCalls({ attemptMs, longPollMs }: CallLimits = usualLimits): Interceptor {
+function limitCalls({ attemptMs, longPollMs }: CallLimits = usualLimits): Interceptor {
   return (options, nextCall) => {
     const method = methodOf(options);
     const limitMs = longPolls.has(method) ? longPollMs : attemptMs;

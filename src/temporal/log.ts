@@ -2,7 +2,7 @@ import type { Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 
 /** Whose work a workflow does. */
-export interface WorkflowSubject {
+interface WorkflowSubject {
   org?: string;
   domain?: string;
   project?: string;

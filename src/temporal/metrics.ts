@@ -76,12 +76,12 @@ export const histograms = {
   },
 } as const satisfies Record<`docferry_${string}_seconds`, Instrument & { buckets: readonly number[] }>;
 
-export type CounterName = keyof typeof counters;
-export type GaugeName = keyof typeof gauges;
-export type HistogramName = keyof typeof histograms;
+type CounterName = keyof typeof counters;
+type GaugeName = keyof typeof gauges;
+type HistogramName = keyof typeof histograms;
 
 /** The labels of an instrument with a value for each. */
-export type LabelsOf<Name extends CounterName | GaugeName | HistogramName> = Record<
+type LabelsOf<Name extends CounterName | GaugeName | HistogramName> = Record<
   (typeof counters & typeof gauges & typeof histograms)[Name]['labels'][number],
   string
 >;

@@ -17,7 +17,7 @@ export interface ReplayedRun {
   problem: string | null;
 }
 
-export interface ReplayOptions {
+interface ReplayOptions {
   /** Runs that run still or have ended since, in milliseconds since 1970. */
   since: number;
   /** Which workflow ids; by default all. */

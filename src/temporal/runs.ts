@@ -19,7 +19,7 @@ export class Detached extends Error {
   override readonly name = 'Detached';
 }
 
-export interface WaitOptions<State> {
+interface WaitOptions<State> {
   /** Longest time to wait in milliseconds; absent: no limit. */
   timeoutMs?: number;
   /** Ends the waiting with `Detached`. */

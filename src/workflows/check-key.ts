@@ -1,9 +1,12 @@
 import { defineWorkflowOptions, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { z } from 'zod/mini';
 import type { Activities } from '../activities/index.ts';
 import type { KeyCheck } from '../budget/rules/permits.ts';
-import { bool, record, text } from '../rules/messages.ts';
+import { reader, text } from '../rules/messages.ts';
 import { factsTable } from '../rules/text.ts';
 import { keyCheckOptions, pinnedVersioning, readInput, readsInput } from './kit.ts';
+
+const readCheck = reader(z.object({ org: text(), patient: z.exactOptional(z.boolean()) }));
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 
@@ -12,7 +15,7 @@ const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
  * waits until the budget has a permit for it.
  */
 export async function checkKey(given: { org: string; patient?: boolean }): Promise<KeyCheck> {
-  const { org, patient = false } = readInput(record({ org: text }, { patient: bool }), given);
+  const { org, patient = false } = readInput(readCheck, given);
   let check = await ask(org, patient);
   while (patient && check.outcome === 'no-permit') {
     await sleep(Math.max(1_000, check.until - Date.now()), { summary: 'the budget has no permit' });

@@ -13,9 +13,9 @@ import type { Activities } from '../activities/index.ts';
 import { attributesOf } from '../contract.ts';
 import { factsTable } from '../rules/text.ts';
 import { webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import { readDelivery } from '../runs/rules/run-messages.ts';
 import {
   aboutEvent,
-  readDelivery,
   type WebhookDelivery,
   type WebhookEvent,
   type WebhookReceipt,

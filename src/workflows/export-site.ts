@@ -65,7 +65,7 @@ type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { hel
 const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
 /** One run of `exportSite`: its steps, and its end (X4). */
-export class ExportRun {
+class ExportRun {
   readonly #input: ExportInput;
   readonly view: ExportView;
   readonly key: KeyGate;

@@ -1,5 +1,4 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import { showEnd, shownPhase, showPhase } from '../contract.ts';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
 import {
   type AwaitedApproval,
@@ -12,7 +11,7 @@ import {
   searchedPhase,
 } from '../exports/rules/site-export.ts';
 import { barText, clockTime, factsTable, ignoredFacts } from '../rules/text.ts';
-import { endFacts } from './kit.ts';
+import { endFacts, showEnd, shownPhase, showPhase } from './kit.ts';
 
 /** What people see of an export: the query `state`, Current Details, and the phase as a search attribute. */
 export class ExportView {

@@ -23,11 +23,15 @@ import {
   proxyLocalActivities,
   setHandler,
   TemporalFailure,
+  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { Misshapen, type Reader, refuse } from '../rules/messages.ts';
-import { type Actor, type AuditEntry, readActor, unnamedActor } from '../runs/rules/audit.ts';
+import { attributeKeys } from '../contract.ts';
+import type { RunOutcome } from '../exports/rules/site-export.ts';
+import { Misshapen, type Reader } from '../rules/messages.ts';
+import { type Actor, type AuditEntry, unnamedActor } from '../runs/rules/audit.ts';
+import { readActor } from '../runs/rules/run-messages.ts';
 import {
   bulkQueueOf,
   type Failover,
@@ -89,14 +93,14 @@ export const recordOptions = {
 } satisfies ActivityOptions;
 
 /** Steps of milliseconds within a workflow task: tried once, then as separate tasks. */
-export const passingOptions = {
+const passingOptions = {
   startToCloseTimeout: '5s',
   retry: { maximumAttempts: 1 },
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies LocalActivityOptions;
 
 /** The end of a run: tried for half a minute, because a person may wait for it. */
-export const endOptions = {
+const endOptions = {
   ...recordOptions,
   retry: { initialInterval: '500ms', maximumInterval: '5s', maximumAttempts: 9 },
 } satisfies ActivityOptions;
@@ -216,7 +220,7 @@ export function endFacts({ outcome, reason }: { outcome: string; reason: string 
  * Has the SDK hand over each input as it came: before the handler runs it would decode them, and one that it cannot
  * decode (cut, encrypted, of another SDK) would stop the workflow too.
  */
-export const undecoded = {
+const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };
 
@@ -339,7 +343,7 @@ function decoded({ payload }: RawValue): unknown {
     return defaultPayloadConverter.fromPayload(payload);
   } catch {
     // What the library says may quote the input.
-    return refuse('', 'an input that can be decoded');
+    throw new Misshapen('the input: expected an input that can be decoded');
   }
 }
 
@@ -407,4 +411,22 @@ async function pass<Name extends keyof PassingSteps>(
  */
 export function pinnedVersioning(): WorkflowDefinitionOptions {
   return workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' } : {};
+}
+
+/** Makes the outcome searchable, `DocferryOutcome = "rollout-failed"`; every run that has ended is in the phase `done`. */
+export function showEnd(outcome: RunOutcome | 'completed'): void {
+  upsertSearchAttributes([
+    { key: attributeKeys.phase, value: 'done' },
+    { key: attributeKeys.outcome, value: outcome },
+  ]);
+}
+
+/** The phase by which this run is found now; undefined when it was started without one. */
+export function shownPhase(): string | undefined {
+  return workflowInfo().typedSearchAttributes.get(attributeKeys.phase);
+}
+
+/** Makes the phase searchable: `DocferryPhase = "rendering"`. */
+export function showPhase(phase: string): void {
+  upsertSearchAttributes([{ key: attributeKeys.phase, value: phase }]);
 }

@@ -111,7 +111,7 @@ const publications =
   proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(storeOptions);
 
 /** A verified bundle that was published, perhaps on a held site, or rejected by a person. */
-export type Placed = { url: string; heldAt: string | null } | { reason: Reason };
+type Placed = { url: string; heldAt: string | null } | { reason: Reason };
 
 /** Takes an export's version from the download into the store and, with a person's approval, into service. */
 export class Publication {

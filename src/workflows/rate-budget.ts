@@ -84,16 +84,16 @@ declare global {
  */
 
 /** Options of a workflow that must notice resets, the one to its first task too: they are read before any reset counts. */
-export function noticesResets(): WorkflowDefinitionOptions {
+function noticesResets(): WorkflowDefinitionOptions {
   globalThis.docferryRandom = getActivator().random;
   return {};
 }
 
 /** Whether the run was reset since its begin or since this last said so. */
-export const wasReset = (): boolean => getActivator().random !== globalThis.docferryRandom;
+const wasReset = (): boolean => getActivator().random !== globalThis.docferryRandom;
 
 /** Call when the reset has been taken into account. */
-export function resetNoticed(): void {
+function resetNoticed(): void {
   globalThis.docferryRandom = getActivator().random;
 }
 

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { exportStateQuery, showEnd } from '../contract.ts';
+import { exportStateQuery } from '../contract.ts';
 import { readRollbackInput } from '../exports/rules/export-messages.ts';
 import type {
   ExportPhase,
@@ -17,9 +17,9 @@ import type {
   RolloutResult,
 } from '../exports/rules/site-export.ts';
 import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/site-export.ts';
-import { Misshapen } from '../rules/messages.ts';
 import { factsTable } from '../rules/text.ts';
-import { type Actor, readActor, unnamedActor } from '../runs/rules/audit.ts';
+import { type Actor, unnamedActor } from '../runs/rules/audit.ts';
+import { readActor } from '../runs/rules/run-messages.ts';
 import {
   endFacts,
   failureSummary,
@@ -29,7 +29,8 @@ import {
   planSite,
   readInput,
   readsInput,
-  refusal,
+  required,
+  showEnd,
   wholeVersionOptions,
 } from './kit.ts';
 import { rollOutToTargets } from './publication.ts';
@@ -94,8 +95,9 @@ class Rollback {
   }
 
   async #rollBack(): Promise<RollbackResult> {
-    const { org, domain, version } = this.#input;
-    const actor = actorOf(this.#input);
+    const { org, domain, version, who, reason } = this.#input;
+    // A run started in the Temporal UI may name anything.
+    const actor = required(readActor, { reason, ...(who !== undefined && { who }) });
     this.#show();
     const { storeId, targets } = await planSite(org, domain);
     this.#enter('verifying');
@@ -188,14 +190,5 @@ class Rollback {
     };
     await this.#kept;
     await CancellationScope.nonCancellable(() => recordOrLater(row));
-  }
-}
-
-/** One that was started in the Temporal UI may say anything. */
-function actorOf({ who, reason }: RollbackInput): Actor {
-  try {
-    return readActor({ who, reason });
-  } catch (error) {
-    throw error instanceof Misshapen ? refusal(error.message) : error;
   }
 }

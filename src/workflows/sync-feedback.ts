@@ -11,7 +11,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { waitText } from '../budget/rules/window-view.ts';
-import { permitsFreedSignal, showEnd, showPhase, syncStateQuery } from '../contract.ts';
+import { permitsFreedSignal, syncStateQuery } from '../contract.ts';
 import { noEntries } from '../feedback/rules/feedback-entry.ts';
 import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../feedback/rules/sync.ts';
 import { readSyncInput } from '../feedback/rules/sync.ts';
@@ -29,6 +29,8 @@ import {
   readInput,
   readsInput,
   recordOptions,
+  showEnd,
+  showPhase,
 } from './kit.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);

@@ -11,8 +11,8 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { lookSignal } from '../contract.ts';
 import { clockTime, factsTable } from '../rules/text.ts';
-import type { NoticeType } from '../runs/rules/notices.ts';
-import { readWatchInput, type WatchInput } from '../runs/rules/notices.ts';
+import type { NoticeType, WatchInput } from '../runs/rules/notices.ts';
+import { readWatchInput } from '../runs/rules/run-messages.ts';
 import {
   failureSummary,
   failureType,

@@ -15,7 +15,8 @@ import { attributesOf } from '../contract.ts';
 import { readRunRow } from '../exports/rules/export-messages.ts';
 import { factsTable } from '../rules/text.ts';
 import { auditWorkflowId, recordWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { type AuditEntry, readAuditEntry } from '../runs/rules/audit.ts';
+import type { AuditEntry } from '../runs/rules/audit.ts';
+import { readAuditEntry } from '../runs/rules/run-messages.ts';
 import { taskTimeoutFor } from '../temporal/rules/failover.ts';
 import {
   failureSummary,

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { load } from '../config/config-folder.ts';
 import { signBeside } from '../exports/signing/sign-beside.ts';
 import { smallSite, tarGz, zip } from '../tools/bundle/build-archive.ts';
 import { docferry, emptyFolder } from '../tools/cli/run-docferry.ts';
@@ -99,6 +101,21 @@ describe('commands in README.md and docs/', () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
     const run = typed.flatMap(({ words }) => (words[0] === 'npm' && words[1] === 'run' ? [words[2] ?? ''] : []));
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(run));
+  });
+});
+
+describe('configurations in README.md and docs/', () => {
+  const whole = pages.flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/^```yaml\n(service:.*?)^```$/gms)].map(([, yaml = '']) => ({
+      page,
+      yaml,
+    })),
+  );
+
+  it.each(whole)('can be used as they stand: $page', ({ yaml }) => {
+    const names = [...yaml.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
+    const env = Object.fromEntries(names.map((name) => [name, 'https://value.example/x']));
+    expect(load(yaml, { env, secrets: 'deferred' }).organizations).not.toEqual([]);
   });
 });
 

@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, expectTypeOf, it } from 'vitest';
+import type { Workflows } from '../../src/contract.ts';
+import { workflowTypes } from '../../src/rules/workflow-ids.ts';
+import * as registered from '../../src/workflows/index.ts';
 
 /** A variable, a container that is empty until something is put in, or what a class keeps. */
 const state =
@@ -18,6 +21,11 @@ it('modules of workflows keep nothing, since all runs of a worker share them', (
   const modules = ['src/workflows', 'src/contract.ts', ...rulesFolders()].flatMap(filesIn);
   expect(modules.length).toBeGreaterThan(50);
   expect(modules.filter((file) => state.test(readFileSync(file, 'utf8')))).toEqual([]);
+});
+
+it('workflows are registered under the names and with the types that clients know', () => {
+  expect(Object.keys(registered).sort()).toEqual(Object.keys(workflowTypes).sort());
+  expectTypeOf<Pick<typeof registered, keyof Workflows>>().toEqualTypeOf<Workflows>();
 });
 
 /** The folders of pure code: `src/rules` and each subject's own. */

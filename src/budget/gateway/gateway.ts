@@ -41,12 +41,12 @@ export class ClientTokens {
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** What the requests of one organization go through. */
-export interface OrganizationAccess {
+interface OrganizationAccess {
   queue: PermitQueue;
   analytics: AnalyticsAccess;
 }
 
-export interface HandlerOptions {
+interface HandlerOptions {
   tokens: ClientTokens;
   organizations: ReadonlyMap<string, OrganizationAccess>;
   /** Longest wait of a request for a permit. */
@@ -221,7 +221,7 @@ export interface GatewayOptions {
   idleMs?: number;
 }
 
-export interface GatewayLog {
+interface GatewayLog {
   info(line: object, message: string): void;
   warn(line: object, message: string): void;
 }

@@ -15,10 +15,10 @@ export interface GatewayClient {
 export type Outcome = Refusal | 'accepted';
 
 /** Tells the budget of a lease. */
-export type Settle = (report: ReturnType<Lease['settlement']>) => void;
+type Settle = (report: ReturnType<Lease['settlement']>) => void;
 
 /** A lease whose permits are used by several requests at the same time. It is settled as soon as none needs it. */
-export class SharedLease {
+class SharedLease {
   readonly #lease: Lease;
   readonly #settle: Settle;
   #open = 0;

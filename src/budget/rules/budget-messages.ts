@@ -1,18 +1,7 @@
 /** Shapes of the messages to a budget (X5). The bounds are those of the configuration, or far beyond any real message. */
 
-import {
-  bool,
-  list,
-  nullable,
-  number,
-  oneOf,
-  type Reader,
-  record,
-  refuse,
-  strictRecord,
-  text,
-  wholeNumber,
-} from '../../rules/messages.ts';
+import { z } from 'zod/mini';
+import { number, reader, text, wholeNumber } from '../../rules/messages.ts';
 import { failovers } from '../../temporal/rules/failover.ts';
 import {
   type ForAWhile,
@@ -33,75 +22,73 @@ const longestSpanMs = 3_650 * dayMs;
 const latestMoment = 4_102_444_800_000;
 const moment = number(0, latestMoment);
 
-export const readSettings: Reader<WindowSettings> = record(
-  {
-    requests: wholeNumber(1, mostRequests),
-    reserve: wholeNumber(0, mostRequests),
-    windowMs: wholeNumber(100, 31 * dayMs),
-    arrivalMs: wholeNumber(0, 10 * minuteMs),
-  },
-  { configuredAt: moment, installation: text, failover: oneOf(failovers) },
-);
+const settings = z.object({
+  requests: wholeNumber(1, mostRequests),
+  reserve: wholeNumber(0, mostRequests),
+  windowMs: wholeNumber(100, 31 * dayMs),
+  arrivalMs: wholeNumber(0, 10 * minuteMs),
+  configuredAt: z.exactOptional(moment),
+  installation: z.exactOptional(text()),
+  failover: z.exactOptional(z.enum(failovers)),
+});
 
-export const readQuestion: Reader<PermitAsk> = record(
-  {
-    id: text,
-    holder: text,
-    project: text,
-    class: oneOf(permitClasses),
+export const readSettings = reader<WindowSettings>(settings);
+
+export const readQuestion = reader<PermitAsk>(
+  z.object({
+    id: text(),
+    holder: text(),
+    project: text(),
+    class: z.enum(permitClasses),
     wants: number(0, mostRequests),
     attemptAt: moment,
-  },
-  {
-    remaining: number(0, 1e9),
-    mayWait: bool,
-    leave: number(0, mostRequests),
-    installation: text,
-    program: record({ share: nullable(number(1, 100)) }, {}),
-  },
+    remaining: z.exactOptional(number(0, 1e9)),
+    mayWait: z.exactOptional(z.boolean()),
+    leave: z.exactOptional(number(0, mostRequests)),
+    installation: z.exactOptional(text()),
+    program: z.exactOptional(z.object({ share: z.nullable(number(1, 100)) })),
+  }),
 );
 
-export const readReport: Reader<LeaseReport> = record(
-  { leaseId: text, arrived: list(moment, maxLease) },
-  {
-    accepted: bool,
-    throttled: record({ retryAfterMs: nullable(number(0, longestSpanMs)) }, {}),
-    unauthorized: bool,
-    doubted: bool,
-  },
+export const readReport = reader<LeaseReport>(
+  z.object({
+    leaseId: text(),
+    arrived: z.array(moment).check(z.maxLength(maxLease)),
+    accepted: z.exactOptional(z.boolean()),
+    throttled: z.exactOptional(z.object({ retryAfterMs: z.nullable(number(0, longestSpanMs)) })),
+    unauthorized: z.exactOptional(z.boolean()),
+    doubted: z.exactOptional(z.boolean()),
+  }),
 );
 
-const forMs = nullable(number(0, longestSpanMs));
+const forMs = z.nullable(number(0, longestSpanMs));
 
 /** `overrideProblem` says the rest. */
-const requests = number(-longestSpanMs, longestSpanMs);
+const requests = z.exactOptional(number(-longestSpanMs, longestSpanMs));
 
-export const readOverride: Reader<OverrideAsk | null> = nullable(
-  strictRecord({ forMs }, { requests, reserve: requests }),
+export const readOverride = reader<OverrideAsk | null>(
+  z.nullable(z.strictObject({ forMs, requests, reserve: requests })),
 );
 
-export const readPause: Reader<ForAWhile | null> = nullable(strictRecord({ forMs }, {}));
+export const readPause = reader<ForAWhile | null>(z.nullable(z.strictObject({ forMs })));
+
+const viewShape = z.object({ at: moment });
 
 /** The moment a query asks about; null for the budget's own. */
-export function readViewMoment(value: unknown): number | null {
-  try {
-    return record({ at: moment }, {})(value).at;
-  } catch {
-    return null;
-  }
+export const readViewMoment = (value: unknown): number | null => z.safeParse(viewShape, value).data?.at ?? null;
+
+function isCarried(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { spent, leases, waiters, attempts, served }: Partial<CarriedWindow> = value;
+  const objects = [attempts, served].every((memory: unknown) => typeof memory === 'object' && memory !== null);
+  return objects && [spent, leases, waiters].every((list) => Array.isArray(list));
 }
 
-const readCarried: Reader<CarriedWindow> = (value, field = '') => {
-  const lists = ['spent', 'leases', 'waiters'] as const;
-  const isSome = (memory: unknown) => typeof memory === 'object' && memory !== null;
-  const isWindow = (known: Partial<CarriedWindow>): known is CarriedWindow =>
-    lists.every((name) => Array.isArray(known[name])) && isSome(known.attempts) && isSome(known.served);
-  return typeof value === 'object' && value !== null && isWindow(value)
-    ? value
-    : refuse(field, 'the state of an earlier run');
-};
-
-export const readBudgetInput: Reader<BudgetInput> = record(
-  { org: text, settings: readSettings },
-  { carried: readCarried, earlierGrantAt: moment },
+export const readBudgetInput = reader<BudgetInput>(
+  z.object({
+    org: text(),
+    settings,
+    carried: z.exactOptional(z.custom<CarriedWindow>(isCarried, 'the state of an earlier run')),
+    earlierGrantAt: z.exactOptional(moment),
+  }),
 );

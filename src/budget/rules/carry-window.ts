@@ -132,8 +132,6 @@ export interface PassTrace {
   finishedAt: string | null;
 }
 
-/** Passes among which signs are looked for, the newest ones. */
-export const tracesRead = 500;
 /** Stands for the start of the new ledger by its own clock: the earlier one may have granted until then. */
 export const untilNow = 4_102_444_800_000;
 

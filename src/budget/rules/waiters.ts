@@ -86,7 +86,7 @@ export const leaseShared = 5;
 /** Permits that come free within this time are granted at once; the activity waits for their moment. */
 export const horizonMs = 1_500;
 /** Waiters that are asked to come at the same time: the next are woken as these come. */
-export const mostComing = 50;
+const mostComing = 50;
 
 /** When an asker at this place can expect a permit. After a block, a crowd comes one group a second. */
 export function servableAt(state: WindowState, place: Place, blocked: { until: number } | null): number {

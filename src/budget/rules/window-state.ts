@@ -19,7 +19,7 @@ export function keyTryDelay(refusals: number): number {
  * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
  * answered 401 although the key is accepted, so a program's 401 stops nobody.
  */
-export interface KeyChecks {
+interface KeyChecks {
   /** When the last one was started; null for never. */
   startedAt: number | null;
   /** One is to be started now. */
@@ -43,7 +43,7 @@ export function wantCheck({ startedAt, due }: KeyChecks, refused: RefusedKey | n
  * is not ours is theirs (B4).
  */
 
-export interface Sighting {
+interface Sighting {
   /** When the service refused. */
   at: number;
   /** Requests of other clients in the window that ended then. */
@@ -133,7 +133,7 @@ export interface Waiter {
 export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'wants' | 'since' | 'servedAt'>;
 
 /** What the order depends on besides the claims. */
-export interface QueueRules {
+interface QueueRules {
   now: number;
   /** A waiter rises one class each time this passes. */
   promotionMs: number;

@@ -150,14 +150,14 @@ export function roomOf(state: WindowState, holder: string): { permits: number; f
 }
 
 /** Adds requests that have arrived to what their program holds. */
-export function chargeProgram(state: WindowState, holder: string, arrivals: readonly number[]): void {
+function chargeProgram(state: WindowState, holder: string, arrivals: readonly number[]): void {
   const program = programOf(state, holder);
   if (program === null) return;
   state.programs = { ...state.programs, [holder]: { ...program, spent: [...program.spent, ...arrivals] } };
 }
 
 /** Programs that still hold slots, have a lease or wait. */
-export function presentPrograms(
+function presentPrograms(
   programs: WindowState['programs'],
   { leases, waiters }: Pick<WindowState, 'leases' | 'waiters'>,
   isOccupied: (moment: number) => boolean,
@@ -343,7 +343,7 @@ export function throttle(state: WindowState, oldest: number | undefined, retryAf
 }
 
 /** All askers wait; one request tries the key again, after a minute at first, then at growing intervals. */
-export function refuseKey(state: WindowState, byProbe: boolean): void {
+function refuseKey(state: WindowState, byProbe: boolean): void {
   const known = state.refusedKey;
   const tries = known === null ? 1 : known.tries + (byProbe ? 1 : 0);
   const nextTryAt = state.now + keyTryDelay(tries);

@@ -1,22 +1,16 @@
-import { BudgetClient } from '../../budget/client.ts';
-import { lastGrantOf, tracesRead } from '../../budget/rules/carry-window.ts';
 import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
-import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
-import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
-import { openAudit, openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
 import { PortTaken } from '../../http-server.ts';
 import { isLoopback } from '../../rules/loopback.ts';
-import { connectClient, connectOptions, failoverFor } from '../../temporal/connection.ts';
+import { connectOptions } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { noLinkHelp, port } from '../flags.ts';
+import { accessOf } from '../operator.ts';
 import { never, type Part, withParts } from '../parts.ts';
-import { withFeedbackStore } from '../stores.ts';
 import type { Output } from '../terminal/output.ts';
-import { askWorker } from '../waiting.ts';
 
 export default {
   console: (command, run) =>
@@ -105,29 +99,9 @@ function openIdOf(oidc: ConsoleConfig['oidc']) {
 
 /** What the console needs of the configuration. */
 export function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
-  const { organizations, store, privacy, temporal } = config;
-  const { taskQueue } = temporal;
-  const failover = failoverFor(temporal);
-  const budgets = new Map(organizations.map(({ id, budget }) => [id, { ...budget, failover }]));
-  return {
-    organizations,
-    taskQueue,
-    failover,
-    temporalUi,
-    namespace: connectOptions(temporal).namespace,
-    connect: () => connectClient(temporal),
-    openFeedback: () => openFeedbackStore(store.feedback, feedbackPrivacy(privacy)),
-    openBundles: () => openBundleStore(store.bundles),
-    openAudit: () => openAudit(store.feedback),
-    budgets: (client) =>
-      new BudgetClient(client, taskQueue, budgets, (org) =>
-        withFeedbackStore(config, async (feedback) =>
-          lastGrantOf(await feedback.listPasses({ org, limit: tracesRead })),
-        ),
-      ),
-    explain: explainFailure,
-    askWorker: (client, ask) => askWorker(client, taskQueue, ask),
-  };
+  const { organizations, temporal } = config;
+  const { namespace } = connectOptions(temporal);
+  return { ...accessOf(config), organizations, temporalUi, namespace, explain: explainFailure };
 }
 
 /** An eavesdropper who reads a session's cookie can act in its name. */

@@ -1,7 +1,5 @@
-import type { Client } from '@temporalio/client';
-import { BudgetClient } from '../../budget/client.ts';
+import { budgetClientOf } from '../../budget/client.ts';
 import { startGateway } from '../../budget/gateway/gateway.ts';
-import { lastGrantOf, tracesRead } from '../../budget/rules/carry-window.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { analyticsAccesses } from '../../organizations.ts';
@@ -47,7 +45,8 @@ async function startGatewayPart(
   }
   const temporal = await connectClient(config.temporal);
   try {
-    const gateway = await startGateway({ ...place, clients, analytics, permits: permitsOf(temporal, config), log });
+    const permits = budgetClientOf(temporal, config, (work) => withFeedbackStore(config, work));
+    const gateway = await startGateway({ ...place, clients, analytics, permits, log });
     const stop = async () => {
       await gateway.stop();
       await temporal.connection.close();
@@ -57,16 +56,6 @@ async function startGatewayPart(
     await temporal.connection.close();
     throw error;
   }
-}
-
-/** The feedback store is opened only when a budget must be started. */
-function permitsOf(client: Client, config: Config): BudgetClient {
-  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
-  return new BudgetClient(client, config.temporal.taskQueue, budgets, (org) =>
-    withFeedbackStore(config, async (store) =>
-      lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
-    ),
-  );
 }
 
 function clientsOf({ file, gateway }: Config) {

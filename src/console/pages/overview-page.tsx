@@ -25,10 +25,10 @@ import {
   projectAddress,
   siteAddress,
   Troubles,
+  type Viewer,
   When,
   Why,
 } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 interface Shown {
   viewer: Viewer;

@@ -8,8 +8,8 @@ import type { SyncState } from '../../feedback/rules/sync.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
 import type { KnownProject } from '../readings/console-reader.ts';
+import type { ProjectFacts } from '../readings/facts.ts';
 import { feedbackAddress } from '../readings/feedback-query.ts';
-import type { ProjectFacts } from '../readings/project-facts.ts';
 import { Page } from './layout.tsx';
 import {
   Act,
@@ -21,10 +21,10 @@ import {
   Retries,
   TableHead,
   Troubles,
+  type Viewer,
   When,
   Why,
 } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 interface Budget {
   project: KnownProject;

@@ -11,9 +11,9 @@ import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { counted, sizeText, spanText } from '../../rules/text.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
-import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
+import type { SiteFacts, StoredSite } from '../readings/facts.ts';
 import { Approval } from './approval-section.tsx';
-import { auditWords } from './audit-words.ts';
+import { auditWords } from './audit-page.tsx';
 import { Page } from './layout.tsx';
 import {
   Act,
@@ -27,10 +27,10 @@ import {
   siteAddress,
   TableHead,
   Troubles,
+  type Viewer,
   When,
   Why,
 } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 /** Something that happened to a site. */
 interface Happened {

@@ -4,7 +4,7 @@ import { ExplainedError } from '../../rules/errors.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 
 /** What was read, and when. */
-export interface Read<Value> {
+interface Read<Value> {
   value: Value;
   /** Milliseconds since the epoch. */
   at: number;
@@ -27,7 +27,7 @@ const usableFor = 3;
 export const usualTimes: ReadingTimes = { freshMs: 2_000, patienceMs: 1_000, firstMs: 15_000 };
 
 /** No reading came in time. */
-export class ReadingLate extends ExplainedError {
+class ReadingLate extends ExplainedError {
   override readonly name = 'ReadingLate';
   readonly code = 'TooSlow';
   readonly hint = 'load the page again in a moment';

@@ -15,7 +15,7 @@ export interface PublicKey {
 /** Keys whose signatures are accepted. */
 export type TrustedKeys = readonly [PublicKey, ...PublicKey[]];
 
-export interface Signature {
+interface Signature {
   keyId: string;
   /** False for the legacy kind, over the content itself. */
   prehashed: boolean;

@@ -1,5 +1,6 @@
+import { z } from 'zod/mini';
 import { type Forecast, type PermitClass, permitClasses, type WaitReason } from '../../budget/rules/permits.ts';
-import { oneOf, own, type Reader, record, text, writing } from '../../rules/messages.ts';
+import { own, reader, text, writing } from '../../rules/messages.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { EntryCounts } from './feedback-entry.ts';
 import { type ReadingKind, readingKinds } from './pass-bounds.ts';
@@ -64,12 +65,15 @@ export interface SyncState {
 }
 
 /** Shape of the input of `syncFeedback` (X5). */
-export const readSyncInput: Reader<SyncInput> = record(
-  { org: text, project: text, pass: oneOf(readingKinds), class: oneOf(permitClasses) },
-  {
-    from: writing,
-    to: writing,
+export const readSyncInput = reader<SyncInput>(
+  z.object({
+    org: text(),
+    project: text(),
+    pass: z.enum(readingKinds),
+    class: z.enum(permitClasses),
+    from: z.exactOptional(writing()),
+    to: z.exactOptional(writing()),
     failover: own<SyncInput['failover']>(),
     carried: own<SyncInput['carried']>(),
-  },
+  }),
 );

@@ -1,7 +1,7 @@
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
 import type { OpenAudit } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import type { PostgresPlace } from './postgres-place.ts';
+import type { PostgresPlace } from './postgres-store.ts';
 
 /** Where a feedback store is. */
 export type FeedbackStorePlace =

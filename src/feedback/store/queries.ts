@@ -49,6 +49,52 @@ export function wantedKeys(db: Kysely<FeedbackDatabase>, keys: readonly (readonl
   return sql`select ${sql.join(values)} from ${sql.raw(elements)}${JSON.stringify(keys)}${type}) as given`;
 }
 
+/** The key of a stored entry, and the bytes of its texts. */
+export interface SizedKey extends Pick<FeedbackTable, 'project_id' | 'id'> {
+  /** PostgreSQL hands it out as text. */
+  bytes: number | string;
+}
+
+/** Bytes of text in memory at a time, also read by one statement, in which SQLite lets nothing else run. */
+const bytesPerRead = 8 * 1024 * 1024;
+
+const texts = ['path', 'comment', 'created_at', 'source', 'status', 'contact', 'code', 'filename', 'lang', 'extra'];
+
+/** The bytes of an entry's texts, which no text is read for. */
+export function bytesOfTexts(table: string): RawBuilder<number | string> {
+  return sql.join(
+    texts.map((column) => sql`coalesce(octet_length(${sql.ref(`${table}.${column}`)}), 0)`),
+    sql` + `,
+  );
+}
+
+/** The rows of at most `rowsPerStatement` entries, in their order; entries that are gone are left out. */
+export async function* readRows(
+  db: Kysely<FeedbackDatabase>,
+  keys: readonly SizedKey[],
+): AsyncGenerator<FeedbackTable, void, undefined> {
+  const batches: string[][][] = [];
+  let left = -1;
+  for (const { project_id, id, bytes } of keys) {
+    if (Number(bytes) > left) {
+      batches.push([]);
+      left = bytesPerRead;
+    }
+    batches.at(-1)?.push([project_id, id]);
+    left -= Number(bytes);
+  }
+  for (const batch of batches) {
+    const { rows } = await sql<FeedbackTable>`
+      with wanted (project_id, id) as (${wantedKeys(db, batch, 2)})
+      select f.* from wanted w join feedback f on f.project_id = w.project_id and f.id = w.id`.execute(db);
+    const found = new Map(rows.map((row) => [JSON.stringify([row.project_id, row.id]), row]));
+    for (const key of batch) {
+      const row = found.get(JSON.stringify(key));
+      if (row !== undefined) yield row;
+    }
+  }
+}
+
 /** Whether the moment in a column lies between two bounds, the upper one exclusive; null or undefined for no bound. */
 export function within(
   column: string,

@@ -1,16 +1,3 @@
-import { longestReason } from '../../exports/rules/site-export.ts';
-import {
-  instant,
-  jsonText,
-  nullable,
-  type Reader,
-  record,
-  refuse,
-  strictRecord,
-  text,
-  writing,
-} from '../../rules/messages.ts';
-
 /** What people do by hand and the audit keeps (audit.md). */
 export const auditActions = [
   'approve',
@@ -57,54 +44,24 @@ export interface AuditEntry {
   workflowId: string | null;
 }
 
-/** Shape of the input of `recordAuditEntry` (X5). A newer version may have other actions. */
-export const readAuditEntry: Reader<Omit<AuditEntry, 'action'> & { action: string }> = record(
-  {
-    entryId: writing,
-    at: instant,
-    action: text,
-    org: nullable(text),
-    subject: nullable(writing),
-    who: writing,
-    reason: nullable(writing),
-    detail: jsonText,
-    workflowId: nullable(writing),
-  },
-  {},
-);
-
 /** Who acts and why, by the actor's word, unchecked. */
 export interface Actor {
   who?: string;
   reason?: string | null;
 }
 
-/** Stands for a actor that gave no name. */
+/** Stands for an actor that gave no name. */
 export const unnamedActor = 'Temporal UI or other client';
 
 /** Stands for a person who signed in to the console by the link that the terminal printed. */
 export const terminalName = 'terminal';
 
-/** Whether the audit could not tell a person of this login from a actor whose name docferry itself chose. */
+/** Whether the audit would confuse a person of this login with an actor that docferry names itself. */
 export function isReservedName(login: string): boolean {
   const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
   return [terminalName, unnamedActor].some((name) => plain(name) === plain(login));
 }
 
-/** Longest name of a actor, in characters. */
+/** Longest name of an actor, in characters. */
 export const longestName = 100;
-
-const name: Reader<string> = (value, field = '') =>
-  typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,100}$/u.test(value)
-    ? value
-    : refuse(field, `a name of 1 to ${longestName} characters`);
-
-/** Null for a blank one. */
-const reason: Reader<string | null> = (value, field = '') => {
-  if (value === null) return null;
-  const text = writing(value, field).trim();
-  return text.length <= longestReason ? text || null : refuse(field, `a reason of at most ${longestReason} characters`);
-};
-
-/** Accepts that nothing is said. */
-export const readActor: Reader<Actor> = strictRecord({}, { who: name, reason });
+export const actorName = /^[^\p{Cc}\p{Cs}]{1,100}$/u;

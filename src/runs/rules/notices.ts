@@ -1,5 +1,4 @@
 import { type EndDetail, failedTargets, type RunOutcome, whyEnded } from '../../exports/rules/site-export.ts';
-import { own, type Reader, record, text } from '../../rules/messages.ts';
 import { visibleText } from '../../rules/text.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 
@@ -53,7 +52,7 @@ export interface Noticed {
   facts?: NoticeFacts;
   /** ISO 8601: until when a person can act. */
   until?: string;
-  /** What tells two occurrences apart: what a receiver's settings were. */
+  /** Distinguishes two occurrences: what a receiver's settings were. */
   mark?: string;
   /** True when another message says it: only its state is kept. */
   silent?: boolean;
@@ -182,9 +181,3 @@ export interface WatchInput extends WithFailover {
   /** Set when it continues as new: when the watch began, in milliseconds, and what the last look no longer saw. */
   carried?: { since: number; absent: readonly NoticeType[] };
 }
-
-/** Shape of that (X5). */
-export const readWatchInput: Reader<WatchInput> = record(
-  { org: text },
-  { failover: own<WatchInput['failover']>(), carried: own<WatchInput['carried']>() },
-);

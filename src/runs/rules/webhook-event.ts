@@ -1,8 +1,7 @@
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
 import type { EntryCounts } from '../../feedback/rules/feedback-entry.ts';
 import type { ReadingKind } from '../../feedback/rules/pass-bounds.ts';
-import { instant, nullable, number, oneOf, type Reader, record, text, writing } from '../../rules/messages.ts';
-import { type Notice, type NoticeType, noticeStates, noticeTypes } from './notices.ts';
+import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
 
 /** Events that every run sends when it ends. */
 export const runEventTypes = ['feedback.pass.finished', 'export.finished'] as const;
@@ -69,53 +68,6 @@ export interface WebhookDelivery {
   messageId: string;
   event: WebhookEvent;
 }
-
-const count = number(0, Number.MAX_SAFE_INTEGER);
-const maybe = nullable(writing);
-
-const passFields = record(
-  {
-    org: text,
-    project: text,
-    pass: text,
-    outcome: text,
-    pages: count,
-    entries: record({ seen: count, inserted: count, updated: count }, {}),
-    workflowId: text,
-  },
-  {},
-);
-const exportFields = record(
-  { org: text, domain: text, outcome: text, version: maybe, url: maybe, held: maybe, workflowId: text },
-  {},
-);
-const noticeFields = record(
-  {
-    org: text,
-    subject: writing,
-    state: oneOf(noticeStates),
-    since: instant,
-    reason: maybe,
-    command: maybe,
-    facts: record({}, {}),
-  },
-  {},
-);
-
-/** Looks at what docferry shows of an event; receivers get it as it is, that of a newer version too. */
-const readEvent: Reader<WebhookEvent> = (value, field) => {
-  const { type } = record({ type: text, timestamp: instant }, {})(value, field);
-  const data =
-    type === 'feedback.pass.finished' ? passFields : type === 'export.finished' ? exportFields : noticeFields;
-  record({ data }, {})(value, field);
-  return value as WebhookEvent;
-};
-
-/** Shape of the input of `deliverWebhook` (X5). */
-export const readDelivery: Reader<WebhookDelivery> = record(
-  { org: text, webhook: text, messageId: text, event: readEvent },
-  {},
-);
 
 /** Result of a delivery. */
 export interface WebhookReceipt {

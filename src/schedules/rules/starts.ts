@@ -1,6 +1,7 @@
+import { z } from 'zod/mini';
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
 import { readingKinds } from '../../feedback/rules/pass-bounds.ts';
-import { oneOf, own, type Reader, record, text } from '../../rules/messages.ts';
+import { own, reader, text } from '../../rules/messages.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { Calendar, ScheduleSettings, ValueRange } from './schedule-settings.ts';
@@ -84,16 +85,18 @@ function zoneOffset(timezone: string): (ms: number) => number {
 export type ScheduledInput = ScheduleTarget & WithFailover;
 
 const failover = own<WithFailover['failover']>();
-const readKind = record({ kind: oneOf(['export', 'sync'] as const) }, {});
-const readExport = record({ kind: oneOf(['export'] as const), org: text, domain: text }, { failover });
-const readSync = record(
-  { kind: oneOf(['sync'] as const), org: text, project: text, pass: oneOf(readingKinds) },
-  { failover },
-);
 
 /** Shape of the input (X5): a person may have edited the schedule. */
-export const readScheduledInput: Reader<ScheduledInput> = (value, field) =>
-  (readKind(value, field).kind === 'export' ? readExport : readSync)(value, field);
+export const readScheduledInput = reader<ScheduledInput>(
+  z.discriminatedUnion(
+    'kind',
+    [
+      z.object({ kind: z.literal('export'), org: text(), domain: text(), failover }),
+      z.object({ kind: z.literal('sync'), org: text(), project: text(), pass: z.enum(readingKinds), failover }),
+    ],
+    'one of export, sync',
+  ),
+);
 
 /** Result of `runScheduled` (architecture.md). */
 export interface ScheduledResult {

@@ -15,7 +15,7 @@ export interface WithFailover {
   failover?: Failover;
 }
 
-export interface FailoverTimes {
+interface FailoverTimes {
   /** A dead worker's workflow task moves on after this, so every workflow must replay well within it; null: the server's. */
   workflowTaskTimeoutMs: number | null;
   heartbeats: Record<WorkKind, HeartbeatTimes>;
@@ -23,7 +23,7 @@ export interface FailoverTimes {
   stickyTimeoutMs: number;
 }
 
-export interface HeartbeatTimes {
+interface HeartbeatTimes {
   /** A running step without a sign of life for so long runs again elsewhere. */
   timeoutMs: number;
   /** Heartbeats in between are not sent. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextVisit } from '../../../src/console/readings/last-visit.ts';
+import { nextVisit } from '../../../src/console/readings/feedback-query.ts';
 
 const minuteMs = 60_000;
 const first = Date.parse('2026-11-20T08:00:00.000Z');

@@ -2,10 +2,10 @@ import type { ContentFile } from '../../../exports/archive/content-digest.ts';
 import { printablePath } from '../../../exports/rules/verification-rules.ts';
 import { type BundleStore, type Manifest, NoSuchVersion, RecordDamaged } from '../../../exports/store/bundle-store.ts';
 import {
-  type ChangeCounts,
   type ChangedFile,
   type ComparedVersion,
   compareManifests,
+  type FileCounts,
   type ManifestDiff,
 } from '../../../exports/store/compare-manifests.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
@@ -62,7 +62,7 @@ function versionLine({ version, pages, files, bytes }: ComparedVersion): string 
   return `${version}, ${counted(pages, 'page')}, ${counted(files, 'file')}, ${sizeText(bytes)}`;
 }
 
-function countsLine({ added, removed, changed, moved, unchanged }: ChangeCounts): string {
+function countsLine({ added, removed, changed, moved, unchanged }: FileCounts): string {
   return `${added} added, ${removed} removed, ${changed} changed, ${moved} moved, ${unchanged} unchanged`;
 }
 

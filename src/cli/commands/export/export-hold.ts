@@ -1,13 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
-import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
-import { doneBy } from '../../../runs/rules/own-audit-entries.ts';
 import { addActorFlag, addActorFlags, addBulkFlags, type BulkFlags } from '../../actor.ts';
-import { writeAudit } from '../../audit.ts';
 import { holdSites, releaseSites } from '../../bulk.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
 import { reason, siteHelp } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { findSite, isBulk } from '../../selection.ts';
 
 export default {
@@ -23,43 +19,30 @@ export default {
 } satisfies CommandFile;
 
 async function holdSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
-  const { reason = null } = flags;
-  if (isBulk(name, flags, 'domain')) return holdSites(context, flags, reason);
-  const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
-  const store = await openBundleStore(config.store.bundles);
-  const hold = await store.holds.place(domain, { version: null, reason, at: new Date() }).catch((error: unknown) => {
-    if (!(error instanceof NoSuchVersion)) throw error;
-    const hint = "run this where the workers' store is, once a version is published";
-    throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, hint);
+  if (isBulk(name, flags, 'domain')) return holdSites(context, flags);
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, site } = findSite(config, name);
+    const { domain } = site;
+    const hold = await operator.hold({ org, domain });
+    const text = `${domain} is held at ${hold.version}; \`docferry export release ${domain}\` ends that`;
+    context.output.result({ domain, held: hold.version, hold }, text);
+    return exitCodes.done;
   });
-  const entry = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version: hold.version });
-  await writeAudit(context, config, flags, [entry]);
-  const text = `${domain} is held at ${hold.version}; \`docferry export release ${domain}\` ends that`;
-  context.output.result({ domain, held: hold.version, hold }, text);
-  return exitCodes.done;
 }
 
 async function releaseSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
   if (isBulk(name, flags, 'domain')) return releaseSites(context, flags);
-  const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
-  const store = await openBundleStore(config.store.bundles);
-  const released = await store.holds.release(domain);
-  if (released === null) {
-    throw noSuchThing('NotHeld', `${domain} is not held in ${store.place}`, 'see `docferry export versions`');
-  }
-  const entry = doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version: released.version });
-  await writeAudit(context, config, flags, [entry]);
-  const next =
-    released.waiting === null
-      ? 'the next export decides what is in service'
-      : `${released.waiting} waited; \`docferry export start ${domain}\` puts what is new into service`;
-  context.output.result(
-    { domain, held: null, released },
-    `${domain} is no longer held at ${released.version}; ${next}`,
-  );
-  return exitCodes.done;
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, site } = findSite(config, name);
+    const { domain } = site;
+    const released = await operator.release({ org, domain });
+    const { version, waiting } = released;
+    const next =
+      waiting === null
+        ? 'the next export decides what is in service'
+        : `${waiting} waited; \`docferry export start ${domain}\` puts what is new into service`;
+    const text = `${domain} is no longer held at ${version}; ${next}`;
+    context.output.result({ domain, held: null, released }, text);
+    return exitCodes.done;
+  });
 }

@@ -1,17 +1,11 @@
-import type { Config } from '../../../config/config.ts';
-import { NoSuchVersion } from '../../../exports/store/bundle-store.ts';
-import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
-import { startRollback } from '../../../operations/exports.ts';
-import { failoverFor } from '../../../temporal/connection.ts';
-import { type ActorFlags, actorOf, addActorFlag } from '../../actor.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
+import { type ActorFlags, addActorFlag } from '../../actor.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { findSite } from '../../selection.ts';
-import { withTemporal } from '../../session.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
-import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 export default {
@@ -41,22 +35,14 @@ async function rollBack(
   flags: RollbackFlags,
 ): Promise<ExitCode> {
   const timeoutMs = waitTimeout(flags);
-  const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
-  const version = await findVersion(await openBundleStore(config.store.bundles), domain, wanted);
   const { output } = context;
-  return withTemporal(config, async (session) => {
-    const { client } = session;
-    const failover = failoverFor(config.temporal);
-    const input = { org, domain, version, reason: flags.reason ?? null, who: actorOf(flags).who, failover };
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, site } = findSite(config, name);
+    const { domain } = site;
+    const version = await findVersion(await operator.installation.bundles(), domain, wanted);
+    const client = await operator.installation.temporal();
     const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { taskQueue } = config.temporal;
-    const { handle, joined, cancelled } = await startRollback(client, taskQueue, input, {
-      onRunning: flags.onRunning,
-      askWorker: (ask) => askWorker(client, taskQueue, ask),
-      beforeCancel: () => requireVersion(config, domain, version),
-    });
+    const { handle, joined, cancelled } = await operator.rollBack({ org, domain }, version, flags.onRunning);
     if (cancelled) output.note(`cancelled the running export of ${domain}`);
     if (!flags.wait) {
       const { workflowId } = handle;
@@ -65,16 +51,6 @@ async function rollBack(
       output.result(document, `started: ${workflowId}\nfollow it with \`docferry export watch ${domain}\``);
       return exitCodes.done;
     }
-    return waitForExport(context, session, { org, domain, handle, timeoutMs, interrupt });
-  });
-}
-
-/** A running export is not cancelled for a version that does not exist. */
-async function requireVersion(config: Config, domain: string, version: string): Promise<void> {
-  const store = await openBundleStore(config.store.bundles);
-  await store.manifest(domain, version).catch((error: unknown) => {
-    if (!(error instanceof NoSuchVersion)) throw error;
-    const hint = 'the running export goes on; `docferry export versions` lists the versions';
-    throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, hint);
+    return waitForExport(context, { config, client }, { org, domain, handle, timeoutMs, interrupt });
   });
 }

@@ -3,6 +3,7 @@ import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
 import { type ReadingKind, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { SyncState } from '../../../feedback/rules/sync.ts';
+import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText } from '../../../rules/text.ts';
 import { runningWork } from '../../../temporal/runs.ts';
@@ -10,7 +11,7 @@ import { type CommandContext, type CommandFile, loadContextConfig } from '../../
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { projectHelp } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
-import { describeWorkflow, type Session, withTemporal } from '../../session.ts';
+import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';

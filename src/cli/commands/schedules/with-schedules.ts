@@ -1,17 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import type { Operator } from '../../../operations/operator.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
-import { doneBy, type OwnAuditEntry } from '../../../runs/rules/own-audit-entries.ts';
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
 import { describeSchedules, type NamedSchedule, namedSchedules } from '../../../schedules/schedules.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
 import type { ActorFlags } from '../../actor.ts';
-import { writeAudit } from '../../audit.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import type { CommandContext } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
-import { withTemporal } from '../../session.ts';
+import { withOperator } from '../../operator.ts';
 
 export function addScheduleNames(command: Command): Command {
   return command
@@ -84,8 +82,6 @@ function fullName(target: ScheduleTarget): string {
 export interface ScheduleAnswer {
   document: object;
   line: string;
-  /** What the audit says of it besides its names; null when nothing took effect. */
-  detail: object | null;
 }
 
 /** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
@@ -94,31 +90,21 @@ export function wordsOr(words: readonly string[], all = false): readonly string[
   throw usageFailure(all ? 'name schedules or give --all, not both' : 'name schedules, or give --all');
 }
 
-/** Does the work with each schedule that the words name, keeps it in the audit, and prints `{schedules: [{id, …}]}`. */
+/** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
 export async function withSchedules(
   context: CommandContext,
   words: readonly string[],
-  { action, ...actor }: ActorFlags & { action: `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}` },
-  work: (client: Client, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
+  flags: ActorFlags,
+  work: (operator: Operator, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
-  const config = await loadContextConfig(context);
-  const { taskQueue } = config.temporal;
-  return withTemporal(config, async ({ client }) => {
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { taskQueue } = config.temporal;
+    const client = await operator.installation.temporal();
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
     const chosen = await chosenSchedules(client, known, words);
-    const auditEntries: OwnAuditEntry[] = [];
-    const doOne = async (schedule: NamedSchedule) => {
-      const answer = await work(client, schedule);
-      const { detail } = answer;
-      if (detail !== null) auditEntries.push(doneBy(randomUUID(), action, schedule.target, detail));
-      return { id: schedule.id, ...answer };
-    };
-    // The audit also records what was done before a failure.
-    const answers = await inBatches(chosen, callsAtOnce, doOne).finally(() =>
-      writeAudit(context, config, actor, auditEntries),
-    );
-    const schedules = answers.map(({ id, document }) => ({ id, ...document }));
+    const answers = await inBatches(chosen, callsAtOnce, (schedule) => work(operator, schedule));
+    const schedules = answers.map(({ document }, index) => ({ id: chosen[index]?.id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
     context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);
     return exitCodes.done;

@@ -1,0 +1,185 @@
+import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  budgetClientOf,
+  hasCode,
+  InFlight,
+  type TakeOver,
+  takeOverBudgets,
+  untilAdmitted,
+} from '../../src/budget/client.ts';
+import type { Config } from '../../src/config/config.ts';
+import { settings } from '../tools/window/window-support.ts';
+
+const exhausted = 8;
+const precondition = 9;
+const unavailable = 14;
+
+/** What the client throws when the server answers with a code of gRPC, as deep as it comes. */
+const refusal = (code: number): Error =>
+  new Error('Workflow Update failed', {
+    cause: new ServiceError('Failed', {
+      cause: Object.assign(new Error('refused'), { code, details: '', metadata: {} }),
+    }),
+  });
+
+describe('InFlight', () => {
+  it('lets five updates of a workflow go at a time, the others in their order, and does not count other workflows', async () => {
+    const inFlight = new InFlight();
+    const started: string[] = [];
+    const ends = new Map<string, () => void>();
+    const run = (name: string, update: string) =>
+      inFlight.run(name, async () => {
+        started.push(update);
+        await new Promise<void>((resolve) => ends.set(update, resolve));
+        return update;
+      });
+    const all = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7'].map((update) => run('budget:a', update));
+    const other = run('budget:b', 'b1');
+    await expect.poll(() => started).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1']);
+    ends.get('a3')?.();
+    expect(await all[2]).toBe('a3');
+    await expect.poll(() => started.at(-1)).toBe('a6');
+    for (const update of ['a1', 'a2', 'a4', 'a5', 'a6', 'b1']) ends.get(update)?.();
+    await expect.poll(() => started.at(-1)).toBe('a7');
+    ends.get('a7')?.();
+    expect(await Promise.all([...all, other])).toHaveLength(8);
+  });
+
+  it('gives the place of an update that failed to the next', async () => {
+    const inFlight = new InFlight();
+    const failing = Array.from({ length: 5 }, () => inFlight.run('a', () => Promise.reject(new Error('no'))));
+    const next = inFlight.run('a', async () => 'done');
+    await Promise.allSettled(failing);
+    expect(await next).toBe('done');
+  });
+});
+
+describe('untilAdmitted', () => {
+  beforeEach(() => {
+    // The pauses are real ones: only how long it has tried is not.
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Sends an update that the server always refuses with this code, each time so much later; tells how often. */
+  async function refusedWith(code: number, stepMs: number): Promise<{ sent: number; error: unknown }> {
+    let sent = 0;
+    const send = () => {
+      sent += 1;
+      vi.advanceTimersByTime(stepMs);
+      return Promise.reject(refusal(code));
+    };
+    const error = await untilAdmitted(send).catch((reason: unknown) => reason);
+    return { sent, error };
+  }
+
+  it('sends again what the server refused while others were under way', async () => {
+    const send = vi.fn().mockRejectedValueOnce(refusal(exhausted)).mockRejectedValueOnce(refusal(precondition));
+    expect(await untilAdmitted(send.mockResolvedValue('granted'))).toBe('granted');
+    expect(send).toHaveBeenCalledTimes(3);
+  });
+
+  it('gives a crowd a minute, a workflow that nobody works for five seconds', async () => {
+    const crowd = await refusedWith(exhausted, 20_000);
+    expect(crowd.sent).toBe(3);
+    expect(hasCode(crowd.error, new Set([exhausted]))).toBe(true);
+    expect((await refusedWith(precondition, 2_000)).sent).toBe(3);
+  });
+
+  it('does not send again what failed for another reason', async () => {
+    expect(await refusedWith(unavailable, 1)).toMatchObject({ sent: 1 });
+  });
+});
+
+const orgs = Array.from({ length: 100 }, (_, n) => `org-${n}`);
+
+/** A worker's start against budgets of which some fail once; `most` is how many were told at the same time. */
+async function takenOver(over: Partial<TakeOver> = {}, failing: readonly string[] = []) {
+  const seen = { configured: [] as string[], searches: [] as string[][], failures: [] as string[], most: 0 };
+  const toFail = new Set(failing);
+  let now = 0;
+  const how: TakeOver = {
+    orgs,
+    async configure(org) {
+      now += 1;
+      seen.most = Math.max(seen.most, now);
+      await new Promise((resolve) => setImmediate(resolve));
+      now -= 1;
+      if (toFail.delete(org)) throw new Error('no answer');
+      seen.configured.push(org);
+    },
+    retryKeys: async (some) => void seen.searches.push([...some]),
+    onFailure: (org) => seen.failures.push(org),
+    stopped: () => false,
+    ...over,
+  };
+  await takeOverBudgets(how, 1);
+  return seen;
+}
+
+describe('takeOverBudgets', () => {
+  it('tells a few budgets at a time, and searches once for what waits for any key', async () => {
+    const { configured, searches, most } = await takenOver();
+    expect([configured.length, most]).toEqual([100, 16]);
+    expect(searches).toEqual([orgs]);
+  });
+
+  it('tells a budget that did not answer again, and then searches for its organization', async () => {
+    const { configured, searches, failures } = await takenOver({}, ['org-3', 'org-99']);
+    expect(configured).toHaveLength(100);
+    expect(failures).toEqual(['org-3', 'org-99']);
+    expect(searches.map((found) => found.length)).toEqual([98, 2]);
+  });
+
+  it('searches again when the search failed, and ends when the worker stops', async () => {
+    let searches = 0;
+    const retryKeys = async () => {
+      searches += 1;
+      if (searches === 1) throw new Error('no answer');
+    };
+    expect((await takenOver({ retryKeys })).failures).toEqual(['']);
+    expect(searches).toBe(2);
+    expect((await takenOver({ stopped: () => true })).configured).toEqual([]);
+  });
+});
+
+describe('budgetClientOf', () => {
+  /** A Temporal without budgets: what the first message to one starts it with. */
+  async function started(store: { restoredAt: Date | null; finishedAt: string }) {
+    const missing = async () => {
+      throw new WorkflowNotFoundError('none', 'budget:acme', '');
+    };
+    const starts: { workflowTaskTimeout?: number; args: unknown[] }[] = [];
+    const workflow = {
+      getHandle: () => ({ executeUpdate: missing, describe: missing }),
+      async executeUpdateWithStart(_update: unknown, options: { startWorkflowOperation: { options: never } }) {
+        starts.push(options.startWorkflowOperation.options);
+        return { configuredAt: null };
+      },
+    };
+    const config = {
+      organizations: [{ id: 'acme', budget: settings }],
+      temporal: { address: 'localhost:7233', taskQueue: 'docferry', failover: 'fast' },
+    } as unknown as Config;
+    const { restoredAt, finishedAt } = store;
+    const traces = { restoredAt, listPasses: async () => [{ requests: 1, finishedAt }] };
+    await budgetClientOf({ workflow } as unknown as Client, config, (work) => work(traces)).configure('acme');
+    return starts[0];
+  }
+
+  it('starts a budget by the failover and the latest sign of an earlier ledger: a pass, or a restored store (B7)', async () => {
+    const finishedAt = '2026-11-22T10:00:00.000Z';
+    const restoredAt = new Date('2026-11-22T12:00:00.000Z');
+    const start = await started({ restoredAt, finishedAt });
+    expect(start).toMatchObject({
+      workflowTaskTimeout: 2_000,
+      args: [{ org: 'acme', settings: { failover: 'fast' }, earlierGrantAt: restoredAt.getTime() }],
+    });
+    expect((await started({ restoredAt: null, finishedAt }))?.args).toMatchObject([
+      { earlierGrantAt: Date.parse(finishedAt) },
+    ]);
+  });
+});
