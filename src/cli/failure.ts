@@ -29,7 +29,7 @@ const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
 ]);
 
 /** The exit code of a failure that an error's or workflow's own code names; 1 unless listed. */
-export function exitCodeOf(code: string): ExitCode {
+function exitCodeOf(code: string): ExitCode {
   return exitCodeOfFailure.get(code) ?? exitCodes.failed;
 }
 

@@ -26,7 +26,7 @@ export async function withTemporal<Result>(
 const keyAnswerWithinMs = 5_000;
 
 /** A run that a command is about to wait for. */
-export interface WaitedRun<State> {
+interface WaitedRun<State> {
   org: string;
   /** True when it ran before the command. */
   joined: boolean;

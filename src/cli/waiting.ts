@@ -19,7 +19,7 @@ const workflowTasks = 1;
 const activityTasks = 2;
 
 /** Whether a worker polls the task queue for workflows, and so answers queries and updates; null when Temporal does not say. */
-export async function workerPolls(client: Client, taskQueue: string): Promise<boolean | null> {
+async function workerPolls(client: Client, taskQueue: string): Promise<boolean | null> {
   return isPolled(client, taskQueue, workflowTasks);
 }
 
@@ -60,7 +60,7 @@ async function isPolled(client: Client, taskQueue: string, taskQueueType: number
 }
 
 /** The activities being retried; none when unknown. */
-export async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
+async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
   try {
     return retriesIn(await client.withDeadline(Date.now() + pollersWithinMs, () => handle.describe()));
   } catch {
@@ -91,7 +91,7 @@ export async function answersOrNull<Item, Answer>(
 }
 
 /** A workflow that a command waits for. */
-export interface Waiting<W extends Workflow, State> {
+interface Waiting<W extends Workflow, State> {
   handle: WorkflowHandle<W>;
   /** Starts each line, e.g. the domain. */
   label: string;

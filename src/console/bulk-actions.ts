@@ -7,7 +7,7 @@ import { ConsoleFailure } from './console-failure.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from './readings/console-reader.ts';
 
 export const bulkVerbs = ['start', 'approve', 'pause'] as const;
-export type BulkVerb = (typeof bulkVerbs)[number];
+type BulkVerb = (typeof bulkVerbs)[number];
 
 /** What each is called, before and after it is done. */
 export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string }>> = {
@@ -17,13 +17,13 @@ export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string 
 };
 
 /** What was selected on the overview, with the version that a plan named. */
-export type Selected = { name: string; version: string | null } & (
+type Selected = { name: string; version: string | null } & (
   | ({ kind: 'site' } & KnownSite)
   | ({ kind: 'project' } & Omit<KnownProject, 'name'>)
 );
 
 /** One thing that would be done, or why it is skipped. */
-export interface PlannedItem {
+interface PlannedItem {
   name: string;
   /** Of the form; an approval's value names the version. */
   field: { name: 'site' | 'project'; value: string };

@@ -43,7 +43,7 @@ export interface Project {
 }
 
 /** An operation is refused because of what it found. */
-export class OperationRefused extends ExplainedError {
+class OperationRefused extends ExplainedError {
   override readonly name = 'OperationRefused';
   readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion';
   readonly hint: string | null;
@@ -56,7 +56,7 @@ export class OperationRefused extends ExplainedError {
 }
 
 /** A run, by its ids. */
-export interface KnownRun {
+interface KnownRun {
   workflowId: string;
   runId: string;
 }

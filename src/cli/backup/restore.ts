@@ -27,7 +27,7 @@ export default {
 /**
  * Reads every byte of a backup. Throws the failure `BackupDamaged` for the first file that differs from `backup.json`.
  */
-export async function checkBackup(folder: string, manifest: BackupManifest, signal: AbortSignal): Promise<void> {
+async function checkBackup(folder: string, manifest: BackupManifest, signal: AbortSignal): Promise<void> {
   for (const { path, bytes, sha256 } of filesOfBackup(manifest)) {
     signal.throwIfAborted();
     const file = join(folder, path);

@@ -27,7 +27,7 @@ export default {
  * Starts the gateway for the clients of the configuration; it logs to stderr. Throws `ConfigError` without clients,
  * `TemporalUnreachable`, or `PortTaken`.
  */
-export async function startGatewayPart(
+async function startGatewayPart(
   config: Config,
   place: { host: string; port: number; patienceMs: number },
   { level, metricsAddress }: { level: 'info' | 'warn'; metricsAddress: string | undefined },

@@ -27,7 +27,7 @@ function sandboxOption({ flag, kind, description, default: initial }: SandboxFla
 }
 
 /** The sandbox's addresses and organizations, for scripts. Its keys are fakes. */
-export function sandboxDocument({ url, storageUrl, controlUrl, organizations }: Sandbox): object {
+function sandboxDocument({ url, storageUrl, controlUrl, organizations }: Sandbox): object {
   return {
     url,
     storageUrl,
@@ -43,7 +43,7 @@ export function sandboxDocument({ url, storageUrl, controlUrl, organizations }: 
 }
 
 /** The same for people. */
-export function sandboxText({ url, storageUrl, controlUrl, organizations }: Sandbox): string {
+function sandboxText({ url, storageUrl, controlUrl, organizations }: Sandbox): string {
   const facts: [string, string][] = [
     ['service', url],
     ['storage', storageUrl],

@@ -109,7 +109,7 @@ export async function setStage(
 const { id: org, project, domain } = sandboxOrganization;
 
 /** The results of the demo. */
-export interface SentNotice {
+export interface DemoResult {
   export: ExportResult;
   feedback: SyncResult;
   /** A second export of the same site, which publishes nothing because nothing changed. */
@@ -121,7 +121,7 @@ export interface SentNotice {
 }
 
 /** Exports a site while reading its feedback, then exports it again. */
-export async function tellStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<SentNotice> {
+export async function tellStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<DemoResult> {
   const { config, sandbox } = stage;
   return withTemporal(config, async (session) => {
     const live = await output.startLive();

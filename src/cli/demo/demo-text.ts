@@ -4,12 +4,12 @@ import { sandboxOrganization } from '../parts/sandbox-part.ts';
 import { bundlePlace } from '../stores.ts';
 import type { Paint } from '../terminal/output.ts';
 import { factLines, indent } from '../terminal/text.ts';
-import type { SentNotice, Stage } from './demo-story.ts';
+import type { DemoResult, Stage } from './demo-story.ts';
 
 const { id: org, domain } = sandboxOrganization;
 
 /** Whether the demo showed what it promises: a published version, all feedback stored, the budget kept. */
-export function isWhole(stage: Stage, told: SentNotice): boolean {
+export function isWhole(stage: Stage, told: DemoResult): boolean {
   const published = told.export.outcome === 'published' && told.again.outcome === 'unchanged';
   const rolledOut = told.export.rollouts.every(({ outcome }) => outcome !== 'failed');
   const { requests } = budgetOf(stage);
@@ -17,7 +17,7 @@ export function isWhole(stage: Stage, told: SentNotice): boolean {
   return published && rolledOut && told.stored === told.served && most <= requests && refused === 0;
 }
 
-export function demoDocument(stage: Stage, told: SentNotice): object {
+export function demoDocument(stage: Stage, told: DemoResult): object {
   const { most, refused } = trafficOf(stage);
   return {
     export: told.export,
@@ -30,7 +30,7 @@ export function demoDocument(stage: Stage, told: SentNotice): object {
 }
 
 /** The summary for people. */
-export function demoText(stage: Stage, told: SentNotice, { keep, paint }: { keep: boolean; paint: Paint }): string {
+export function demoText(stage: Stage, told: DemoResult, { keep, paint }: { keep: boolean; paint: Paint }): string {
   const { export: first, feedback, again } = told;
   const { most, refused } = trafficOf(stage);
   const { requests, windowMs } = budgetOf(stage);
@@ -85,7 +85,7 @@ function trafficOf({ sandbox }: Stage): { most: number; refused: number } {
 /** Addresses that end with the demo. */
 const servers: ReadonlySet<string> = new Set(['temporal', 'ui', 'bundle', 'sandbox']);
 
-function addressesOf({ config, folder, sandbox, uiUrl, configFile, workerLog }: Stage, told: SentNotice) {
+function addressesOf({ config, folder, sandbox, uiUrl, configFile, workerLog }: Stage, told: DemoResult) {
   return {
     temporal: config.temporal.address,
     ui: uiUrl,

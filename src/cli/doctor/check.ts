@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** `skipped`: not possible, because another check failed. */
-export type Level = 'ok' | 'warning' | 'error' | 'skipped';
+type Level = 'ok' | 'warning' | 'error' | 'skipped';
 
 /** One verdict of `docferry doctor`. */
 export interface Check {

@@ -22,7 +22,7 @@ export async function startSandboxPart(
 }
 
 /** What goes into a configuration for the sandbox on this machine. */
-export interface SandboxPlaces {
+interface SandboxPlaces {
   temporalPort: number;
   sandboxPort: number;
   bundlePort: number;

@@ -9,7 +9,7 @@ import type { Part } from './running-parts.ts';
 
 /** Where the worker's log goes: a file or stderr. */
 /** A worker in this process; its state is `RUNNING` while it takes work. */
-export interface WorkerPart extends Part {
+interface WorkerPart extends Part {
   state(): string;
   /** The task queues it polls. */
   taskQueues: readonly string[];

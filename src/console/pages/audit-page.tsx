@@ -119,10 +119,10 @@ export const auditWords: Readonly<Record<AuditAction, string>> = {
 };
 
 /** The choices of a filter: the address has the action as scripts know it. */
-export const auditChoices = auditActions.map((action) => [action, auditWords[action]] as const);
+const auditChoices = auditActions.map((action) => [action, auditWords[action]] as const);
 
 /** What the audit keeps about an audit entry, in words; what has none stands as `name value`. */
-export function auditDetail(detail: string): string {
+function auditDetail(detail: string): string {
   return Object.entries(JSON.parse(detail) as Record<string, unknown>)
     .map(([name, value]) => wordsOf(name, value) ?? `${name} ${value ?? '–'}`)
     .join(', ');

@@ -14,7 +14,7 @@ interface Documents {
 }
 
 /** The hits by document, documents with the most hits first. */
-export function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
+function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
   if (documents.length === 0) return null;
   const names = projectNames(choices);
   const several = names.size > 1;

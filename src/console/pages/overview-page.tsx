@@ -40,7 +40,7 @@ interface Shown {
 }
 
 /** Sites and projects, a line each. */
-export function OverviewTable({ viewer, lines, several, now }: Shown) {
+function OverviewTable({ viewer, lines, several, now }: Shown) {
   return (
     <div class="scroll">
       <table class="cards">

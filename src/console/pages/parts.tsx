@@ -316,4 +316,4 @@ export function viewerOf({ identity, formToken, notes }: Session, write: boolean
 }
 
 /** The id of a form, by which what it asks for is done once. */
-export const newFormId = (): string => randomUUID();
+const newFormId = (): string => randomUUID();

@@ -67,7 +67,7 @@ const longestMs = 60_000;
 const mostChanges = 20;
 
 /** What versions change against each other, read once for everybody, and one at a time. */
-export class VersionComparisons {
+class VersionComparisons {
   readonly #bundles: () => Promise<BundleStore>;
   readonly #readings: LatestReadings<VersionChanges>;
   readonly #slots = new Semaphore(1);

@@ -118,7 +118,7 @@ async function feedbackAuditEntries(
 }
 
 /** A pass that runs. */
-export interface RunningPass {
+interface RunningPass {
   pass: ReadingKind;
   runId: string;
   /** Null when no worker answers. */

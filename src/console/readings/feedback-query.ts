@@ -69,7 +69,7 @@ export function utcOf(moment: string): string | undefined {
 }
 
 /** Throws what a page with status 400 tells. */
-export function badValue(field: string, value: string, problem: string): never {
+function badValue(field: string, value: string, problem: string): never {
   const hint = 'Change it and search again, or start with an empty search.';
   return refuse('BadQuery', `"${field}" is ${JSON.stringify(value)}: it ${problem}`, hint);
 }

@@ -176,7 +176,7 @@ interface Sessions {
 }
 
 /** Who is signed in: everybody sees their own sessions; operators see all sessions and can end them. */
-export function SessionsPage({ viewer, logins }: Sessions) {
+function SessionsPage({ viewer, logins }: Sessions) {
   return (
     <Page title="Sessions" viewer={viewer} at="/sessions">
       <p class="under">

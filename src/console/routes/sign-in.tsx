@@ -159,7 +159,7 @@ function linksOf({ openId }: ConsoleApp): [string, string][] {
 }
 
 /** Leads to the overview from the console's own site, so that the browser sends the session along. */
-export function SignedInPage() {
+function SignedInPage() {
   return (
     <html lang="en">
       <head>

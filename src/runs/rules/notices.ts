@@ -26,7 +26,7 @@ export const noticeStates = ['begun', 'ended', 'happened'] as const;
 export type NoticeState = (typeof noticeStates)[number];
 
 /** Short values that go with a notice: names, counts and times. */
-export type NoticeFacts = Readonly<Record<string, string | number>>;
+type NoticeFacts = Readonly<Record<string, string | number>>;
 
 /** The data of an event that docferry reports. Bounded, and without personal data. */
 export interface Notice {

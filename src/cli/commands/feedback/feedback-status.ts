@@ -25,7 +25,7 @@ export default {
     command.argument('[project]', `${projectHelp}; default: all`).action(run(showFeedbackStatus)),
 } satisfies CommandFile;
 
-export interface RunningPass {
+interface RunningPass {
   org: string;
   project: string;
   workflowId: string;
@@ -41,7 +41,7 @@ type ListedPass = Omit<RunningPass, 'state'>;
  * The running passes of these projects, with what they say. The passes of a single project are described, since Temporal's
  * list is a moment behind; those of several come from one list.
  */
-export async function runningPasses(session: Session, projects: readonly FoundProject[]): Promise<RunningPass[]> {
+async function runningPasses(session: Session, projects: readonly FoundProject[]): Promise<RunningPass[]> {
   const { client, config } = session;
   const [only, ...others] = projects;
   const found =

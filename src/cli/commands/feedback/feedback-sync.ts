@@ -39,14 +39,14 @@ export default {
 } satisfies CommandFile;
 
 /** What `feedback sync --plan` prints as JSON. */
-export function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
+function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
   const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
   const { dateFrom, dateTo } = bounds;
   return { org, project, pass, dateFrom, dateTo, reason, expectedRequests, mostRequests, slices };
 }
 
 /** What `feedback sync --plan` prints for people. */
-export function planText({ project, pass }: PassQuestion, planned: PlannedPass, { paint, columns }: Surface): string {
+function planText({ project, pass }: PassQuestion, planned: PlannedPass, { paint, columns }: Surface): string {
   const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
   const facts: [string, string][] = [
     ['reads', reason],
@@ -72,7 +72,7 @@ function table(slices: readonly PlannedSlice[], columns: number): string {
 }
 
 /** The result of a pass for people. */
-export function syncResultText(result: SyncResult, paint: Paint): string {
+function syncResultText(result: SyncResult, paint: Paint): string {
   const { pass, project, pages, requests, throttled, waitedMs, entries, watermark, verifiedUpTo } = result;
   const { seen, inserted, updated, unchanged, rejected, tombstoned } = entries;
   const facts: [string, string][] = [

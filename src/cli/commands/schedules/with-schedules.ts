@@ -21,7 +21,7 @@ export function addScheduleNames(command: Command): Command {
 }
 
 /** A name of the command line, and the schedules it may mean. */
-export interface WantedSchedule {
+interface WantedSchedule {
   name: string;
   /** False for `all`. */
   single: boolean;
@@ -29,7 +29,7 @@ export interface WantedSchedule {
 }
 
 /** What the words of a command line name: each word a schedule, but a project and its pass are two words. */
-export function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
+function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
   if (words.join(' ') === 'all') return [{ name: 'all', single: false, matches: [...known] }];
   return namesIn(words).map((name) => {
     const exact = known.filter((schedule) => namesOf(schedule).includes(name));
@@ -42,7 +42,7 @@ export function wantedSchedules(known: readonly NamedSchedule[], words: readonly
  * The schedule that is meant. A project's name alone is enough while it has one schedule. Throws `CliFailure`: nothing of
  * that name (exit code 4), or several (2).
  */
-export function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
+function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
   const [first, ...others] = matches;
   if (!first) {
     const hint = 'see `docferry schedules list`; `docferry schedules apply` creates the configured ones';
@@ -79,7 +79,7 @@ function fullName(target: ScheduleTarget): string {
 }
 
 /** What was done with one schedule: its part of the JSON document and a line for people. */
-export interface ScheduleAnswer {
+interface ScheduleAnswer {
   document: object;
   line: string;
 }
