@@ -169,18 +169,18 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
         term: 'rollback [options] <domain> <version>',
         summary:
           'Put a kept version back into service on all targets, and hold the site there; does not call the service',
-        file: () => import('./commands/export/export-rollback.ts'),
+        file: () => import('./commands/export/export-decide.ts'),
       },
       {
         term: 'hold [options] [domain]',
         summary:
           'Hold a site at its current version until `export release`; exports publish, but put nothing into service',
-        file: () => import('./commands/export/export-hold.ts'),
+        file: () => import('./commands/export/export-decide.ts'),
       },
       {
         term: 'release [options] [domain]',
         summary: 'End a hold, so that the next export puts new content into service',
-        file: () => import('./commands/export/export-hold.ts'),
+        file: () => import('./commands/export/export-decide.ts'),
       },
       {
         term: 'save [options] <domain> [version]',
