@@ -7,10 +7,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Small files with one reader that stay: each is a command, a page or a room's public face. */
+/** Small files with one reader that stay: each is a command, loaded when it is called. */
 const faces = [
   'src/cli/commands/budget/budget-move.ts',
   'src/cli/commands/console.ts',
+  'src/cli/commands/export/export-decide.ts',
+  'src/cli/commands/export/export-hold.ts',
+  'src/cli/commands/export/export-rollback.ts',
   'src/cli/commands/export/export-save.ts',
   'src/cli/commands/export/export-versions.ts',
   'src/cli/commands/feedback/feedback-cancel.ts',
@@ -18,9 +21,6 @@ const faces = [
   'src/cli/commands/schedules/schedules-pause.ts',
   'src/cli/commands/serve.ts',
   'src/cli/demo/demo.ts',
-  'src/console/pages/sessions-page.tsx',
-  'src/console/pages/signed-in-page.tsx',
-  'src/console/readings/last-visit.ts',
 ];
 const fewLines = 60;
 const mostFaces = 25;

@@ -5,16 +5,16 @@ import type { Installation } from './installation.ts';
 import { type Project, type Site, waitingVersion } from './operator.ts';
 
 /** What an operation on many would do, and what of the selected it would skip. */
-interface Plan<Item> {
+export interface Plan<Item> {
   items: Item[];
   skipped: { item: Item; why: string }[];
 }
 
 /** How it went with one of many. */
-type Ended<Item, Answer> = { item: Item } & ({ ok: true; answer: Answer } | { ok: false; error: unknown });
+export type Ended<Item, Answer> = { item: Item } & ({ ok: true; answer: Answer } | { ok: false; error: unknown });
 
 /** What runs, by workflow id. */
-type RunningById = ReadonlyMap<string, Pick<RunningWork, 'phase'>>;
+export type RunningById = ReadonlyMap<string, Pick<RunningWork, 'phase'>>;
 
 export const exportOf = ({ org, domain }: Site): ScheduleTarget & { kind: 'export' } => ({
   kind: 'export',
@@ -59,6 +59,11 @@ function planOf<Item>(selected: readonly Item[], whyNot: (item: Item) => string 
   };
 }
 
+/** The exports to cancel. */
+export function planCancel(sites: readonly Site[], running: RunningById): Plan<Site> {
+  return planOf(sites, (site) => (runs(running, exportOf(site)) ? null : 'no export runs'));
+}
+
 /** The versions that wait, as they are now: an approval of the plan approves none that comes later. */
 export async function planApprovals<Selected extends Site>(
   installation: Installation,
@@ -71,4 +76,27 @@ export async function planApprovals<Selected extends Site>(
     version: waits(site) ? await waitingVersion(installation, site) : null,
   }));
   return planOf(asked, ({ version }) => (version === null ? 'no version waits' : null));
+}
+
+/** What each site has in service, and where it is held. */
+interface InService extends Site {
+  current: string | null;
+  held: string | null;
+}
+
+/** The sites to hold, or to release. */
+export async function planHolds(
+  installation: Installation,
+  kind: 'hold' | 'release',
+  sites: readonly Site[],
+): Promise<Plan<InService>> {
+  const store = await installation.bundles();
+  const found = await store.inService(sites.map(({ domain }) => domain));
+  const nothing = { current: null, held: null };
+  const known = sites.map((site) => ({ ...site, ...(found.get(site.domain) ?? nothing) }));
+  if (kind === 'release') return planOf(known, ({ held }) => (held === null ? 'it is not held' : null));
+  return planOf(known, ({ current, held }) => {
+    if (held !== null) return `it is held at ${held}`;
+    return current === null ? 'nothing is published' : null;
+  });
 }

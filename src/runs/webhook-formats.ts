@@ -23,7 +23,10 @@ const noticeWords: Record<NoticeType, Words> = {
   'export.refused': { begun: 'the exported bundle was refused', ended: 'the exported bundle was accepted again' },
   'export.late': { begun: 'the export is late', ended: 'the export is no longer late' },
   'rollout.failed': { begun: 'the rollout failed', ended: 'the rollout works again' },
-  'rollout.drifted': { begun: 'a rollout was taken back', ended: 'the targets run what was rolled out' },
+  'rollout.drifted': {
+    begun: 'a target runs another version than was rolled out',
+    ended: 'the targets run what was rolled out',
+  },
   'site.rolled-back': { happened: 'rolled back' },
   'site.held': { begun: 'held: exports put nothing into service', ended: 'the hold was released' },
   'pass.failed': { begun: 'the pass failed', ended: 'the pass works again' },
@@ -116,7 +119,7 @@ function slackMessage(words: EventWords): object {
   };
 }
 
-// Verbatim: what stands in a reason becomes no link.
+// Verbatim: no address in a reason becomes a link.
 const mrkdwn = (text: string, longest: number) => ({ type: 'mrkdwn', text: cut(text, longest), verbatim: true });
 
 const section = (text: string) => ({ type: 'section', text: mrkdwn(text, limits.section) });

@@ -148,7 +148,7 @@ const feedbackEntrySchemas = {
 
 /**
  * "Feedback response". Entries are parsed one by one, so that a bad one never fails its page. A missing `nextCursor`
- * says no more than a null one: whether more follows, `hasMore` tells.
+ * says no more than a null one: `hasMore` says whether more follows.
  */
 const feedbackResponseSchema = z.looseObject({
   feedback: z.array(z.unknown()),

@@ -5,8 +5,7 @@ import { counted, countText, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide, PathList } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { Act, Facts, Foreign, pagePath, Reason, siteAddress } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
+import { Act, Facts, Foreign, pagePath, Reason, siteAddress, type Viewer } from './parts.tsx';
 
 interface Changes {
   viewer: Viewer;

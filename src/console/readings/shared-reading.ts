@@ -140,7 +140,7 @@ function digestOf(value: unknown): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Shared readings of what many pages may show and few do; those longest unasked are unknownUntil. */
+/** Shared readings of what many pages may show and few do; the ones unasked for longest are dropped. */
 export class LatestReadings<Value> {
   readonly #most: number;
   readonly #times: ReadingTimes;

@@ -83,8 +83,8 @@ const inline = new Set(
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
 /**
- * What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. Null for a
- * page whose elements stand too deep within each other, which no person has written.
+ * The text of a page, a line for each block: no markup, white space as browsers show it. Null for a page whose elements
+ * are nested deeper than people write.
  */
 export function pageText(html: string): string[] | null {
   try {
@@ -211,7 +211,7 @@ export interface VersionChanges {
   counts: ManifestDiff['counts'];
   /** Paths of pages, the first of each kind; of those that moved the new one. */
   pages: ReturnType<typeof changedPages>;
-  /** Some of the changed pages: none that are long, or whose elements stand too deep within each other. */
+  /** Some of the changed pages: none that are long or nested too deep. */
   texts: ChangedPage[];
   /** Why no text was compared; null when it was. */
   without: string | null;
@@ -221,9 +221,9 @@ export type ComparedStore = Pick<BundleStore, 'manifest' | 'withArchive'>;
 
 /** Paths of each kind. */
 const mostListed = 100;
-/** Pages whose text is compared, */
+/** Most pages whose texts are compared. */
 const mostTexts = 20;
-/** and how long one may be, in bytes of HTML. */
+/** Longest of them, in bytes of HTML. */
 const longestPage = 256 * 1024;
 /** Larger archives are not read, in bytes. */
 const largestArchive = 32 * 1024 ** 2;

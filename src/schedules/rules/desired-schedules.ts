@@ -39,7 +39,7 @@ export interface DesiredSchedule {
   id: string;
   target: ScheduleTarget;
   settings: ScheduleSettings;
-  /** Stored in the schedule to tell changes by hand from changes of the configuration. */
+  /** Stored in the schedule to distinguish changes by hand from changes of the configuration. */
   digest: string;
 }
 

@@ -23,7 +23,7 @@ export interface TemporaryStore extends AsyncDisposable {
   insertion: 'rowid' | 'ctid';
 }
 
-export type StoreKind = 'sqlite' | 'postgres';
+type StoreKind = 'sqlite' | 'postgres';
 
 let kind: StoreKind = 'sqlite';
 

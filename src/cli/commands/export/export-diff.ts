@@ -30,7 +30,7 @@ export default {
 } satisfies CommandFile;
 
 /** What differs between two versions, for people; at most `most` files of each kind. */
-export function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
+function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
   const { from, to, counts } = diff;
   const facts = factLines([
     ['from', versionLine(from)],
