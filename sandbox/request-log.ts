@@ -31,12 +31,12 @@ const forgottenAtOnce = 50_000;
 /** The latest 250,000 requests and more, in the order of their arrival. */
 export class RequestLog {
   readonly #entries: LogEntry[] = [];
-  #unknownUntil = 0;
+  #forgotten = 0;
 
   add(entry: LogEntry): LogEntry {
     if (this.#entries.length >= mostEntries) {
       this.#entries.splice(0, forgottenAtOnce);
-      this.#unknownUntil += forgottenAtOnce;
+      this.#forgotten += forgottenAtOnce;
     }
     this.#entries.push(entry);
     return entry;
@@ -47,7 +47,7 @@ export class RequestLog {
   }
 
   /** How many of the oldest requests have been dropped. */
-  get unknownUntil(): number {
-    return this.#unknownUntil;
+  get forgotten(): number {
+    return this.#forgotten;
   }
 }

@@ -19,7 +19,7 @@ export interface OrganizationStats {
 export interface SandboxStats {
   requests: { analytics: number; export: number; storage: number; other: number };
   /** Oldest requests that the log has dropped; the figures are without them. */
-  unknownUntil: number;
+  forgotten: number;
   organizations: Record<string, OrganizationStats>;
   jobsStarted: number;
   jobIds: readonly string[];
@@ -38,7 +38,7 @@ export function collectStats(world: World): SandboxStats {
       storage: storage.length,
       other: ofKind('other').length,
     },
-    unknownUntil: world.log.unknownUntil,
+    forgotten: world.log.forgotten,
     organizations: Object.fromEntries(world.organizations.map(({ id }) => [id, organizationStats(world, id)])),
     jobsStarted: world.jobs.ids.length,
     jobIds: world.jobs.ids,

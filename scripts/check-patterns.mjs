@@ -1,5 +1,5 @@
 /**
- * Every regular expression of src and sandbox takes time in proportion to the text, whoever wrote that text. Part of
+ * Every regular expression of src and sandbox takes time in proportion to the text, even a hostile one. Part of
  * `npm run lint`; prints each finding as `file:line: text`. The user's cache folder remembers what has been checked once:
  * some patterns take seconds.
  */

@@ -11,7 +11,7 @@ export interface Arrival {
   fault: string | null;
 }
 
-export interface Setting {
+interface Setting {
   requests: number;
   windowMs: number;
   /** Pages there are to read. */

@@ -21,7 +21,7 @@ export interface Measured {
   serverAwayMs: number | null;
 }
 
-export interface KillFigures {
+interface KillFigures {
   kills: number;
   atWork: number;
   pagesAgain: number;

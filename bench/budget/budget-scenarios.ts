@@ -1,5 +1,5 @@
 /** What disturbs a run while it goes on. */
-export type Disturbance = 'kills' | 'server-restart';
+type Disturbance = 'kills' | 'server-restart';
 
 /** One run of docferry against the sandbox; shares are of the limit, the entries are divided among the projects. */
 export interface Scenario {

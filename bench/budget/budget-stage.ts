@@ -17,7 +17,7 @@ import { DocferryProcess } from '../../test/tools/docferry-process.ts';
 import type { PeerEnvironment } from './peer-environment.ts';
 import { SandboxControl } from './sandbox-control.ts';
 
-export interface StageOptions {
+interface StageOptions {
   requests: number;
   windowMs: number;
   arrivalMs: number;

@@ -15,7 +15,7 @@ export interface HistoryMeasured {
   seconds: number;
 }
 
-export interface Report {
+interface Report {
   command: string;
   date: Date;
   options: BudgetBenchOptions;

@@ -9,7 +9,7 @@ import { curlTeeOpenssl, docferry, type Fetcher, type Run, run, tool } from './d
 import { limitMb, type Source } from './nginx-source.ts';
 import { startRangeSource } from './range-source.ts';
 
-export interface TableOptions {
+interface TableOptions {
   folder: string;
   source: Source;
   runs: number;

@@ -10,7 +10,7 @@ const packages = [
   { name: 'postgresql-doc-15', root: 'usr/share/doc/postgresql-doc-15/html' },
 ];
 
-export interface PackagedSite {
+interface PackagedSite {
   name: string;
   /** Its files; symbolic links, which packages make of what they share with others, are left out. */
   files: () => Iterable<GeneratedFile>;

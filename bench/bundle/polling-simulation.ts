@@ -12,7 +12,7 @@ const second = 1_000;
 export type Shape = (x: number, job: JobDice) => number | null;
 
 /** What chance decided about a job. */
-export interface JobDice {
+interface JobDice {
   /** 0 to 1, fixed for the job. */
   trait: number;
   /** 0 to 1, new at each call. */
@@ -68,7 +68,7 @@ export function dice(seed: number): () => number {
 }
 
 /** Follows one job to its end in virtual time, as the workflow does. A poll takes 0.2 s. */
-export function follow(shape: Shape, durationMs: number, job: JobDice, usualJobsMs: readonly number[] = []): Outcome {
+function follow(shape: Shape, durationMs: number, job: JobDice, usualJobsMs: readonly number[] = []): Outcome {
   const pollMs = 200;
   let samples: ProgressSample[] = [];
   let elapsedMs = 0;
@@ -128,7 +128,7 @@ export function followSites(
   });
 }
 
-export interface Figures {
+interface Figures {
   mostPolls: number;
   /** Polls of a loop every 10 s over ours, summed over the jobs. */
   fewer: number;

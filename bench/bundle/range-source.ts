@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface RangeSourceOptions {
+interface RangeSourceOptions {
   /** Each answer to the first so many requests breaks off... */
   cuts?: number;
   /** ...after so many bytes. */

@@ -17,7 +17,7 @@ export const exportOrg = 'org1';
 
 export const apiKeyOf = (org: string): string => `dk_admin_bench_${org}_planted_key`;
 
-export interface FleetOrganization {
+interface FleetOrganization {
   id: string;
   projects: string[];
   domains: string[];

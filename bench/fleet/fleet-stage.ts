@@ -17,7 +17,7 @@ import { apiKeyOf, type FleetSize, fleetOrganizations } from './fleet-size.ts';
 
 export type Program = 'docferry' | 'bare';
 
-export interface FleetStageOptions extends FleetSize {
+interface FleetStageOptions extends FleetSize {
   program: Program;
   workers: number;
 }

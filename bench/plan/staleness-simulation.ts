@@ -8,7 +8,7 @@ const entriesAPage = 100;
 /** An incremental pass reads this far back behind the newest entry it knows. */
 const overlapMs = dayMs;
 
-export interface SimulatedProject {
+interface SimulatedProject {
   /** New entries a day. */
   perDay: number;
   everyMs: number;

@@ -14,7 +14,7 @@ const days = 28;
 const seed = 7;
 
 /** New entries a day of the projects of an organization. */
-export const mixes: Readonly<Record<string, readonly number[]>> = {
+const mixes: Readonly<Record<string, readonly number[]>> = {
   '8 alike, 20 a day': Array.from({ length: 8 }, () => 20),
   '1 of 500, 9 of 5 a day': [500, ...Array.from({ length: 9 }, () => 5)],
   '8 from 1 to 2,000 a day': [2_000, 500, 200, 50, 20, 10, 5, 1],
@@ -22,17 +22,14 @@ export const mixes: Readonly<Record<string, readonly number[]>> = {
   '50 falling as 1/n from 300': Array.from({ length: 50 }, (_, n) => 300 / (n + 1)),
 };
 
-export interface Compared {
+interface Compared {
   /** Mean staleness by the model, in milliseconds. */
   modelMs: number;
   simulated: SimulatedStaleness;
 }
 
 /** Equal and freshest intervals of a minute or more, and those that are proposed, for 80 % of `limit` requests an hour. */
-export function compare(
-  mix: readonly number[],
-  limit: number,
-): { equal: Compared; freshest: Compared; proposed: Compared } {
+function compare(mix: readonly number[], limit: number): { equal: Compared; freshest: Compared; proposed: Compared } {
   const passes = (shortestMs: number) =>
     mix.map(
       (weight): Refreshed => ({
@@ -56,7 +53,7 @@ export function compare(
 }
 
 /** Equal against freshest intervals as Markdown. */
-export function stalenessTable(): string {
+function stalenessTable(): string {
   return [
     '# Staleness: equal intervals against those of `budget plan`',
     '',

@@ -4,7 +4,7 @@ import { indexRows, unindexRows } from '../../src/feedback/search/entry-index.ts
 import type { FeedbackStore } from '../../src/feedback/store/feedback-store.ts';
 import { openPostgresFeedbackStore, withPostgresDatabase } from '../../src/feedback/store/postgres-store.ts';
 import { batchesOf } from '../../src/feedback/store/queries.ts';
-import { ImmediateSqliteDialect } from '../../src/feedback/store/sqlite-dialect.ts';
+import { immediateSqliteDialect } from '../../src/feedback/store/sqlite-dialect.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/store/sqlite-store.ts';
 import type { FeedbackDatabase, FeedbackTable } from '../../src/feedback/store/tables.ts';
 import { Database } from '../../src/sqlite.ts';
@@ -35,7 +35,7 @@ export async function openSqliteBench(file: string): Promise<SearchBench> {
   const store = await openSqliteFeedbackStore(file);
   const database = new Database(file);
   for (const setting of ['synchronous = FULL', 'secure_delete = ON', 'foreign_keys = ON']) database.pragma(setting);
-  const db: Db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, (error) => error) });
+  const db: Db = new Kysely<FeedbackDatabase>({ dialect: immediateSqliteDialect(database, (error) => error) });
   const bytesOf = (like: string) =>
     (
       database

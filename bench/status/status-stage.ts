@@ -25,7 +25,7 @@ export interface StatusSize {
   running: number;
 }
 
-export interface StatusStage {
+interface StatusStage {
   folder: string;
   stop(): Promise<void>;
 }

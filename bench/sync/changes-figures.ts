@@ -5,7 +5,7 @@ import type { Track } from '../tools/track.ts';
 import { plainFetch } from './plain-fetch.ts';
 
 /** What a way of reading cost and brought after the changes. */
-export interface ReadingFigures {
+interface ReadingFigures {
   way: string;
   requests: number;
   /** Of the changes of status, and of the new entries. */

@@ -9,9 +9,9 @@ import { fillPostgres, fillSqlite } from './filled-table.ts';
 import { peakFileVariable } from './report-peak.ts';
 
 export const exportFormats = ['jsonl', 'csv', 'parquet'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+type ExportFormat = (typeof exportFormats)[number];
 
-export interface ExportFigures {
+interface ExportFigures {
   store: string;
   entries: number;
   format: ExportFormat;

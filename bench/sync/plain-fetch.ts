@@ -2,7 +2,7 @@ import axios from 'axios';
 import { z } from 'zod';
 
 /** Where a plain script reads. */
-export interface PlainSource {
+interface PlainSource {
   service: string;
   key: string;
   project: string;

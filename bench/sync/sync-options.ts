@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 
-export const syncParts = ['changes', 'memory', 'exports'] as const;
-export type SyncPart = (typeof syncParts)[number];
+const syncParts = ['changes', 'memory', 'exports'] as const;
+type SyncPart = (typeof syncParts)[number];
 
-export interface SyncBenchOptions {
+interface SyncBenchOptions {
   parts: readonly SyncPart[];
   /** No part takes more entries. */
   mostEntries: number;

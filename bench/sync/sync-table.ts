@@ -3,7 +3,7 @@ import type { ChangesFigures } from './changes-figures.ts';
 import { type ExportMemory, exportFormats } from './export-memory.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 
-export interface SyncReport {
+interface SyncReport {
   command: string;
   date: Date;
   changes: readonly ChangesFigures[];

@@ -2,7 +2,7 @@ import { postgresBinaries } from '../../test/tools/servers/postgres-binaries.ts'
 import { startPostgres } from '../../test/tools/servers/postgres-server.ts';
 import type { Track } from './track.ts';
 
-export interface BenchPostgres {
+interface BenchPostgres {
   /** For `store.feedback`, with the password in it. */
   url: string;
   stop(): Promise<void>;

@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
  * process that started it.
  */
 
-export interface ProcessMemory {
+interface ProcessMemory {
   /** Bytes in memory now, and at most so far. */
   now: number;
   peak: number;

@@ -11,7 +11,7 @@ import type { SiteFile } from './site.ts';
 
 export type ArchiveFormat = Settings['archiveFormat'];
 
-export interface ArchiveJob {
+interface ArchiveJob {
   files: Iterable<SiteFile>;
   format: ArchiveFormat;
   /** Path of the archive to be written. */

@@ -4,7 +4,7 @@ const signatureForm = 'X-Amz-Signature';
 /** Each link contains a secret that begins like this, so that tests can search for any link. */
 export const linkMarker = 'planted-link-token-';
 
-export interface Link {
+interface Link {
   url: URL;
   /** Milliseconds since the epoch, by the service's clock. */
   expiresAt: number;

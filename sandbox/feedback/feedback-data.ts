@@ -20,7 +20,7 @@ export interface FeedbackRecord {
   raw?: unknown;
 }
 
-export type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates' | 'oddDates'>;
+type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates' | 'oddDates'>;
 
 const longTextCharacters = 100_000;
 /** Entries whose number has this remainder have a long text. */
@@ -92,7 +92,7 @@ export function seqOf(projectSeed: number, id: string): number | null {
   return Number.isSafeInteger(seq) && idOf(projectSeed, seq) === id ? seq : null;
 }
 
-/** The entry as it is served (service-interface.md, Feedback entry), or what stands in its place. */
+/** The entry as it is served (service-interface.md, Feedback entry), or what replaces it. */
 export function entryOf(projectSeed: number, record: FeedbackRecord, settings: DataSettings): unknown {
   if ('raw' in record) return record.raw;
   const random = createRandom(seedOf(projectSeed, record.seq, 'body'));

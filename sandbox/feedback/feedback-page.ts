@@ -13,7 +13,7 @@ export interface FeedbackPage {
   hasMore: boolean;
 }
 
-export interface PageContext {
+interface PageContext {
   codec: CursorCodec;
   settings: Settings;
   faults: Readonly<Faults>;

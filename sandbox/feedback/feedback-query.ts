@@ -19,7 +19,7 @@ export interface FeedbackRequest {
 }
 
 /** How the service reads dates where the interface does not say. */
-export type DateRules = Pick<Settings, 'dateFrom' | 'dateTimes' | 'dateOffset'>;
+type DateRules = Pick<Settings, 'dateFrom' | 'dateTimes' | 'dateOffset'>;
 
 const parameters = ['dateFrom', 'dateTo', 'source', 'status', 'limit', 'cursor'] as const;
 const defaultLimit = 50;

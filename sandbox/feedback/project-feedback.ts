@@ -13,7 +13,7 @@ export interface Place {
   seq: number;
 }
 
-export interface Selection {
+interface Selection {
   records: FeedbackRecord[];
   more: boolean;
 }

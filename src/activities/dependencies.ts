@@ -67,7 +67,7 @@ interface WatchLimits {
 }
 
 /** What Temporal knows about an organization. */
-export interface Outlook {
+interface Outlook {
   /** The window of its budget; null when none runs. */
   budget(org: string): Promise<WindowView | null>;
   /** How many runs wait because the service refuses the key. */
@@ -104,9 +104,9 @@ export interface ActivityDependencies {
   linkPolicy: LinkPolicy;
   metrics: Metrics;
   outlook: Outlook;
-  /** Has a message delivered, at most once however often it is asked to; does not wait for the receiver. */
+  /** Has a message delivered, at most once however often it is called; does not wait for the receiver. */
   deliver(delivery: WebhookDelivery): Promise<void>;
-  /** Tells the export's workflow that a long activity entered another phase. */
+  /** Notifies the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
   /** Gives Temporal an attempt's heartbeat. Throws when Temporal does not answer. */
   recordHeartbeat(taskToken: Uint8Array, details: unknown): Promise<HeartbeatAnswer>;
@@ -175,7 +175,7 @@ export async function answerWithin<Answer>(ms: number, answer: Promise<Answer>):
 }
 
 /**
- * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, told or compared
- * goes by this one, because a worker's own may be wrong (decisions/0049).
+ * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, sent or compared
+ * goes by this time, because a worker's own may be wrong (decisions/0049).
  */
 export const scheduledAt = (): Date => new Date(activityInfo().currentAttemptScheduledTimestampMs);

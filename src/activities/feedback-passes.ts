@@ -7,7 +7,7 @@ import type { SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { notConfigured } from './failures.ts';
-import { subscribers, tell } from './notices.ts';
+import { sendNotices, subscribers } from './notices.ts';
 
 interface BeginPassInput {
   org: string;
@@ -74,7 +74,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     return { storeId: deps.feedback.identity, dateFrom, dateTo };
   },
 
-  /** Closes the pass's row, removes personal data that is too old, tells people, and returns the totals. Safe to repeat. */
+  /** Closes the pass's row, removes personal data that is too old, sends its notices, and returns the totals. Safe to repeat. */
   async finishPass(input: FinishPassInput): Promise<PassTotals> {
     requireStore('feedback', input.storeId, deps.feedback);
     const row = await deps.feedback.finishPass(input.passId, {
@@ -87,7 +87,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     const at = new Date(input.finishedAt);
     // Personal data may have become too old since the last pass: by Temporal's clock, since what is removed is gone.
     await deps.feedback.expire(project, at);
-    await tell(deps, passNotices(row), { org, by: `pass ${passId}`, at });
+    await sendNotices(deps, passNotices(row), { org, by: `pass ${passId}`, at });
     const { pages, requests, throttled, entries } = row;
     return {
       watermark: await deps.feedback.watermark(input.org, input.project),

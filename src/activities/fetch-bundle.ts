@@ -11,13 +11,7 @@ import {
   versionWithContent,
 } from '../exports/rules/site-export.ts';
 import { copySlots } from '../exports/semaphore.ts';
-import {
-  type Current,
-  changing,
-  NoSuchVersion,
-  PointerMoved,
-  type StagedManifest,
-} from '../exports/store/bundle-store.ts';
+import { type Current, changing, PointerMoved, type StagedManifest } from '../exports/store/bundle-store.ts';
 import { sealOf } from '../exports/store/manifests.ts';
 import { withRendering } from '../exports/verify/render-site.ts';
 import type { VerificationReport } from '../exports/verify/verify-archive.ts';
@@ -25,243 +19,7 @@ import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
 import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
 import { bundleFailure, publishFailure, transient } from './failures.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
-import { type PublishedAt, publishStaged } from './version-steps.ts';
-
-/** What a heartbeat shows of a download: never the link. */
-interface FetchDetails {
-  phase: string;
-  linksRequested: number;
-  offset: number;
-  /** 0 when unknown. */
-  total: number;
-  /** 0 when unknown. */
-  bytesPerSecond: number;
-  /** How long the attempts have downloaded so far, in milliseconds: nothing else counts against the site's limit. */
-  downloadMs: number;
-  /** Of what an attempt staged (`staged-seal.ts`); empty before that. */
-  seal: string;
-}
-
-export const noFetchYet: FetchDetails = {
-  phase: 'fetching',
-  linksRequested: 0,
-  offset: 0,
-  total: 0,
-  bytesPerSecond: 0,
-  downloadMs: 0,
-  seal: '',
-};
-
-const watchEveryMs = 1_000;
-
-export interface Fetch {
-  input: { org: string; domain: string; jobId: string };
-  site: Site;
-  /** Where the archive goes. */
-  file: string;
-  /** Shown in heartbeats, and kept from attempt to attempt. */
-  details: FetchDetails;
-  signal: AbortSignal;
-}
-
-/** Downloads a job's archive, asking for links itself and reporting progress. Throws what `download` and the service throw. */
-async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Promise<DownloadResult> {
-  const { input, site, file, details, signal } = fetch;
-  const { service } = organizationOf(deps, input.org);
-  details.phase = 'fetching';
-  const timeLimitMs = Math.max(0, site.downloadTimeoutMs - details.downloadMs);
-  const watch = watchDownload(details);
-  try {
-    const work = () =>
-      download(
-        async () => {
-          let serviceNowMs: number | null = null;
-          const onDate = (ms: number) => {
-            serviceNowMs = ms;
-          };
-          const link = await service.createBundleLink(input.jobId, { signal, onDate });
-          details.linksRequested += 1;
-          return { href: link.url.href, sizeBytes: link.sizeBytes, expiresAtMs: link.expiresAtMs, serviceNowMs };
-        },
-        {
-          file,
-          policy: deps.linkPolicy,
-          maxBytes: site.maxBytes,
-          connections: site.connections,
-          timeLimitMs,
-          signal,
-          onProgress: ({ offset, total }) => {
-            details.offset = offset;
-            details.total = total ?? 0;
-          },
-        },
-      );
-    // Disk errors are failures of the store, not of the service.
-    const labels = { org: input.org };
-    const downloaded = await deps.metrics.timed('docferry_download_seconds', labels, () =>
-      changing(dirname(file), work),
-    );
-    deps.metrics.add('docferry_download_bytes_total', labels, downloaded.bytes);
-    noteAnnounced(input.domain, downloaded);
-    return downloaded;
-  } finally {
-    watch.end();
-  }
-}
-
-/** Logs a wrong announced length. What counts is the actual length, and the format shows whether it is complete. */
-function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult): void {
-  if (announcedBytes === null || announcedBytes === bytes) return;
-  log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
-}
-
-/**
- * Keeps speed and time spent in the heartbeat's details; the workflow is not told, since each message costs events.
- */
-function watchDownload(details: FetchDetails): { end(): void } {
-  const speed = new TransferSpeed();
-  const { downloadMs: before } = details;
-  const begun = performance.now();
-  const addTime = () => {
-    details.downloadMs = before + Math.round(performance.now() - begun);
-  };
-  const timer = setInterval(() => {
-    addTime();
-    speed.add(Date.now(), details.offset);
-    details.bytesPerSecond = Math.round(speed.bytesPerSecond ?? 0);
-  }, watchEveryMs);
-  return {
-    end: () => {
-      clearInterval(timer);
-      addTime();
-    },
-  };
-}
-
-/** A workflow's result stays small (architecture.md); `export verify` lists all reasons. */
-const reasonsInResult = 10;
-/** An archive may hold this many times its own size. */
-const maxRatio = 200;
-const verificationTimeLimitMs = 3_600_000;
-const announceAfterMs = 5_000;
-
-/** What is known of an archive that was fetched and verified; `reasons` why it is refused. */
-type VerifiedArchive =
-  | { ok: true; staged: StagedManifest }
-  | { ok: false; pages: number; files: number; archive: ArchiveFacts | null; reasons: Reason[] };
-
-/**
- * Downloads the archive of a job to the store's private place and verifies it. What is refused is removed. Throws what
- * `fetchArchive` and the store throw.
- */
-async function fetchVerified(
-  deps: ActivityDependencies,
-  input: { org: string; domain: string; jobId: string; stageId: string },
-  details: FetchDetails,
-  signal: AbortSignal,
-): Promise<VerifiedArchive> {
-  const { org, domain, jobId, stageId } = input;
-  const site = siteOf(deps, org, domain);
-  const file = await deps.bundles.stagingFile(stageId);
-  const downloaded = await fetchArchive(deps, { input, site, file, details, signal });
-  details.phase = 'verifying';
-  const { maxBytes, maxFiles, siteRules } = site;
-  const inThread = () =>
-    verifyInThread(file, {
-      limits: { maxBytes, maxFiles, maxRatio },
-      siteRules,
-      domain,
-      timeLimitMs: verificationTimeLimitMs,
-      signal,
-    });
-  const verified = await deps.metrics.timed('docferry_verification_seconds', { org }, () =>
-    announcedIfLong(deps, inThread),
-  );
-  if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
-    // The next attempt must not resume after corrupt bytes.
-    await deps.bundles.discardStaged(stageId);
-    throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
-  }
-  const report = await renderIfAsked(file, verified, site, signal);
-  logWarnings(report);
-  const { ok, pages, files, archive, contentDigest, reasons, entries } = report;
-  if (ok && archive && contentDigest !== null) {
-    return { ok, staged: { contentDigest, archive, pages, files: entries, source: { org, domain, jobId } } };
-  }
-  await deps.bundles.discardStaged(stageId);
-  return { ok: false, pages, files, archive, reasons: reasons.slice(0, reasonsInResult) };
-}
-
-/** Adds what sampled pages show in a browser, if the site asks for it and nothing else is wrong. */
-async function renderIfAsked(
-  file: string,
-  report: VerificationReport,
-  { render, siteRules }: Site,
-  signal: AbortSignal,
-): Promise<VerificationReport> {
-  if (render === null || !report.ok) return report;
-  const { renderSite } = await import('../exports/verify/render-site.ts');
-  const { pages, browser, sandbox } = render;
-  const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
-  const workFolder = dirname(file);
-  const rendering = await changing(workFolder, () => renderSite(file, report, { ...options, workFolder, signal }));
-  return withRendering(report, rendering);
-}
-
-async function announceVerifying(deps: ActivityDependencies): Promise<void> {
-  const { workflowId } = Context.current().info.workflowExecution ?? {};
-  if (!workflowId) return;
-  try {
-    await deps.announcePhase(workflowId, 'verifying');
-  } catch {
-    log.info('the workflow could not be told of the phase');
-  }
-}
-
-/** Tells the workflow of the phase if it lasts: telling costs events. */
-async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () => Promise<Result>): Promise<Result> {
-  const timer = setTimeout(() => announceVerifying(deps), announceAfterMs);
-  try {
-    return await verify();
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Names the rules only; `export verify` gives the details. */
-function logWarnings({ warnings }: VerificationReport): void {
-  const rules = [...new Set(warnings.map(({ rule }) => rule))];
-  if (rules.length > 0) log.warn('the bundle breaks rules that only warn', { rules });
-}
-
-/** A published version whose content an export has found again (E6). */
-interface KeptVersion {
-  version: string;
-  url: string;
-  /** Of the version, not of the download, which may be packed differently. */
-  archive: ArchiveFacts;
-  /** Targets that run what is in service, so that they need no rollout. */
-  rollouts: RolloutResult[];
-}
-
-/**
- * What there is to say of a version with the content of the download. `serving` is the version that targets should run:
- * another one on a held site. Throws what the store throws.
- */
-async function describeKept(
-  { bundles }: ActivityDependencies,
-  { domain, targets }: Site,
-  { version, serving }: { version: string; serving: string },
-): Promise<KeptVersion> {
-  const manifest = await bundles.manifest(domain, version);
-  const rollouts: RolloutResult[] = [];
-  for (const target of targets) {
-    // A target that cannot be read gets the version again, in a separate step that reports the trouble.
-    const running = await alreadyCurrent(bundles, domain, serving, target).catch(() => null);
-    if (running !== null) rollouts.push(running);
-  }
-  return { version, url: bundles.urlOf(domain, manifest), archive: manifest.archive, rollouts };
-}
+import { manifestIfThere, type PublishedAt, publishStaged } from './version-steps.ts';
 
 export interface FetchBundleInput {
   org: string;
@@ -286,7 +44,7 @@ export type FetchBundleResult = {
   | {
       ok: true;
       contentDigest: string;
-      /** The seal of what was staged (`staged-seal.ts`): nothing else may be published. */
+      /** The seal (`sealOf`) of what was staged: nothing else may be published. */
       seal: string;
       current: Current | null;
       /** The version at which a person holds the site. */
@@ -298,6 +56,41 @@ export type FetchBundleResult = {
     }
   | { ok: false; reasons: Reason[] }
 );
+
+/** A published version whose content an export has found again (E6). */
+interface KeptVersion {
+  version: string;
+  url: string;
+  /** Of the version, not of the download, which may be packed differently. */
+  archive: ArchiveFacts;
+  /** Targets that run what is in service, so that they need no rollout. */
+  rollouts: RolloutResult[];
+}
+
+/** What a heartbeat shows of a download: never the link. */
+interface FetchDetails {
+  phase: string;
+  linksRequested: number;
+  offset: number;
+  /** 0 when unknown. */
+  total: number;
+  /** 0 when unknown. */
+  bytesPerSecond: number;
+  /** How long the attempts have downloaded so far, in milliseconds: nothing else counts against the site's limit. */
+  downloadMs: number;
+  /** The seal (`sealOf`) of what an attempt staged; empty before that. */
+  seal: string;
+}
+
+export const noFetchYet: FetchDetails = {
+  phase: 'fetching',
+  linksRequested: 0,
+  offset: 0,
+  total: 0,
+  bytesPerSecond: 0,
+  downloadMs: 0,
+  seal: '',
+};
 
 export const createFetchActivities = (deps: ActivityDependencies) => ({
   /**
@@ -410,7 +203,7 @@ async function isOvertaken(
 ): Promise<boolean> {
   if (!publish?.promote || current === null || heldAt !== null || current.version === version) return false;
   if (Date.parse(current.publishedAt) <= publish.namedAt) return false;
-  return again || (await bundles.manifest(domain, version).catch(ignoring(NoSuchVersion))) !== null;
+  return again || (await manifestIfThere(bundles, domain, version)) !== null;
 }
 
 /**
@@ -421,15 +214,204 @@ async function holdOf({ bundles }: ActivityDependencies, domain: string, content
   const hold = await bundles.holds.of(domain);
   if (hold === null) return { heldAt: null, waiting: null };
   // The waiting version may have been removed by hand.
-  const waiting = hold.waiting && (await bundles.manifest(domain, hold.waiting).catch(ignoring(NoSuchVersion)));
+  const waiting = hold.waiting && (await manifestIfThere(bundles, domain, hold.waiting));
   const kept = waiting || (await bundles.versions(domain)).find((found) => found.contentDigest === contentDigest);
   return { heldAt: hold.version, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
 }
 
-/** Turns errors of a class into null. */
-function ignoring(type: new () => Error): (error: unknown) => null {
-  return (error) => {
-    if (error instanceof type) return null;
-    throw error;
+/**
+ * Describes the stored version that matches the download. `serving` is the version that targets should run: another one
+ * on a held site. Throws what the store throws.
+ */
+async function describeKept(
+  { bundles }: ActivityDependencies,
+  { domain, targets }: Site,
+  { version, serving }: { version: string; serving: string },
+): Promise<KeptVersion> {
+  const manifest = await bundles.manifest(domain, version);
+  const rollouts: RolloutResult[] = [];
+  for (const target of targets) {
+    // A target that cannot be read gets the version again, in a separate step that reports the trouble.
+    const running = await alreadyCurrent(bundles, domain, serving, target).catch(() => null);
+    if (running !== null) rollouts.push(running);
+  }
+  return { version, url: bundles.urlOf(domain, manifest), archive: manifest.archive, rollouts };
+}
+
+/** A workflow's result stays small (architecture.md); `export verify` lists all reasons. */
+const reasonsInResult = 10;
+/** An archive may hold this many times its own size. */
+const maxRatio = 200;
+const verificationTimeLimitMs = 3_600_000;
+const announceAfterMs = 5_000;
+
+/** An archive that was fetched and verified, or the `reasons` why it is refused. */
+type VerifiedArchive =
+  | { ok: true; staged: StagedManifest }
+  | { ok: false; pages: number; files: number; archive: ArchiveFacts | null; reasons: Reason[] };
+
+/**
+ * Downloads the archive of a job to the store's private place and verifies it; removes a refused one. Throws what
+ * `fetchArchive` and the store throw.
+ */
+async function fetchVerified(
+  deps: ActivityDependencies,
+  input: { org: string; domain: string; jobId: string; stageId: string },
+  details: FetchDetails,
+  signal: AbortSignal,
+): Promise<VerifiedArchive> {
+  const { org, domain, jobId, stageId } = input;
+  const site = siteOf(deps, org, domain);
+  const file = await deps.bundles.stagingFile(stageId);
+  const downloaded = await fetchArchive(deps, input, { site, file, details, signal });
+  details.phase = 'verifying';
+  const { maxBytes, maxFiles, siteRules } = site;
+  const inThread = () =>
+    verifyInThread(file, {
+      limits: { maxBytes, maxFiles, maxRatio },
+      siteRules,
+      domain,
+      timeLimitMs: verificationTimeLimitMs,
+      signal,
+    });
+  const verified = await deps.metrics.timed('docferry_verification_seconds', { org }, () =>
+    announcedIfLong(deps, inThread),
+  );
+  if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
+    // The next attempt must not resume after corrupt bytes.
+    await deps.bundles.discardStaged(stageId);
+    throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
+  }
+  const report = await renderIfAsked(file, verified, site, signal);
+  logWarnings(report);
+  const { ok, pages, files, archive, contentDigest, reasons, entries } = report;
+  if (ok && archive && contentDigest !== null) {
+    return { ok, staged: { contentDigest, archive, pages, files: entries, source: { org, domain, jobId } } };
+  }
+  await deps.bundles.discardStaged(stageId);
+  return { ok: false, pages, files, archive, reasons: reasons.slice(0, reasonsInResult) };
+}
+
+/** Adds what sampled pages show in a browser, if the site asks for it and nothing else is wrong. */
+async function renderIfAsked(
+  file: string,
+  report: VerificationReport,
+  { render, siteRules }: Site,
+  signal: AbortSignal,
+): Promise<VerificationReport> {
+  if (render === null || !report.ok) return report;
+  const { renderSite } = await import('../exports/verify/render-site.ts');
+  const { pages, browser, sandbox } = render;
+  const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
+  const workFolder = dirname(file);
+  const rendering = await changing(workFolder, () => renderSite(file, report, { ...options, workFolder, signal }));
+  return withRendering(report, rendering);
+}
+
+async function announceVerifying(deps: ActivityDependencies): Promise<void> {
+  const { workflowId } = Context.current().info.workflowExecution ?? {};
+  if (!workflowId) return;
+  try {
+    await deps.announcePhase(workflowId, 'verifying');
+  } catch {
+    log.info('the workflow could not be notified of the phase');
+  }
+}
+
+/** Notifies the workflow of the phase if it lasts: each message costs events. */
+async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () => Promise<Result>): Promise<Result> {
+  const timer = setTimeout(() => announceVerifying(deps), announceAfterMs);
+  try {
+    return await verify();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Names the rules only; `export verify` gives the details. */
+function logWarnings({ warnings }: VerificationReport): void {
+  const rules = [...new Set(warnings.map(({ rule }) => rule))];
+  if (rules.length > 0) log.warn('the bundle breaks rules that only warn', { rules });
+}
+
+const watchEveryMs = 1_000;
+
+/**
+ * Downloads a job's archive to `file`. It asks the service for links, which nothing else sees, and keeps `details` up to
+ * date. Throws what `download` and the service throw.
+ */
+async function fetchArchive(
+  deps: ActivityDependencies,
+  input: { org: string; domain: string; jobId: string },
+  { site, file, details, signal }: { site: Site; file: string; details: FetchDetails; signal: AbortSignal },
+): Promise<DownloadResult> {
+  const { service } = organizationOf(deps, input.org);
+  details.phase = 'fetching';
+  const timeLimitMs = Math.max(0, site.downloadTimeoutMs - details.downloadMs);
+  const watch = watchDownload(details);
+  try {
+    const work = () =>
+      download(
+        async () => {
+          let serviceNowMs: number | null = null;
+          const onDate = (ms: number) => {
+            serviceNowMs = ms;
+          };
+          const link = await service.createBundleLink(input.jobId, { signal, onDate });
+          details.linksRequested += 1;
+          return { href: link.url.href, sizeBytes: link.sizeBytes, expiresAtMs: link.expiresAtMs, serviceNowMs };
+        },
+        {
+          file,
+          policy: deps.linkPolicy,
+          maxBytes: site.maxBytes,
+          connections: site.connections,
+          timeLimitMs,
+          signal,
+          onProgress: ({ offset, total }) => {
+            details.offset = offset;
+            details.total = total ?? 0;
+          },
+        },
+      );
+    // Disk errors are failures of the store, not of the service.
+    const labels = { org: input.org };
+    const downloaded = await deps.metrics.timed('docferry_download_seconds', labels, () =>
+      changing(dirname(file), work),
+    );
+    deps.metrics.add('docferry_download_bytes_total', labels, downloaded.bytes);
+    noteAnnounced(input.domain, downloaded);
+    return downloaded;
+  } finally {
+    watch.end();
+  }
+}
+
+/** Logs a wrong announced length. What counts is the actual length, and the format shows whether it is complete. */
+function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult): void {
+  if (announcedBytes === null || announcedBytes === bytes) return;
+  log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
+}
+
+/**
+ * Keeps speed and time spent in the heartbeat's details; the workflow gets no message, since each costs events.
+ */
+function watchDownload(details: FetchDetails): { end(): void } {
+  const speed = new TransferSpeed();
+  const { downloadMs: before } = details;
+  const begun = performance.now();
+  const addTime = () => {
+    details.downloadMs = before + Math.round(performance.now() - begun);
+  };
+  const timer = setInterval(() => {
+    addTime();
+    speed.add(Date.now(), details.offset);
+    details.bytesPerSecond = Math.round(speed.bytesPerSecond ?? 0);
+  }, watchEveryMs);
+  return {
+    end: () => {
+      clearInterval(timer);
+      addTime();
+    },
   };
 }

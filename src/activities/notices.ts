@@ -52,28 +52,34 @@ function markOf(webhook: Webhook): string | null {
 /** The step that noticed something, and when. */
 interface Noticing {
   org: string;
-  /** The same in every try of the step that noticed, and no other step's: the first to notice tells. */
+  /** The same in every try of the step that noticed, and no other step's: the first step to notice sends. */
   by: string;
   at: Date;
 }
 
 /**
- * Sends people what was noticed, unless they have been told. Safe to repeat: a repeat neither misses a message nor
+ * Sends notices of what people do not know yet. Safe to repeat: a repeat neither misses a message nor
  * sends it twice. Throws what the store and Temporal throw.
  */
-export async function tell(deps: ActivityDependencies, noticed: readonly Noticed[], who: Noticing): Promise<void> {
+export async function sendNotices(
+  deps: ActivityDependencies,
+  noticed: readonly Noticed[],
+  who: Noticing,
+): Promise<void> {
   for (const each of noticed) {
     const since = await sinceIfNew(deps, each, who);
     if (since !== null && !each.silent) await send(deps, each, who, since);
   }
 }
 
-/** Like `tell`, for what must be sent even while the database is down: then perhaps twice. */
+/** Like `sendNotices`, for what must be sent even while the database is down: then perhaps twice. */
 export async function sendNoticesAlways(deps: ActivityDependencies, noticed: Noticed, who: Noticing): Promise<void> {
   try {
-    await tell(deps, [noticed], who);
+    await sendNotices(deps, [noticed], who);
   } catch (error) {
-    log.warn('told without knowing whether people know', { failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('sent a notice that people may know already', {
+      failure: error instanceof Error ? error.name : 'unknown',
+    });
     await send(deps, noticed, who, who.at.toISOString());
   }
 }
@@ -95,27 +101,24 @@ async function send(deps: ActivityDependencies, noticed: Noticed, who: Noticing,
     .update(JSON.stringify([org, type, subject, state, by]))
     .digest('hex');
   const message = { org, messageId: `msg_${digest.slice(0, 32)}`, event: { type, timestamp: at.toISOString(), data } };
-  // A webhook is not told of itself.
+  // A webhook gets no notice about itself.
   const names = (await subscribers(deps, org, type)).filter((name) => type !== 'webhook.gone' || name !== subject);
   for (const webhook of names) await deps.deliver({ ...message, webhook });
 }
 
-/**
- * Notifies people about an export or rollback whose row is written. A row that comes late says nothing about the
- * present.
- */
-async function tellOfExport(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
+/** Sends the notices of an export or rollback whose row is written. A row that comes late says nothing of the present. */
+async function sendExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
   const { org, domain, runId, finishedAt } = row;
   const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });
   if (newest !== undefined && newest.runId !== runId) return;
-  await tell(deps, exportNotices(row), { org, by: `run ${runId}`, at: new Date(finishedAt) });
+  await sendNotices(deps, exportNotices(row), { org, by: `run ${runId}`, at: new Date(finishedAt) });
 }
 
 export const createRecordActivities = (deps: ActivityDependencies) => ({
-  /** Leaves the run's row in the store, which outlives Temporal's retention (X4), and tells people. Safe to repeat. */
+  /** Leaves the run's row in the store, which outlives Temporal's retention (X4), and sends its notices. Safe to repeat. */
   async recordExportRun(row: ExportRunRow): Promise<void> {
     await deps.runs.recordExportRun(row);
-    await tellOfExport(deps, row);
+    await sendExportNotices(deps, row);
   },
 
   /** Keeps what a person did (audit.md). Safe to repeat. */

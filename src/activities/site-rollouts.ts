@@ -10,7 +10,7 @@ import { verifyVersion } from '../exports/store/verify-store.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
 import { isTemporalFailure, notConfigured, permanent, publishFailure, storeFailure, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { type StoredVersion, versionStep } from './version-steps.ts';
+import { type PinnedVersion, versionStep } from './version-steps.ts';
 
 interface RollOutInput {
   org: string;
@@ -68,7 +68,7 @@ function rolloutFailure(error: unknown): Error {
   return isLast ? ApplicationFailure.nonRetryable(failure.message, failure.type) : failure;
 }
 
-interface RollBackInput extends StoredVersion {
+interface RollBackInput extends PinnedVersion {
   reason: string | null;
   /** Fixed by the workflow, so that attempts agree. */
   at: number;
@@ -85,8 +85,8 @@ interface RolledBack {
 const tries = 5;
 
 export const createRollbackActivities = (deps: ActivityDependencies) => ({
-  /** Verifies a kept version again and tells the current one; touches nothing. */
-  async checkKeptVersion(input: StoredVersion): Promise<{ current: string | null }> {
+  /** Verifies a kept version again and returns the current one; changes nothing. */
+  async checkKeptVersion(input: PinnedVersion): Promise<{ current: string | null }> {
     const { bundles } = deps;
     const { domain, version } = input;
     const check = async (signal: AbortSignal) => {

@@ -1,5 +1,5 @@
 import { activityInfo, log } from '@temporalio/activity';
-import { type ChangeCounts, type ContentChanges, changesText } from '../exports/rules/site-export.ts';
+import { type ContentChanges, changesText } from '../exports/rules/site-export.ts';
 import {
   type BundleStore,
   type Current,
@@ -9,9 +9,8 @@ import {
   SiteHeld,
   type SiteHold,
 } from '../exports/store/bundle-store.ts';
-import { compareManifests, type ChangeCounts as ManifestCounts } from '../exports/store/compare-manifests.ts';
+import { changedPages, compareManifests } from '../exports/store/compare-manifests.ts';
 import { provenManifest } from '../exports/store/manifests.ts';
-import { isPage } from '../exports/verify/site-links.ts';
 import { noticeReason } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, requireStore, scheduledAt } from './dependencies.ts';
 import { bundleFailure, publishFailure } from './failures.ts';
@@ -62,7 +61,7 @@ function isSame(now: Current, before: Current | null): boolean {
 }
 
 /** A version in the store that the run began with. */
-export interface StoredVersion {
+export interface PinnedVersion {
   domain: string;
   storeId: string;
   version: string;
@@ -71,7 +70,7 @@ export interface StoredVersion {
 /** Does `work` on a version with heartbeats, in the store the run began with. */
 export async function versionStep<Result>(
   deps: ActivityDependencies,
-  { domain, storeId, version }: StoredVersion,
+  { domain, storeId, version }: PinnedVersion,
   work: (signal: AbortSignal) => Promise<Result>,
   failureOf: (error: unknown, domain: string) => Error = publishFailure,
 ): Promise<Result> {
@@ -83,7 +82,7 @@ export async function versionStep<Result>(
   }
 }
 
-interface PublishInput extends StoredVersion {
+interface PublishInput extends PinnedVersion {
   org: string;
   stageId: string;
   /** Of what `fetchBundle` verified and staged. */
@@ -157,59 +156,49 @@ const listedBytes = 3_000;
 
 /** What `export diff` shows, short enough for a history; `before` is null when nothing is in service yet. */
 export function summarizeChanges(before: Manifest | null, after: Manifest): ContentChanges {
-  const diff = compareManifests(before ?? { ...after, files: [], pages: 0 }, after);
+  const diff = compareManifests(before, after);
   const { pages, files } = diff.counts;
-  const pathsOf = (paths: string[]) => paths.filter(isPage).slice(0, listedPaths);
-  const listed = {
-    added: pathsOf(diff.added.map(({ path }) => path)),
-    removed: pathsOf(diff.removed.map(({ path }) => path)),
-    changed: pathsOf(diff.changed.map(({ path }) => path)),
-    moved: pathsOf(diff.moved.map(({ to }) => to)),
-  };
+  const listed = changedPages(diff, listedPaths);
   const fits = Buffer.byteLength(JSON.stringify(listed)) <= listedBytes;
   return {
     against: before?.version ?? null,
-    pages: countsOf(pages),
-    others: countsOf({
+    pages: { added: pages.added, removed: pages.removed, changed: pages.changed, moved: pages.moved },
+    others: {
       added: files.added - pages.added,
       removed: files.removed - pages.removed,
       changed: files.changed - pages.changed,
       moved: files.moved - pages.moved,
-    }),
+    },
     listed: fits ? listed : { added: [], removed: [], changed: [], moved: [] },
   };
 }
 
-function countsOf({ added, removed, changed, moved }: Omit<ManifestCounts, 'unchanged'>): ChangeCounts {
-  return { added, removed, changed, moved };
-}
-
-interface ApprovalAsked extends StoredVersion {
+interface ApprovalAsked extends PinnedVersion {
   org: string;
   /** The version in service; null for none. */
   against: string | null;
-  /** How long a decision is waited for, in milliseconds. */
+  /** How long the export waits for a decision, in milliseconds. */
   timeoutMs: number;
 }
 
 /** Steps of a version that awaits a person's approval. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
   /**
-   * What the version changes compared with the current one: counts, and a few paths (architecture.md). Tells people that
-   * it waits for their approval. Safe to repeat.
+   * What the version changes compared with the current one: counts, and a few paths (architecture.md). Sends a notice
+   * that it waits for approval. Safe to repeat.
    */
   async describeChanges(input: ApprovalAsked): Promise<ContentChanges> {
     const { domain, version, against } = input;
     const changes = await versionStep(deps, input, async () => {
-      const before = against === null ? null : await manifestIfThere(deps, domain, against);
+      const before = against === null ? null : await manifestIfThere(deps.bundles, domain, against);
       return summarizeChanges(before, await deps.bundles.manifest(domain, version));
     });
-    await tellOfApproval(deps, input, changes);
+    await noticeOfApproval(deps, input, changes);
     return changes;
   },
 
   /** Makes an approved version current, unless the site has been held meanwhile. Safe to repeat. */
-  async promoteVersion(input: StoredVersion & { promote: Promotion }): Promise<{ heldAt: string | null }> {
+  async promoteVersion(input: PinnedVersion & { promote: Promotion }): Promise<{ heldAt: string | null }> {
     const { domain, version, promote } = input;
     return versionStep(deps, input, async () => {
       // It may have waited for days.
@@ -221,25 +210,20 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
   },
 
   /** Removes a version that was not approved. Safe to repeat. */
-  async withdrawVersion(input: StoredVersion): Promise<void> {
+  async withdrawVersion(input: PinnedVersion): Promise<void> {
     return versionStep(deps, input, () => deps.bundles.withdraw(input.domain, input.version));
   },
 });
 
-async function manifestIfThere(
-  { bundles }: ActivityDependencies,
-  domain: string,
-  version: string,
-): Promise<Manifest | null> {
-  try {
-    return await bundles.manifest(domain, version);
-  } catch (error) {
+/** Null when the version does not exist. */
+export async function manifestIfThere(bundles: BundleStore, domain: string, version: string): Promise<Manifest | null> {
+  return bundles.manifest(domain, version).catch((error: unknown) => {
     if (error instanceof NoSuchVersion) return null;
     throw error;
-  }
+  });
 }
 
-async function tellOfApproval(
+async function noticeOfApproval(
   deps: ActivityDependencies,
   { org, domain, version, against, timeoutMs }: ApprovalAsked,
   changes: ContentChanges,

@@ -4,7 +4,7 @@ import type { NoticeType } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
 import { notConfigured } from './failures.ts';
-import { isGone, tell } from './notices.ts';
+import { isGone, sendNotices } from './notices.ts';
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;
@@ -107,8 +107,8 @@ const named = 20;
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
   /**
-   * Looks once what has become late, stale, starved, held, taken back or refused, or is so no longer, and tells people. Safe
-   * to repeat.
+   * Looks once for what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
+   * Safe to repeat.
    */
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
@@ -133,7 +133,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     const over = approvals
       .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
-    await tell(deps, [...next.changes, ...back, ...over], who);
+    await sendNotices(deps, [...next.changes, ...back, ...over], who);
     const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
     const { everyMs } = organization.watch;
     return { nextMs: everyMs, absent: next.absent, holding: holding.slice(0, named), count: holding.length };

@@ -13,7 +13,7 @@ import {
 } from './dependencies.ts';
 import { notConfigured, permanent, transient } from './failures.ts';
 import { stillMine } from './heartbeats.ts';
-import { goneWebhooks, isGone, tell } from './notices.ts';
+import { goneWebhooks, isGone, sendNotices } from './notices.ts';
 
 /** Attempts after which a refusal that load did not cause is final. */
 const refusalsBelieved = 8;
@@ -70,9 +70,9 @@ async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, r
   const notice = { type: 'webhook.gone', subject } as const;
   try {
     // One that is known is that of earlier settings.
-    await tell(deps, [{ ...notice, state: 'ended', silent: true }], { ...who, by: `${who.by} before` });
+    await sendNotices(deps, [{ ...notice, state: 'ended', silent: true }], { ...who, by: `${who.by} before` });
     const reason = 'it answers 410: it gets no message until its settings change';
-    await tell(deps, [{ ...notice, state: 'begun', reason, mark: settingsMark(receiver) }], who);
+    await sendNotices(deps, [{ ...notice, state: 'begun', reason, mark: settingsMark(receiver) }], who);
   } catch (error) {
     log.warn('that a webhook is gone is not noted', { org, failure: error instanceof Error ? error.name : 'unknown' });
   }
@@ -95,6 +95,6 @@ async function answerTo(webhook: Webhook, delivery: WebhookDelivery, which: stri
 
 /** The delay that the receiver asks for, at least a second; undefined for none. */
 function retryInMs(header: string | null): number | undefined {
-  const told = readRetryAfter(header ?? undefined, undefined, Date.now());
-  return told === null ? undefined : Math.max(1_000, told);
+  const askedMs = readRetryAfter(header ?? undefined, undefined, Date.now());
+  return askedMs === null ? undefined : Math.max(1_000, askedMs);
 }

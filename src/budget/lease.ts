@@ -125,7 +125,7 @@ function elapsedSince(start: Instant): number {
   return Math.max(performance.now() - start.monotonic, Date.now() - start.wall);
 }
 
-/** The organization's budget as a actor of requests sees it; `BudgetClient` implements it with a Temporal client. */
+/** The organization's budget as a sender of requests sees it; `BudgetClient` implements it with a Temporal client. */
 export interface PermitSource {
   ask(org: string, question: PermitAsk): Promise<PermitAnswer>;
   report(org: string, result: LeaseReport): Promise<void>;

@@ -82,7 +82,7 @@ const known: Readonly<Record<string, readonly [what: string, hint: string]>> = {
 };
 
 /** An error of the operating system in words for an operator; null when it is another error. */
-export function systemFailure(error: unknown): Failure | null {
+function systemFailure(error: unknown): Failure | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   const { code, message } = error;
   if (code === 'EADDRINUSE') {

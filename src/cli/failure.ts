@@ -21,6 +21,7 @@ const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
   ['TemporalUnreachable', exitCodes.temporalUnreachable],
   ['NoSuchVersion', exitCodes.noSuchThing],
   ['NotFound', exitCodes.noSuchThing],
+  ['NotHeld', exitCodes.noSuchThing],
   ['NotRunning', exitCodes.noSuchThing],
   ['UnknownProject', exitCodes.noSuchThing],
   ['UnknownSchedule', exitCodes.noSuchThing],
@@ -28,7 +29,7 @@ const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
 ]);
 
 /** The exit code of a failure that an error's or workflow's own code names; 1 unless listed. */
-export function exitCodeOf(code: string): ExitCode {
+function exitCodeOf(code: string): ExitCode {
   return exitCodeOfFailure.get(code) ?? exitCodes.failed;
 }
 

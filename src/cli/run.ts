@@ -6,7 +6,7 @@ import { createProgram, type GlobalFlags } from './program.ts';
 import { Output, type OutputStream } from './terminal/output.ts';
 
 /** What a command line reads and prints on. */
-export interface Surroundings {
+interface Surroundings {
   env: NodeJS.ProcessEnv;
   cwd: string;
   stdout: OutputStream;

@@ -1,13 +1,8 @@
-import {
-  type Client,
-  type WorkflowExecutionDescription,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { retryKey } from '../budget/client.ts';
 import type { Config } from '../config/config.ts';
 import { connectClient } from '../temporal/connection.ts';
-import { type CliFailure, noSuchThing, operationFailure } from './failure.ts';
+import { type CliFailure, operationFailure } from './failure.ts';
 
 /** A configuration and a connection to its Temporal. */
 export interface Session {
@@ -28,27 +23,10 @@ export async function withTemporal<Result>(
   }
 }
 
-/** What Temporal knows of a workflow, without asking a worker; null if it never ran or its retention is over. */
-export async function describeWorkflow(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
-  try {
-    return await handle.describe();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null;
-    throw error;
-  }
-}
-
-/** Throws a failure with exit code 4 unless the workflow is running. */
-export async function requireRunning(handle: WorkflowHandle, what: string): Promise<WorkflowExecutionDescription> {
-  const description = await describeWorkflow(handle);
-  if (description?.status.name === 'RUNNING') return description;
-  throw noSuchThing('NotRunning', `no ${what} is running`);
-}
-
 const keyAnswerWithinMs = 5_000;
 
 /** A run that a command is about to wait for. */
-export interface WaitedRun<State> {
+interface WaitedRun<State> {
   org: string;
   /** True when it ran before the command. */
   joined: boolean;

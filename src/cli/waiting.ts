@@ -7,8 +7,7 @@ import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '.
 import { grpc, grpcStatus } from './explain-failure.ts';
 import { CliFailure, exitCodes, operationFailure } from './failure.ts';
 import type { Session } from './session.ts';
-import type { LiveView, Step } from './terminal/live-lines.ts';
-import type { Output } from './terminal/output.ts';
+import type { LiveView, Output, Step } from './terminal/output.ts';
 import { type Interrupt, onInterrupt } from './terminal/prompts.ts';
 
 /** Temporal lists a poller for minutes after its worker died; a live one polls at least once a minute. */
@@ -19,7 +18,7 @@ const workflowTasks = 1;
 const activityTasks = 2;
 
 /** Whether a worker polls the task queue for workflows, and so answers queries and updates; null when Temporal does not say. */
-export async function workerPolls(client: Client, taskQueue: string): Promise<boolean | null> {
+async function workerPolls(client: Client, taskQueue: string): Promise<boolean | null> {
   return isPolled(client, taskQueue, workflowTasks);
 }
 
@@ -60,7 +59,7 @@ async function isPolled(client: Client, taskQueue: string, taskQueueType: number
 }
 
 /** The activities being retried; none when unknown. */
-export async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
+async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
   try {
     return retriesIn(await client.withDeadline(Date.now() + pollersWithinMs, () => handle.describe()));
   } catch {
@@ -91,7 +90,7 @@ export async function answersOrNull<Item, Answer>(
 }
 
 /** A workflow that a command waits for. */
-export interface Waiting<W extends Workflow, State> {
+interface Waiting<W extends Workflow, State> {
   handle: WorkflowHandle<W>;
   /** Starts each line, e.g. the domain. */
   label: string;

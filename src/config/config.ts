@@ -18,10 +18,8 @@ export type Config = Omit<Resolved, 'defaults'> & {
   directory: string;
 };
 
-export type TemporalConfig = Config['temporal'];
 export type ServiceConfig = Config['service'];
 export type OrganizationConfig = Config['organizations'][number];
-export type WebhookConfig = OrganizationConfig['webhooks'][number];
 export type ProjectConfig = OrganizationConfig['projects'][number];
 export type SiteConfig = OrganizationConfig['sites'][number];
 export type RolloutConfig = SiteConfig['rollout'][number];

@@ -5,7 +5,7 @@ import { withoutEnd } from '../rules/text.ts';
 import { type Environment, type SecretCheck, type SecretSource, TextSecret } from './secrets.ts';
 
 /** What the values of a file depend on besides the file's text. */
-export interface Place {
+interface Place {
   /** Folder of the file; what relative paths are resolved against. */
   directory: string;
   environment: Environment;

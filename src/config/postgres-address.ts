@@ -8,7 +8,7 @@ const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type TlsMode = (typeof tlsModes)[number];
 
 /** A parsed `postgres://` address. Its password, if any, is a template. */
-export interface PostgresAddress {
+interface PostgresAddress {
   /** Host name, address, or the absolute path of the folder of a Unix socket. */
   host: string;
   port: number;

@@ -51,7 +51,7 @@ const people = (role: string) =>
     )
     .meta({ title: 'lists `groups` and `logins`' });
 
-/** Names of both kinds once stood in one list. Most logins are addresses; which of the others are none is not known here. */
+/** Names of both kinds once stood in one list. Most logins are addresses, so the others are taken for groups. */
 function inOneList(role: string, names: readonly unknown[]): string {
   const isLogin = (name: unknown) => String(name).includes('@');
   const [groups, logins] = [names.filter((name) => !isLogin(name)), names.filter(isLogin)];

@@ -1,6 +1,6 @@
 import { type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
 import { exportOf } from '../operations/bulk.ts';
-import { type Operator, type Site, waitingVersion } from '../operations/operator.ts';
+import { type Operator, type Site, usualPass, waitingVersion } from '../operations/operator.ts';
 import type { Trouble } from '../operations/status.ts';
 import { spanText } from '../rules/text.ts';
 import { type ScheduleTarget, targetName } from '../rules/workflow-ids.ts';
@@ -162,7 +162,7 @@ export const projectActions: Actions<KnownProject> = {
     question: null,
     async run(project, { form, operator }) {
       const kind = form.get('pass') ?? '';
-      const pass = kind === '' ? await operator.usualPass(project) : passOf(kind);
+      const pass = kind === '' ? await usualPass(await operator.installation.feedback(), project) : passOf(kind);
       if (pass === 'verify') throw new ConsoleFailure('InvalidInput', 'passes of kind verify start by themselves');
       await operator.startPass(project, pass);
       return `The ${pass} of ${project.project} is running.`;

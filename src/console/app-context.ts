@@ -27,7 +27,7 @@ export interface ConsoleOptions {
   openId: OpenIdSetting | null;
   /** False for no link to sign in by; with a proxy or provider there is none anyway. */
   link: boolean;
-  /** SentNotice the next address to sign in by whenever one has been used. */
+  /** Called with the next address to sign in by whenever one has been used. */
   onNewLink(url: string): void;
   times?: ReadingTimes;
 }

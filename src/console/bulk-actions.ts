@@ -1,4 +1,5 @@
 import { exportOf, forEach, passesOf, planApprovals, runs } from '../operations/bulk.ts';
+import { usualPass } from '../operations/operator.ts';
 import { workflowIdOf } from '../rules/workflow-ids.ts';
 import { desiredSchedules } from '../schedules/rules/desired-schedules.ts';
 import type { FormSubmission } from './actions.ts';
@@ -6,7 +7,7 @@ import { ConsoleFailure } from './console-failure.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from './readings/console-reader.ts';
 
 export const bulkVerbs = ['start', 'approve', 'pause'] as const;
-export type BulkVerb = (typeof bulkVerbs)[number];
+type BulkVerb = (typeof bulkVerbs)[number];
 
 /** What each is called, before and after it is done. */
 export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string }>> = {
@@ -16,13 +17,13 @@ export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string 
 };
 
 /** What was selected on the overview, with the version that a plan named. */
-export type Selected = { name: string; version: string | null } & (
+type Selected = { name: string; version: string | null } & (
   | ({ kind: 'site' } & KnownSite)
   | ({ kind: 'project' } & Omit<KnownProject, 'name'>)
 );
 
 /** One thing that would be done, or why it is skipped. */
-export interface PlannedItem {
+interface PlannedItem {
   name: string;
   /** Of the form; an approval's value names the version. */
   field: { name: 'site' | 'project'; value: string };
@@ -99,7 +100,8 @@ export async function runBulk(
       const note = `paused in the console by ${operator.actor.who}`;
       return Promise.all(targetsOf(one).map((target) => operator.pauseSchedule(target, note).catch(unlessThereIsNone)));
     }
-    if (one.kind === 'project') return operator.startPass(one, await operator.usualPass(one));
+    if (one.kind === 'project')
+      return operator.startPass(one, await usualPass(await operator.installation.feedback(), one));
     if (verb === 'start') return operator.startExport(one, {});
     if (one.version === null) throw new ConsoleFailure('Incomplete', 'the form names no version');
     return operator.approve(one, one.version, `${id}:${one.domain}`);

@@ -12,7 +12,7 @@ const limitMs = 20 * 60_000;
 const reportEveryMs = 5_000;
 
 /** Builds the `temporal` CLI of a version like `1.5.1` from source with the Go on the PATH (about 2 minutes from scratch). */
-export async function buildWithGo(version: string, { folder, env, onProgress }: MakeContext): Promise<void> {
+async function buildWithGo(version: string, { folder, env, onProgress }: MakeContext): Promise<void> {
   let packages = 0;
   let reportedAt = performance.now();
   const onLine = (line: string) => {
@@ -26,7 +26,7 @@ export async function buildWithGo(version: string, { folder, env, onProgress }: 
   await runCommand('go', args, { env: { ...env, GOBIN: folder }, cwd: folder, signal: timeLimit(limitMs), onLine });
 }
 
-export interface SdkDownload {
+interface SdkDownload {
   method: 'createLocal' | 'createTimeSkipping';
   /** Release to get, e.g. `v1.5.1`. */
   version: string;
@@ -115,19 +115,19 @@ function shortReason(message: string): string {
 }
 
 /** A program that was run and works. */
-export interface CheckedProgram {
+interface CheckedProgram {
   path: string;
   version: string;
 }
 
-export interface ToolCache {
+interface ToolCache {
   folder: string;
   env: NodeJS.ProcessEnv;
   onProgress: (line: string) => void;
 }
 
 /** The cached program; rejects with the reason when it is missing or does not work. */
-export async function readCached(tool: Tool, cache: ToolCache): Promise<CheckedProgram> {
+async function readCached(tool: Tool, cache: ToolCache): Promise<CheckedProgram> {
   const path = join(cache.folder, tool.cacheName, tool.executable);
   await access(path).catch((error: unknown) => {
     throw errorCode(error) === 'ENOENT' ? new Error('nothing cached yet') : error;
@@ -140,7 +140,7 @@ export async function readCached(tool: Tool, cache: ToolCache): Promise<CheckedP
  * renamed, so that no other process ever sees half of it. Of several processes one works and the others wait for it. Adds
  * the reason of every maker that failed to `tried`; returns undefined when all failed.
  */
-export async function makeCached(
+async function makeCached(
   tool: Tool,
   cache: ToolCache,
   tried: FailedAttempt[],
@@ -226,7 +226,7 @@ export const devServerTool: Tool = {
   check: checkCli,
 };
 
-export interface ResolveOptions {
+interface ResolveOptions {
   /** Where docferry's own downloads and builds are kept; the user's cache folder by default. */
   cacheFolder?: string;
   /** Environment for the search (PATH, the explicit path) and for the programs run; the process's own by default. */
@@ -235,7 +235,7 @@ export interface ResolveOptions {
   onProgress?: (line: string) => void;
 }
 
-export interface ResolvedBinary extends CheckedProgram {
+interface ResolvedBinary extends CheckedProgram {
   /** Where it came from: the variable's name, `PATH`, `cache`, or the maker that has just made it. */
   from: string;
 }

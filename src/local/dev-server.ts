@@ -19,7 +19,7 @@ import {
   writeRecord,
 } from './server-record.ts';
 
-export interface ServerSettings {
+interface ServerSettings {
   port: number;
   /** `host:port` of the UI; null for none. */
   ui: string | null;
@@ -67,12 +67,12 @@ export async function rotateLongLog(logFile: string): Promise<void> {
 }
 
 /** The last lines of the log; empty when it cannot be read. */
-export async function lastLines(logFile: string): Promise<string[]> {
+async function lastLines(logFile: string): Promise<string[]> {
   const text = await readFile(logFile, 'utf8').catch(() => '');
   return text.split('\n').filter(Boolean).slice(-shownLines);
 }
 
-export interface ProcessExit {
+interface ProcessExit {
   /** Null when a signal ended it, or when it was not a child of this process, so that its code is unknown. */
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -123,7 +123,7 @@ function withPrivateFiles<T>(start: () => T): T {
 }
 
 /** A running process that another process started. */
-export function watchServer(pid: number, startedAt: string): ServerProcess {
+function watchServer(pid: number, startedAt: string): ServerProcess {
   const gone = async (): Promise<ProcessExit> => {
     while (await isRunning(pid, startedAt)) await sleep(pollMs);
     return { code: null, signal: null };
@@ -151,7 +151,7 @@ async function isRunning(pid: number, startedAt: string): Promise<boolean> {
   return (await describeProcess(pid))?.startedAt === startedAt;
 }
 
-export interface Readiness {
+interface Readiness {
   port: number;
   /** `host:port`; null for none. */
   ui: string | null;
@@ -223,7 +223,7 @@ export interface DevServerOptions {
   adoptWithinMs?: number;
 }
 
-export interface DevServerExit extends ProcessExit {
+interface DevServerExit extends ProcessExit {
   /** Whether `stop` ended the server. */
   expected: boolean;
   lastLines: readonly string[];

@@ -26,12 +26,12 @@ const needed: ReadonlySet<string> = new Set([
 const ofGo = /^(GO|CGO_)[A-Z0-9]+$/;
 
 /** What a program that builds, downloads or looks at processes needs of an environment: no key or other secret of docferry. */
-export function neededVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function neededVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isNeeded = (name: string) => needed.has(name.toUpperCase()) || ofGo.test(name);
   return Object.fromEntries(Object.entries(env).filter(([name]) => isNeeded(name)));
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   /** The command gets what it needs of it (`neededVariables`); its PATH is also where the command is looked for. */
   env: NodeJS.ProcessEnv;
   cwd?: string;
@@ -105,7 +105,7 @@ export interface MakeContext {
 }
 
 /** One way to get a program that is not on the machine. */
-export interface Maker {
+interface Maker {
   name: 'SDK download' | 'go install' | 'go build' | 'Maven';
   /** Leaves the tool's executable in the context's folder, or rejects with one readable line. */
   make(context: MakeContext): Promise<void>;

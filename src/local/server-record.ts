@@ -25,7 +25,7 @@ export type ServerRecord = z.infer<typeof schema>;
 const recordFile = (dbFile: string) => `${dbFile}.server.json`;
 
 /** The record of a database's server; undefined when there is none or it cannot be parsed. */
-export async function readRecord(dbFile: string): Promise<ServerRecord | undefined> {
+async function readRecord(dbFile: string): Promise<ServerRecord | undefined> {
   try {
     return schema.parse(JSON.parse(await readFile(recordFile(dbFile), 'utf8')));
   } catch {
@@ -43,7 +43,7 @@ export async function removeRecord(dbFile: string): Promise<void> {
 }
 
 /** What distinguishes a process from a later one with the same id. */
-export interface RunningProcess {
+interface RunningProcess {
   /** When it started, in the system's own terms; equal only for the same process of the same boot. */
   startedAt: string;
   /** Its command line. */

@@ -51,7 +51,7 @@ export async function forEach<Item, Answer>(
 }
 
 /** Keeps what fits, and skips the rest with the reason that `whyNot` gives. */
-export function planOf<Item>(selected: readonly Item[], whyNot: (item: Item) => string | null): Plan<Item> {
+function planOf<Item>(selected: readonly Item[], whyNot: (item: Item) => string | null): Plan<Item> {
   const checked = selected.map((item) => ({ item, why: whyNot(item) }));
   return {
     items: checked.flatMap(({ item, why }) => (why === null ? [item] : [])),

@@ -32,7 +32,7 @@ import { startUnlessRunning } from '../temporal/runs.ts';
 type BundleNow = Partial<Pick<ExportState, 'phase' | 'download'>>;
 
 /** Phase and progress of a bundle by the latest heartbeat, at most a few seconds old; empty when nothing is known. */
-export async function bundleNow(client: Client, handle: WorkflowHandle): Promise<BundleNow> {
+async function bundleNow(client: Client, handle: WorkflowHandle): Promise<BundleNow> {
   const { raw } = await handle.describe();
   for (const { activityType, heartbeatDetails, lastHeartbeatTime } of raw.pendingActivities ?? []) {
     if (activityType?.name !== 'fetchBundle') continue;
@@ -133,7 +133,7 @@ export async function announcePhase(client: Client, workflowId: string, phase: E
 }
 
 /** The parameters in words. */
-export function describeParameters({ parameters }: ExportState): string {
+function describeParameters({ parameters }: ExportState): string {
   const { siteVersion, paths, promote, force, rollback } = parameters;
   const parts = [
     siteVersion === undefined ? '' : `site version ${siteVersion}`,
@@ -145,7 +145,7 @@ export function describeParameters({ parameters }: ExportState): string {
   return parts.length === 0 ? 'none given' : parts.join(', ');
 }
 
-export type RollbackHandle = WorkflowHandle<Workflows['rollBack']>;
+type RollbackHandle = WorkflowHandle<Workflows['rollBack']>;
 
 export interface StartedRollback {
   handle: RollbackHandle;
@@ -158,7 +158,7 @@ export interface StartedRollback {
 /** A schedule may start the next export at the moment one ends. */
 const tries = 5;
 
-export interface RollbackStart {
+interface RollbackStart {
   onRunning: 'cancel' | 'refuse';
   /** Throws to leave a running export alone. */
   beforeCancel: () => Promise<void>;

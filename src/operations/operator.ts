@@ -5,6 +5,7 @@ import type { ExportParameters, ExportState } from '../exports/rules/site-export
 import type { SiteHold } from '../exports/store/bundle-store.ts';
 import { NoSuchVersion } from '../exports/store/bundle-store.ts';
 import type { PassKind } from '../feedback/rules/pass-bounds.ts';
+import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import { ExplainedError } from '../rules/errors.ts';
 import { type ScheduleTarget, scheduleId, workflowIdOf, workflowTypes } from '../rules/workflow-ids.ts';
 import type { Actor, AuditEntry } from '../runs/rules/audit.ts';
@@ -42,7 +43,7 @@ export interface Project {
 }
 
 /** An operation is refused because of what it found. */
-export class OperationRefused extends ExplainedError {
+class OperationRefused extends ExplainedError {
   override readonly name = 'OperationRefused';
   readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion';
   readonly hint: string | null;
@@ -55,7 +56,7 @@ export class OperationRefused extends ExplainedError {
 }
 
 /** A run, by its ids. */
-export interface KnownRun {
+interface KnownRun {
   workflowId: string;
   runId: string;
 }
@@ -108,11 +109,6 @@ export class Operator {
     const started = await startOrJoinSync(await this.installation.temporal(), taskQueue, input);
     this.record(startedPass(input, started.runId));
     return started;
-  }
-
-  /** The kind of pass that a project needs when nobody names one. */
-  async usualPass({ org, project }: Project): Promise<'incremental' | 'sweep'> {
-    return (await (await this.installation.feedback()).everSwept(org, project)) ? 'incremental' : 'sweep';
   }
 
   /** Cancels what runs under the id of an export or pass; with `runId` that run and no later one. */
@@ -209,6 +205,12 @@ export class Operator {
     return this.installation.ask((client) => this.installation.access.budgets(client).pause(org, pause, this.actor));
   }
 
+  /** Moves a budget to the task queue of the configuration (B7). */
+  async moveBudget(org: string): Promise<'moved' | 'moved-empty' | 'in-place'> {
+    const client = await this.installation.temporal();
+    return this.installation.access.budgets(client).move(org, this.actor);
+  }
+
   /** Pauses the schedule of an export or pass; what runs goes on. */
   async pauseSchedule(target: ScheduleTarget, note: string): Promise<void> {
     await pauseSchedule(await this.installation.temporal(), this.#scheduleId(target), note);
@@ -227,13 +229,13 @@ export class Operator {
     return answer;
   }
 
-  /** Makes up for the starts between two past moments, one after the other; `detail` says in the audit which. */
+  /** Makes up for the starts between two past moments, both included, one after the other; there are `runs` of them. */
   async backfillSchedule(
     target: ScheduleTarget,
-    { from, to }: { from: number; to: number },
-    detail: object,
+    { from, to, runs }: { from: number; to: number; runs: number },
   ): Promise<void> {
     await backfillSchedule(await this.installation.temporal(), this.#scheduleId(target), from, to);
+    const detail = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), runs };
     this.record([doneBy(this.#request, 'schedule-backfill', target, detail)]);
   }
 
@@ -267,6 +269,14 @@ export async function describeWorkflow(handle: WorkflowHandle): Promise<Workflow
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;
   }
+}
+
+/** The kind of pass that a project needs when nobody names one. */
+export async function usualPass(
+  store: Pick<FeedbackStore, 'everSwept'>,
+  { org, project }: Project,
+): Promise<'incremental' | 'sweep'> {
+  return (await store.everSwept(org, project)) ? 'incremental' : 'sweep';
 }
 
 /** The running export of a site. Throws `OperationRefused`. */

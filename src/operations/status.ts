@@ -15,7 +15,7 @@ export interface Selection {
 
 /** What goes on with a site or project, the first that fits. */
 export const lineStates = ['running', 'waiting', 'awaiting-approval', 'unauthorized', 'held', 'idle'] as const;
-export type LineState = (typeof lineStates)[number];
+type LineState = (typeof lineStates)[number];
 
 /** A line of `status` (contracts.md). Times are UTC ISO 8601. */
 export interface SiteLine {
@@ -57,7 +57,7 @@ export interface ProjectLine {
 export type Totals = Record<'all' | 'failing' | LineState, number>;
 
 /** What Temporal knows. */
-export interface Live {
+interface Live {
   running: readonly RunningWork[];
   starts: ReadonlyMap<string, NextStart>;
   syncs: WaitingSyncs;
@@ -170,7 +170,7 @@ export interface Unavailable extends Trouble {
 }
 
 /** How to ask each part; each is one reading, whatever the number of sites and projects. */
-export interface FactSources {
+interface FactSources {
   live(): Promise<Live>;
   records(): Promise<LatestRecords>;
   inService(): Promise<ReadonlyMap<string, InService>>;

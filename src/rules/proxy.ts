@@ -47,7 +47,7 @@ function isExcepted(url: URL, noProxy: string): boolean {
 }
 
 /** How this process would reach an address. */
-export type Route =
+type Route =
   | { kind: 'direct'; loopback: boolean }
   | { kind: 'proxy'; host: string }
   /** The proxy variables cannot be used; the message may be shown. */

@@ -69,7 +69,7 @@ export function targetOfWorkflowId(id: string): ScheduleTarget | null {
   return null;
 }
 
-/** The prefix of the ids of a task queue's schedules, which tells them from all others. */
+/** The prefix of the ids of a task queue's schedules, which no other schedule has. */
 export function schedulePrefix(taskQueue: string): string {
   return `docferry:${encodeURIComponent(taskQueue)}:`;
 }

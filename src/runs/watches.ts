@@ -79,7 +79,7 @@ export async function countRefusedRuns(client: Client, org: string): Promise<num
 const atOnce = 8;
 const againAfterMs = 5_000;
 
-export interface StartWatches {
+interface StartWatches {
   start(org: string): Promise<void>;
   /** A watch could not be started; it is tried again. */
   onFailure(org: string, error: unknown): void;

@@ -3,7 +3,7 @@ import type { Notice, NoticeState, NoticeType } from './rules/notices.ts';
 import type { ExportFinished, PassFinished, WebhookEvent, WebhookFormat } from './rules/webhook-event.ts';
 
 /** An event as a person reads it in a chat. Plain text: each format escapes it. */
-export interface EventWords {
+interface EventWords {
   /** `ok` for what went well or is over, `bad` for what failed, `ask` for what waits for a person. */
   tone: 'ok' | 'bad' | 'ask';
   title: string;
@@ -23,7 +23,10 @@ const noticeWords: Record<NoticeType, Words> = {
   'export.refused': { begun: 'the exported bundle was refused', ended: 'the exported bundle was accepted again' },
   'export.late': { begun: 'the export is late', ended: 'the export is no longer late' },
   'rollout.failed': { begun: 'the rollout failed', ended: 'the rollout works again' },
-  'rollout.drifted': { begun: 'a rollout was taken back', ended: 'the targets run what was rolled out' },
+  'rollout.drifted': {
+    begun: 'a target runs another version than was rolled out',
+    ended: 'the targets run what was rolled out',
+  },
   'site.rolled-back': { happened: 'rolled back' },
   'site.held': { begun: 'held: exports put nothing into service', ended: 'the hold was released' },
   'pass.failed': { begun: 'the pass failed', ended: 'the pass works again' },
@@ -99,7 +102,7 @@ const signs: Record<EventWords['tone'], string> = { ok: '✅', bad: '🔴', ask:
  * A message for an incoming webhook of Slack: `text` for notifications, `blocks` for the channel. Text from elsewhere
  * cannot mention a member or become a link.
  */
-export function slackMessage(words: EventWords): object {
+function slackMessage(words: EventWords): object {
   const { tone, title, reason, facts, command } = words;
   const headline = `${signs[tone]} ${title}`;
   const fields = facts
@@ -116,7 +119,7 @@ export function slackMessage(words: EventWords): object {
   };
 }
 
-// Verbatim: what stands in a reason becomes no link.
+// Verbatim: no address in a reason becomes a link.
 const mrkdwn = (text: string, longest: number) => ({ type: 'mrkdwn', text: cut(text, longest), verbatim: true });
 
 const section = (text: string) => ({ type: 'section', text: mrkdwn(text, limits.section) });
@@ -135,7 +138,7 @@ function cut(text: string, longest: number): string {
 const colors: Record<EventWords['tone'], string> = { ok: 'Good', bad: 'Attention', ask: 'Warning' };
 
 /** A message for a Teams workflow "when a webhook request is received": one Adaptive Card. */
-export function teamsMessage({ tone, title, reason, facts, command }: EventWords): object {
+function teamsMessage({ tone, title, reason, facts, command }: EventWords): object {
   const text = (value: string, more: object = {}) => ({
     type: 'TextBlock',
     text: teamsSafe(value),

@@ -22,8 +22,7 @@ export function subscribedTo(webhooks: readonly Webhook[], type: WebhookEventTyp
 }
 
 /**
- * Tells one setting of a webhook from another, and tells nothing about address and secret. Throws what reading them
- * throws.
+ * Distinguishes the settings of webhooks without revealing address or secret. Throws what reading them throws.
  */
 export function settingsMark({ format, url, secret }: Pick<Webhook, 'format' | 'url' | 'secret'>): string {
   const address = url();

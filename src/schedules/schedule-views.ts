@@ -22,7 +22,7 @@ import {
 } from './schedules.ts';
 
 /** The latest run of an export, rollback or pass that no schedule started. */
-export interface RunByHand {
+interface RunByHand {
   workflowId: string;
   startedAt: string;
   /** Temporal's status, e.g. `COMPLETED`. */
@@ -38,7 +38,7 @@ const mostListed = 1_000;
  * The latest runs on the task queue that were started by hand, by workflow id, from one request: what scheduled runs start
  * has a parent. Of a site or project that others have outrun by a thousand runs, none is found.
  */
-export async function latestRunsByHand(client: Client, taskQueue: string): Promise<Map<string, RunByHand>> {
+async function latestRunsByHand(client: Client, taskQueue: string): Promise<Map<string, RunByHand>> {
   const { exportSite, rollBack, syncFeedback } = workflowTypes;
   const query = `WorkflowType IN ('${exportSite}', '${rollBack}', '${syncFeedback}') AND ParentWorkflowId IS NULL`;
   const latest = new Map<string, RunByHand>();

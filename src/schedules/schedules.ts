@@ -49,7 +49,7 @@ export interface OwnedSchedule extends NamedSchedule {
   description: ScheduleDescription;
 }
 
-export interface DescribedSchedules {
+interface DescribedSchedules {
   schedules: OwnedSchedule[];
   /** Temporal did not say in time what they are, or whether they exist. */
   unread: NamedSchedule[];
@@ -117,7 +117,7 @@ async function describe(client: Client, id: string): Promise<ScheduleDescription
 const digestMemo = 'docferryDigest';
 
 /** A desired schedule as Temporal takes it, for `create` and, without the id, for `update`. */
-export function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOptions, 'scheduleId'> {
+function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOptions, 'scheduleId'> {
   const { action } = settings;
   return {
     // Complete: an update removes what it leaves out, so no former time fires beside the new ones.

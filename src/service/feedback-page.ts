@@ -140,7 +140,7 @@ const baseEntry = z.looseObject({
 });
 
 /** "Feedback entry", the three variants; base for every `source` without fields of its own, known or not. */
-export const feedbackEntrySchemas = {
+const feedbackEntrySchemas = {
   base: baseEntry,
   contextual: baseEntry.extend({ helpful: orNull(z.boolean()), contact: orNull(text) }),
   code_snippet: baseEntry.extend({ code: orNull(text), filename: orNull(text), lang: orNull(text) }),
@@ -148,9 +148,9 @@ export const feedbackEntrySchemas = {
 
 /**
  * "Feedback response". Entries are parsed one by one, so that a bad one never fails its page. A missing `nextCursor`
- * says no more than a null one: whether more follows, `hasMore` tells.
+ * says no more than a null one: `hasMore` says whether more follows.
  */
-export const feedbackResponseSchema = z.looseObject({
+const feedbackResponseSchema = z.looseObject({
   feedback: z.array(z.unknown()),
   nextCursor: orNull(text),
   hasMore: z.boolean(),

@@ -38,7 +38,7 @@ const meanings: Record<string, Meaning> = {
 };
 
 /** The error for a request that got no whole answer, from whatever was thrown; only its code is kept. */
-export function networkErrorFor(error: unknown, host: string, mayHaveArrived: boolean): NetworkError {
+function networkErrorFor(error: unknown, host: string, mayHaveArrived: boolean): NetworkError {
   if (error instanceof ProxyFailed) {
     const message = `cannot talk to ${host}: ${error.message}`;
     return new NetworkError(message, 'EPROXY', mayHaveArrived, 'check HTTPS_PROXY and NO_PROXY');
@@ -70,7 +70,7 @@ export interface Timeouts {
  * request is handed to the operating system. If it is not answered within `firstByteMs`, the connection is reset and
  * unsent bytes are thrown away: this bounds its arrival (B1).
  */
-export class OutgoingCall {
+class OutgoingCall {
   readonly #host: string;
   readonly #agent: ServiceAgent;
   readonly #timeouts: Timeouts;
@@ -257,7 +257,7 @@ function withoutSecret(headers: IncomingHttpHeaders, secret: string): IncomingHt
 }
 
 /** The body is longer than allowed. */
-export class BodyTooLong extends Error {
+class BodyTooLong extends Error {
   override readonly name = 'BodyTooLong';
 }
 
@@ -265,7 +265,7 @@ export class BodyTooLong extends Error {
  * Reads a body as UTF-8 without its byte order mark. Counts the bytes as they come (after decompression), whatever
  * `Content-Length` says; throws `BodyTooLong`, or the stream's error when it is cut short.
  */
-export async function readBody(stream: Readable, maxBytes: number): Promise<string> {
+async function readBody(stream: Readable, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -55,7 +55,7 @@ const maxTextLength = 300;
 const maxDetails = 20;
 
 /** An unsuccessful answer. */
-export interface FailedAnswer {
+interface FailedAnswer {
   status: number;
   retryAfter: string | undefined;
   date: string | undefined;

@@ -6,7 +6,7 @@ import tls from 'node:tls';
 import { ProxyFailed } from '../rules/proxy.ts';
 
 /** Destination of a connection. */
-export interface Destination {
+interface Destination {
   host: string;
   port: number;
   /** Options of the TLS session with `host`; null for a plain connection. */
@@ -23,7 +23,7 @@ const tcpSockets = new WeakMap<object, net.Socket>();
  * Opens a connection that is ready to write on: name looked up, TCP connected, tunnel through the proxy open (CONNECT,
  * for plain destinations too), TLS established and the certificate checked. `signal` ends the attempt.
  */
-export async function openConnection(destination: Destination, signal: AbortSignal): Promise<net.Socket> {
+async function openConnection(destination: Destination, signal: AbortSignal): Promise<net.Socket> {
   const { proxy } = destination;
   const hop = proxy === null ? destination : { host: bareHost(proxy), port: portOf(proxy) };
   const tcp = net.connect({ host: hop.host, port: hop.port });
@@ -125,7 +125,7 @@ export interface ConnectOptions {
   connectSignal: AbortSignal;
 }
 
-export interface ServiceAgentOptions {
+interface ServiceAgentOptions {
   /** Null for plain HTTP. */
   tls: tls.ConnectionOptions | null;
   /** The proxy to go through; asked for every new connection. */

@@ -42,7 +42,7 @@ const longPolls: ReadonlySet<string> = new Set([
   'UpdateWorkflowExecution',
 ]);
 
-/** Calls that could act twice: triggers, backfills, pauses and signals. A request's id is unknownUntil when a run continues. */
+/** Calls that could act twice: triggers, backfills, pauses and signals. The server forgets a request's id when a run continues. */
 const actOnce: ReadonlySet<string> = new Set([
   'PatchSchedule',
   'SignalWithStartWorkflowExecution',

@@ -6,7 +6,7 @@ import { findFreePort } from '../../src/local/ports.ts';
 import type { Failover } from '../../src/temporal/rules/failover.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
-export interface ChaosOptions {
+interface ChaosOptions {
   sandbox: NonNullable<Parameters<typeof startSandbox>[0]>;
   /** `budget` of the organization. */
   budget: string;

@@ -1,15 +1,18 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type BulkPlan, runBulk } from '../../src/cli/bulk.ts';
+import { runBulk } from '../../src/cli/bulk.ts';
 import type { CommandContext } from '../../src/cli/context.ts';
+import { actingOn } from '../../src/cli/operator.ts';
 import { Output } from '../../src/cli/terminal/output.ts';
 import type { Config } from '../../src/config/config.ts';
+import type { Operator, Site } from '../../src/operations/operator.ts';
 import { startedExport } from '../../src/runs/rules/own-audit-entries.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { type TemporaryStore, temporaryStore } from '../tools/feedback/temporary-store.ts';
 
-interface Site {
-  org: string;
-  domain: string;
-}
+const configOf = (feedback: object) =>
+  ({ organizations: [], temporal: { taskQueue: 'q' }, store: { feedback } }) as unknown as Config;
 
 const sites = Array.from({ length: 100 }, (_, n): Site => ({ org: 'acme', domain: `docs${n}.acme.example` }));
 
@@ -25,20 +28,24 @@ async function doToAll(at: TemporaryStore, meanwhile: (site: Site) => Promise<vo
   const silent = { write: () => true };
   const output = new Output({ json: true, quiet: true, color: false, env: {}, stdout: stream, stderr: silent });
   const context: CommandContext = { output, configFile: undefined, env: {}, cwd: '.' };
-  const config = { store: { feedback: at.place } } as Config;
-  const plan: BulkPlan<Site> = {
-    kind: 'sites',
-    verb: 'start the exports of',
-    done: 'started',
-    items: sites,
-    left: [],
-    lineOf: ({ domain }) => domain,
-    work: async (site) => {
-      await meanwhile(site);
-      return { document: {}, auditEntries: startedExport(site.org, site.domain, `run of ${site.domain}`, {}) };
-    },
-  };
-  const exitCode = await runBulk(context, config, { yes: true, as: 'anna' }, plan);
+  const work = (operator: Operator) =>
+    runBulk<Site>(
+      context,
+      { yes: true },
+      { items: sites, skipped: [] },
+      {
+        kind: 'sites',
+        verb: 'start the exports of',
+        done: 'started',
+        lineOf: ({ domain }) => domain,
+        async work(site) {
+          await meanwhile(site);
+          operator.record(startedExport(site.org, site.domain, `run of ${site.domain}`, {}));
+          return {};
+        },
+      },
+    );
+  const exitCode = await actingOn(configOf(at.place), context, { as: 'anna' }, work, { bulk: true });
   return { exitCode, document: JSON.parse(printed) };
 }
 
@@ -70,4 +77,18 @@ describe('the audit entries of a bulk command (X6)', () => {
     expect(document.left[0]).toMatchObject({ org: 'acme', why: 'interrupted' });
     expect(new Set(await kept(at))).toEqual(new Set(document.sites.map(({ domain }: Site) => domain)));
   });
+});
+
+it("a command makes no database where the workers' is not, and says that the audit lacks what was done", async () => {
+  const file = join(await tempFolder(), 'feedback.db');
+  const warnings: string[] = [];
+  const context = { output: { warn: (text: string) => warnings.push(text) } } as unknown as CommandContext;
+  await actingOn(configOf({ kind: 'sqlite', file }), context, {}, async (operator) => {
+    operator.record(startedExport('acme', 'docs.acme.example', 'run-1', {}));
+  });
+  expect(warnings).toEqual([
+    `it is done, but \`docferry audit\` will not show it: feedback store ${file}: this machine has no such file. ` +
+      "Run the command where the workers' store is, or start a worker here: it makes the file.",
+  ]);
+  expect(existsSync(file)).toBe(false);
 });

@@ -19,7 +19,7 @@ export interface ClusterPrograms {
   s3: string;
 }
 
-export interface SceneOrganization {
+interface SceneOrganization {
   id: string;
   projects: string[];
   domains: string[];

@@ -10,7 +10,7 @@ import type { Kept } from '../tools/promises/kept.ts';
 import { type Recorded, recordedWorkflows } from '../tools/temporal/recorded-workflows.ts';
 import { budget, type ClusterScene, organizations, storePrefix } from './cluster-scene.ts';
 
-export interface Done {
+interface Done {
   /** Domains that had a new revision before the last round. */
   changed: ReadonlySet<string>;
   rounds: number;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 
 /** An expression of a dashboard or an alert. */
-export interface Expression {
+interface Expression {
   /** E.g. `fleet: Rollouts`. */
   where: string;
   expr: string;

@@ -109,6 +109,34 @@ describe('citations', () => {
   });
 });
 
+describe('exports', () => {
+  const exports = [process.execPath, resolve('scripts/check-exports.mjs')];
+  const reader = (path: string) => ({ [path]: "import { x } from '../rules/x.ts';\nx();\n" });
+  const unread = 'export const x = () => 1;\nexport interface Y {}\nexport { x as z };\n';
+
+  it('are refused where nothing imports them', () => {
+    const { ok, output } = check(exports, {
+      'src/rules/x.ts': unread,
+      ...reader('src/cli/a.ts'),
+      ...reader('src/cli/b.ts'),
+    });
+    expect(output).toBe('src/rules/x.ts:2: nothing imports Y\nsrc/rules/x.ts:3: nothing imports z\n');
+    expect(ok).toBe(false);
+  });
+
+  it('are refused where a small file has one reader, unless it is listed', () => {
+    const x = { 'src/rules/x.ts': 'export const x = () => 1;\n' };
+    const { ok, output } = check(exports, { ...x, ...reader('src/cli/a.ts') });
+    expect(output).toContain('src/rules/x.ts:1: has 1 lines and one reader, src/cli/a.ts');
+    expect(ok).toBe(false);
+    const listed = {
+      'src/cli/commands/serve.ts': x['src/rules/x.ts'],
+      'src/cli/a.ts': "import { x } from './commands/serve.ts';\nx();\n",
+    };
+    expect(check(exports, listed)).toEqual({ ok: true, output: '' });
+  });
+});
+
 describe('patterns', () => {
   const patterns = [process.execPath, resolve('scripts/check-patterns.mjs')];
 

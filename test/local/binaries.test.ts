@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { devServerTool, downloadWithSdk, resolveBinary } from '../../src/local/binaries.ts';
 import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
+import { runCommand } from '../../src/local/run-command.ts';
 import { testServerTool } from '../tools/temporal/test-server-tool.ts';
 
 /** A machine with only the programs that a test puts on it; its proxy refuses all requests. */
@@ -178,4 +179,22 @@ describe('the download by the SDK', () => {
     const downloading = downloadWithSdk(download, { folder: target, env, onProgress: () => undefined }, 1_000);
     await expect(downloading).rejects.toThrow('no data for 1 s');
   });
+});
+
+it('a program that builds or downloads is given no key, only what it needs', async () => {
+  const kept = {
+    PATH: process.env.PATH,
+    HOME: '/home/jane',
+    https_proxy: 'http://proxy.example:3128',
+    NO_PROXY: 'internal.example',
+    NODE_EXTRA_CA_CERTS: '/dev/null',
+    SSL_CERT_FILE: '/etc/ssl/own.pem',
+    GOPROXY: 'https://modules.example',
+    GOBIN: '/tmp/bin',
+    TMPDIR: '/tmp',
+  };
+  const secret = { ACME_API_KEY: 'dk_admin_1', TEMPORAL_API_KEY: 'k', GOOGLE_API_KEY: 'g', AWS_SECRET_ACCESS_KEY: 'a' };
+  const show = 'console.log(JSON.stringify(process.env))';
+  const lines = await runCommand(process.execPath, ['-e', show], { env: { ...kept, ...secret } });
+  expect(JSON.parse(lines.at(-1) ?? '')).toEqual(kept);
 });

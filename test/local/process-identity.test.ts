@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
+import { assertPortFree, findFreePort } from '../../src/local/ports.ts';
 import { describeFromPs, describeProcess } from '../../src/local/server-record.ts';
 
 const started: ChildProcess[] = [];
@@ -46,3 +47,23 @@ it('distinguishes this process from its parent', async () => {
   const parent = await describeProcess(process.ppid);
   expect(own?.startedAt).not.toBe(parent?.startedAt);
 });
+
+it('finds free ports outside the ephemeral range', async () => {
+  const ports = await Promise.all(Array.from({ length: 20 }, findFreePort));
+  // Ephemeral ports begin at 32768 on Linux, at 49152 elsewhere.
+  expect(Math.max(...ports)).toBeLessThan(32_768);
+  expect(Math.min(...ports)).toBeGreaterThan(1_024);
+  await Promise.all(ports.map((port) => assertPortFree(port, '--port')));
+});
+
+it.runIf(process.platform === 'linux')(
+  'keeps a port from all others who look for one, before anything listens',
+  async () => {
+    const port = await findFreePort();
+    const claim = `require('net').createServer().on('error', (error) => console.log(error.code))
+    .listen('\\0docferry-port-${port}', function () { console.log('claimed'); this.close(); })`;
+    const inAnotherProcess = () => execFileSync(process.execPath, ['-e', claim], { encoding: 'utf8' }).trim();
+    expect(inAnotherProcess()).toBe('EADDRINUSE');
+    await assertPortFree(port, '--port');
+  },
+);

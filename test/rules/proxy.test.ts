@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { OpenIdSignIn } from '../../src/console/identity/openid.ts';
+import { isLoopback } from '../../src/rules/loopback.ts';
 import { proxyFor } from '../../src/rules/proxy.ts';
 import { sendWebhook } from '../../src/runs/webhooks.ts';
 import { roles } from '../tools/console/running-console.ts';
@@ -90,5 +91,38 @@ describe('ALL_PROXY', () => {
     const setting = { issuer: 'https://id.example.com', clientId: 'c', clientSecret: 's', groups: 'groups' };
     await expect(new OpenIdSignIn(setting, 'http://localhost:1', roles()).begin()).rejects.toThrow();
     expect(asked).toEqual(['id.example.com:443']);
+  });
+});
+
+describe('isLoopback', () => {
+  it.each([
+    'localhost',
+    'LOCALHOST',
+    'docs.localhost',
+    '127.0.0.1',
+    '127.8.9.10',
+    '[::1]',
+    '::1',
+    'localhost:7233',
+    'docs.localhost:80',
+    '127.0.0.1:7233',
+    '[::1]:7233',
+  ])('is true of %s', (host) => {
+    expect(isLoopback(host)).toBe(true);
+  });
+
+  it.each([
+    '',
+    'localhost.example',
+    'notlocalhost',
+    '.localhost',
+    '127.0.0.1.example',
+    '128.0.0.1',
+    '127.example:80',
+    '::1:80',
+    '[::2]',
+    'localhost:port',
+  ])('is false of %j', (host) => {
+    expect(isLoopback(host)).toBe(false);
   });
 });

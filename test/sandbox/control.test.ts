@@ -117,7 +117,7 @@ describe('the log', () => {
     const early: LogEntry = { at: 0, atMono: 0, ...request, ...facts };
     for (let count = 0; count < 300_000; count++) log.add(early);
     log.add({ ...early, at: 300_000 });
-    expect(log.unknownUntil).toBe(50_000);
+    expect(log.forgotten).toBe(50_000);
     expect(log.entries.length).toBe(250_001);
     expect(log.entries.at(-1)?.at).toBe(300_000);
   });

@@ -8,7 +8,7 @@ export async function sandboxWith(options: SandboxOptions = {}): Promise<Sandbox
   return sandbox;
 }
 
-export interface Page {
+interface Page {
   feedback: Record<string, unknown>[];
   nextCursor: string | null;
   hasMore: boolean;
@@ -84,7 +84,7 @@ export async function waitForJob(
   }
 }
 
-export interface Bundle {
+interface Bundle {
   jobId: string;
   bundleUrl: string;
   sizeBytes: number;

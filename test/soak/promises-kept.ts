@@ -14,7 +14,7 @@ import { organizations, releaseFolder, serviceBudget } from './soak-config.ts';
 import type { SoakScene } from './soak-scene.ts';
 
 /** What stood beside the soak all the time. */
-export interface Beside {
+interface Beside {
   /** What a reader of a site saw, by domain. */
   seen: ReadonlyMap<string, Seen>;
   /** Second requests that joined a running export. */

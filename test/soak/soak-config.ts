@@ -5,7 +5,7 @@ export const serviceBudget = { requests: 40, windowMs: 20_000 };
 /** What the configuration says in turn. */
 export const limits = [40, 24, 12] as const;
 
-export interface SoakOrganization {
+interface SoakOrganization {
   id: string;
   apiKey: string;
   /** The last one fits on a page, and has entries that cannot be understood: nothing of it is ever noted as gone. */
@@ -29,7 +29,7 @@ export interface ChangingSettings {
   without: string | null;
 }
 
-export interface FixedSettings {
+interface FixedSettings {
   temporalAddress: string;
   serviceUrl: string;
   feedback: string;

@@ -16,7 +16,7 @@ import { SmallDisk } from './small-disk.ts';
 import { type ChangingSettings, organizations, serviceBudget, soakConfig, unreadable } from './soak-config.ts';
 import { WorkerFleet } from './worker-fleet.ts';
 
-export interface LimitInForce {
+interface LimitInForce {
   org: string;
   requests: number;
   from: number;

@@ -25,7 +25,7 @@ export async function startGatewayProcess(
   }: { port?: number; maxWait?: string; configFile?: string } = {},
 ): Promise<{ url: string; port: number; process: DocferryProcess }> {
   const chosen = port ?? (await findFreePort());
-  const args = ['gateway', '--port', `${chosen}`, '--maxWait', maxWait, '--config', configFile];
+  const args = ['gateway', '--port', `${chosen}`, '--max-wait', maxWait, '--config', configFile];
   const gateway = new DocferryProcess(args, { cwd: scene.folder });
   await gateway.says('gateway: ready');
   return { url: `http://127.0.0.1:${chosen}`, port: chosen, process: gateway };

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { SentNotice } from './permit-queue.ts';
+import type { LastWait } from './permit-queue.ts';
 
 /** The requested path, as sent. */
 export interface AnalyticsTarget {
@@ -94,7 +94,7 @@ export interface OwnAnswer {
   headers?: Record<string, string>;
 }
 
-const reasons: Record<SentNotice['reason'], string> = {
+const reasons: Record<LastWait['reason'], string> = {
   'window-full': 'the requests of the organization are used up',
   throttled: 'the service refused a request of the organization (429)',
   probing: 'one request is testing whether the service has room again',
@@ -119,7 +119,7 @@ export const refusals = {
   late: { status: 504, error: 'the service did not answer in time' },
   failed: { status: 502, error: 'the request could not be forwarded' },
   /** @param patienceMs 0 when too many requests wait already */
-  noPermit(told: SentNotice | null, patienceMs: number): OwnAnswer {
+  noPermit(told: LastWait | null, patienceMs: number): OwnAnswer {
     const seconds = told === null ? unknownWaitS : Math.max(1, Math.ceil((told.freeAt - performance.now()) / 1000));
     const why = told === null ? 'others wait for the budget' : reasons[told.reason];
     const error =

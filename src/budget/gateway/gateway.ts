@@ -66,7 +66,7 @@ interface HandlerOptions {
 const longestTarget = 8 * 1024;
 
 /** Answers the requests that come to the gateway. */
-export class RequestHandler {
+class RequestHandler {
   readonly #options: HandlerOptions;
 
   constructor(options: HandlerOptions) {
@@ -226,7 +226,7 @@ interface GatewayLog {
   warn(line: object, message: string): void;
 }
 
-export interface Gateway {
+interface Gateway {
   url: string;
   port: number;
   /** Refuses new requests and those that wait for a permit, lets answers end that are coming, and frees the port. */

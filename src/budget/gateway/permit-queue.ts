@@ -99,7 +99,7 @@ export class HeldPermit {
 }
 
 /** The budget's last answer to a client; moments of this process's monotonic clock. */
-export interface SentNotice {
+export interface LastWait {
   /** When a permit can be expected. */
   freeAt: number;
   /** `no-answer`: the budget could not be asked. */
@@ -129,7 +129,7 @@ export class PermitQueue {
   readonly #warn: (error: unknown) => void;
   #waiting: Waiting[] = [];
   /** By client; `askAt` is when to ask again. */
-  readonly #told = new Map<GatewayClient, SentNotice & { askAt: number }>();
+  readonly #told = new Map<GatewayClient, LastWait & { askAt: number }>();
   readonly #reports = new Set<Promise<void>>();
   #asking: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -166,7 +166,7 @@ export class PermitQueue {
   }
 
   /** The budget's answer when the client last had to wait; null if it has been granted a permit since. */
-  told(client: GatewayClient): SentNotice | null {
+  told(client: GatewayClient): LastWait | null {
     return this.#told.get(client) ?? null;
   }
 

@@ -12,7 +12,7 @@ export interface ForecastPass {
   rank: number;
 }
 
-export interface PassForecast {
+interface PassForecast {
   /** Runs that ended. */
   finished: number;
   /** Starts that were left out because the run before had not ended. */
@@ -23,7 +23,7 @@ export interface PassForecast {
   stalenessMs: number | null;
 }
 
-export interface BudgetForecast {
+interface BudgetForecast {
   /** The window with the most demand; null when nothing ever starts. */
   fullest: { fromMs: number; requests: number } | null;
   /** In the order of the passes given. */
@@ -309,7 +309,7 @@ export interface ScheduleOutlook {
   passes: PassOutlook[];
 }
 
-export interface OutlookOptions {
+interface OutlookOptions {
   /** Part of the schedules' ids, as is `org`; their hash spreads equal intervals. */
   taskQueue: string;
   org: string;

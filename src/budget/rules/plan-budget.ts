@@ -46,7 +46,7 @@ export interface ProjectActivity {
   runs: { readonly [Pass in PassKind]: readonly ObservedRun[] };
 }
 
-export interface EntryRate {
+interface EntryRate {
   /** New entries a day. */
   perDay: number;
   /** Days over which they were counted. */
@@ -126,7 +126,7 @@ export const plannedShare = 0.8;
 /** The shortest interval proposed for an incremental pass, unless a shorter one is configured. */
 export const shortestProposedMs = 5 * 60_000;
 
-export interface ProposedIntervals {
+interface ProposedIntervals {
   /** In milliseconds, in the order of the schedules; null for cron. Null as a whole when no intervals fit. */
   intervals: (number | null)[] | null;
   /** What needs too much for any intervals to fit. */
@@ -146,7 +146,7 @@ interface Timed {
  * shrink. Incremental passes share the rest; while all fits, none runs less often than configured. The plan uses 80 % of
  * the available requests, or the present demand if that is more and fits.
  */
-export function proposeIntervals(
+function proposeIntervals(
   schedules: readonly (ScheduledPass & { rate: number })[],
   available: number,
 ): ProposedIntervals {
@@ -204,7 +204,7 @@ const mostStarts = 200_000;
 const worthwhile = 0.95;
 const kinds: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 
-export interface BudgetPlanInput {
+interface BudgetPlanInput {
   /** Part of the hash that spreads equal intervals. */
   taskQueue: string;
   organization: ConfiguredOrganization;

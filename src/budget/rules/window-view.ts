@@ -29,8 +29,8 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
   const state = advance(before, at);
   const occupied = latestReleases(state);
   const blocked = blockedBy(state, null);
-  const unknownUntil = blocked?.reason === 'window-full' ? blocked.until : 0;
-  const next = Math.max(unknownUntil, freeMoments(state, occupied, 0, 1)[0] ?? 0);
+  const unknown = blocked?.reason === 'window-full' ? blocked.until : 0;
+  const next = Math.max(unknown, freeMoments(state, occupied, 0, 1)[0] ?? 0);
   const forecastOf = forecaster(state);
   const pause = blocked && blocked.reason !== 'probing' && blocked.reason !== 'window-full' ? blocked.reason : null;
   return {

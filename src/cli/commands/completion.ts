@@ -20,9 +20,9 @@ export default {
 } satisfies CommandFile;
 
 /** Shells that can complete commands. */
-export const shells = ['bash', 'zsh', 'fish'] as const;
+const shells = ['bash', 'zsh', 'fish'] as const;
 
-export type Shell = (typeof shells)[number];
+type Shell = (typeof shells)[number];
 
 /*
  * The scripts know nothing of the commands: they ask `docferry complete`, so that they need not be renewed. Each line of
@@ -63,17 +63,17 @@ async function printScript({ output }: CommandContext, shell: Shell): Promise<Ex
 }
 
 /** A possible completion of a command line. */
-export interface Candidate {
+interface Candidate {
   word: string;
   /** What it means; empty for names. */
   meaning: string;
 }
 
 /** Names that the configuration gives; read only when one is wanted. */
-export type NamesOf = (kind: 'domain' | 'project' | 'org', configFile: string | undefined) => Promise<string[]>;
+type NamesOf = (kind: 'domain' | 'project' | 'org', configFile: string | undefined) => Promise<string[]>;
 
 /** How the last of `words`, which may be empty, can be completed; the words follow the name of the program. */
-export async function candidates(program: Command, words: readonly string[], namesOf: NamesOf): Promise<Candidate[]> {
+async function candidates(program: Command, words: readonly string[], namesOf: NamesOf): Promise<Candidate[]> {
   const begun = words.at(-1) ?? '';
   const reading = await read(program, words.slice(0, -1));
   const { command, awaited, configFile } = reading;

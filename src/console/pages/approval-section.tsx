@@ -1,8 +1,7 @@
 import { type AwaitedApproval, changesText } from '../../exports/rules/site-export.ts';
 import { counted, countText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
-import { Act, changesAddress, Facts, Foreign, pagePath, Reason, siteAddress, When } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
+import { Act, changesAddress, Facts, Foreign, pagePath, Reason, siteAddress, type Viewer, When } from './parts.tsx';
 
 /** Paths under a line that opens and closes them; nothing for none. */
 export function PathList({

@@ -2,10 +2,20 @@ import type { WindowView } from '../../budget/rules/permits.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { spanText } from '../../rules/text.ts';
 import { targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
-import type { OrganizationBudget } from '../readings/budget-facts.ts';
+import type { OrganizationBudget } from '../readings/facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, TableHead, Troubles, When } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
+import {
+  Act,
+  Aged,
+  DoneAt,
+  Facts,
+  projectAddress,
+  siteAddress,
+  TableHead,
+  Troubles,
+  type Viewer,
+  When,
+} from './parts.tsx';
 
 interface Budgets {
   viewer: Viewer;

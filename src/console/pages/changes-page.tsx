@@ -1,12 +1,11 @@
-import type { ChangeCounts, ComparedVersion } from '../../exports/store/compare-manifests.ts';
+import type { ComparedVersion, FileCounts } from '../../exports/store/compare-manifests.ts';
 import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { counted, countText, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide, PathList } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { Act, Facts, Foreign, pagePath, Reason, siteAddress } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
+import { Act, Facts, Foreign, pagePath, Reason, siteAddress, type Viewer } from './parts.tsx';
 
 interface Changes {
   viewer: Viewer;
@@ -144,6 +143,6 @@ function wholeText({ version, pages, bytes }: ComparedVersion): string {
   return `${visible(version)}: ${counted(pages, 'page')}, ${sizeText(bytes)}`;
 }
 
-function countsText({ added, removed, changed, moved, unchanged }: ChangeCounts): string {
+function countsText({ added, removed, changed, moved, unchanged }: FileCounts): string {
   return `${countText(added)} added, ${countText(removed)} removed, ${countText(changed)} changed, ${countText(moved)} moved, ${countText(unchanged)} unchanged`;
 }

@@ -1,7 +1,7 @@
 import { dark, figureStyle, light, variables } from '../../feedback/report/figure.ts';
 
 /** What only the pages of feedback need. */
-export const feedbackStyle = `
+const feedbackStyle = `
 :root{--marked:color-mix(in srgb,var(--ochre) 35%,var(--paper))}
 mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1px var(--marked)}
 .fields{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:end;margin:.5rem 0}

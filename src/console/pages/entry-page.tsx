@@ -5,8 +5,7 @@ import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
 import { ageText, projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Facts, Foreign, pagePath, projectAddress, When } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
+import { Aged, Facts, Foreign, pagePath, projectAddress, type Viewer, When } from './parts.tsx';
 
 /**
  * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that

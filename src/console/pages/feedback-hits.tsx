@@ -13,7 +13,7 @@ export function readable(text: string): string {
 }
 
 /** Part of a text, with what was found in it marked. */
-export function Marked({ found }: { found: FoundText }) {
+function Marked({ found }: { found: FoundText }) {
   const { text, from, length, marks } = found;
   const ends = [0, ...marks.flat(), text.length];
   return (

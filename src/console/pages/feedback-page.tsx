@@ -5,8 +5,7 @@ import { type FeedbackQuery, feedbackAddress, utcOf } from '../readings/feedback
 import { documentAddress, FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
 import { Hits, projectNames } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Foreign, pagePath, When } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
+import { Aged, Foreign, pagePath, type Viewer, When } from './parts.tsx';
 
 interface Documents {
   query: FeedbackQuery;
@@ -15,7 +14,7 @@ interface Documents {
 }
 
 /** The hits by document, documents with the most hits first. */
-export function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
+function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
   if (documents.length === 0) return null;
   const names = projectNames(choices);
   const several = names.size > 1;

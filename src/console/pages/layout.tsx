@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx';
 import { visible } from '../../feedback/report/figure.ts';
 import { consoleStyle } from './console-style.ts';
 import { liveScript } from './live-script.ts';
-import type { Viewer } from './viewer.ts';
+import type { Viewer } from './parts.tsx';
 
 interface Layout {
   title: string;

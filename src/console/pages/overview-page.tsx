@@ -25,10 +25,10 @@ import {
   projectAddress,
   siteAddress,
   Troubles,
+  type Viewer,
   When,
   Why,
 } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 interface Shown {
   viewer: Viewer;
@@ -40,7 +40,7 @@ interface Shown {
 }
 
 /** Sites and projects, a line each. */
-export function OverviewTable({ viewer, lines, several, now }: Shown) {
+function OverviewTable({ viewer, lines, several, now }: Shown) {
   return (
     <div class="scroll">
       <table class="cards">

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Child } from 'hono/jsx';
 import type { Forecast } from '../../budget/rules/permits.ts';
 import { endsWell, isDeclined, longestReason } from '../../exports/rules/site-export.ts';
@@ -5,7 +6,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { Trouble } from '../../operations/status.ts';
 import { counted } from '../../rules/text.ts';
 import { type Retry, triedAgain } from '../../temporal/connection.ts';
-import { newFormId, type Viewer } from './viewer.ts';
+import type { Session } from '../security/sessions.ts';
 
 /** Foreign text on a page: nothing invisible in it, and it cannot turn the text around it. */
 export function Foreign({ text }: { text: string }) {
@@ -282,3 +283,37 @@ export function Reason({ id, label }: { id: string; label: string }) {
     </div>
   );
 }
+
+/** Who looks at a page, and what the page may offer them. */
+export interface Viewer {
+  login: string;
+  /** Whether they may act. */
+  mayAct: boolean;
+  /** Whether they see the contacts of feedback. */
+  seesContacts: boolean;
+  /** Why not, for people; null when they may. */
+  whyNot: string | null;
+  formToken: string;
+  /** What was done by the form that led here; null for nothing. */
+  note: string | null;
+}
+
+/** `note` is the id under which the session remembers what was done. */
+export function viewerOf({ identity, formToken, notes }: Session, write: boolean, note: string | undefined): Viewer {
+  const whyNot = !write
+    ? 'The console is read-only: console.write in docferry.yaml lets operators act.'
+    : identity.operator
+      ? null
+      : 'You may look; only operators may act.';
+  return {
+    login: identity.login,
+    mayAct: whyNot === null,
+    seesContacts: identity.contacts,
+    whyNot,
+    formToken,
+    note: note === undefined ? null : (notes.get(note) ?? null),
+  };
+}
+
+/** The id of a form, by which what it asks for is done once. */
+const newFormId = (): string => randomUUID();

@@ -8,8 +8,8 @@ import type { SyncState } from '../../feedback/rules/sync.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
 import type { KnownProject } from '../readings/console-reader.ts';
+import type { ProjectFacts } from '../readings/facts.ts';
 import { feedbackAddress } from '../readings/feedback-query.ts';
-import type { ProjectFacts } from '../readings/project-facts.ts';
 import { Page } from './layout.tsx';
 import {
   Act,
@@ -21,10 +21,10 @@ import {
   Retries,
   TableHead,
   Troubles,
+  type Viewer,
   When,
   Why,
 } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 interface Budget {
   project: KnownProject;
@@ -33,7 +33,7 @@ interface Budget {
 }
 
 /** What the organization's budget does for the project: what its passes hold, and when those that wait continue. */
-export function BudgetForProject({ project, budget }: Budget) {
+function BudgetForProject({ project, budget }: Budget) {
   return (
     <section aria-labelledby="budget-title">
       <h2 id="budget-title">Budget</h2>
@@ -110,7 +110,7 @@ function askersOf({ org, project }: KnownProject, { holders, waiters }: WindowVi
 }
 
 /** What readers say, as the report shows it; null while the entries are counted, or cannot be. */
-export function Charts({ charts }: { charts: string | null }) {
+function Charts({ charts }: { charts: string | null }) {
   return (
     <section aria-labelledby="charts-title">
       <h2 id="charts-title">What readers say</h2>
@@ -120,7 +120,7 @@ export function Charts({ charts }: { charts: string | null }) {
 }
 
 /** The passes that were begun last, and how they ended. */
-export function Passes({ stored }: { stored: StoredProject | null }) {
+function Passes({ stored }: { stored: StoredProject | null }) {
   if (stored === null) return null;
   return (
     <section aria-labelledby="passes-title">
@@ -168,7 +168,7 @@ interface Running {
 }
 
 /** The passes that run, and a form that starts one. */
-export function RunningPasses({ viewer, project: { org, project }, running }: Running) {
+function RunningPasses({ viewer, project: { org, project }, running }: Running) {
   const address = projectAddress(org, project);
   return (
     <div class="acts">

@@ -1,8 +1,7 @@
 import type { Unavailable } from '../../operations/status.ts';
 import { type ScheduleTarget, targetName } from '../../rules/workflow-ids.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, Foreign, projectAddress, siteAddress, TableHead, Troubles, When } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
+import { Act, Aged, Foreign, projectAddress, siteAddress, TableHead, Troubles, type Viewer, When } from './parts.tsx';
 
 /** A schedule of the configuration, as Temporal has it. */
 export interface ScheduleLine {

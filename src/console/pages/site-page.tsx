@@ -11,9 +11,9 @@ import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { counted, sizeText, spanText } from '../../rules/text.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
-import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
+import type { SiteFacts, StoredSite } from '../readings/facts.ts';
 import { Approval } from './approval-section.tsx';
-import { auditWords } from './audit-words.ts';
+import { auditWords } from './audit-page.tsx';
 import { Page } from './layout.tsx';
 import {
   Act,
@@ -27,10 +27,10 @@ import {
   siteAddress,
   TableHead,
   Troubles,
+  type Viewer,
   When,
   Why,
 } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 /** Something that happened to a site. */
 interface Happened {
@@ -43,7 +43,7 @@ interface Happened {
 }
 
 /** How exports ended and what people did, newest first. */
-export function History({
+function History({
   runs,
   auditEntries,
 }: {
@@ -105,7 +105,7 @@ function done({ at, action, who, reason, detail }: AuditEntry): Happened {
 }
 
 /** Holds the site at its version, or releases it. */
-export function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite | null }) {
+function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite | null }) {
   if (stored === null || stored.current === null || !viewer.mayAct) return null;
   const address = siteAddress(site.org, site.domain);
   return (
@@ -132,7 +132,7 @@ export function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite
 }
 
 /** The export that runs, as it goes. */
-export function Running({
+function Running({
   viewer,
   site,
   facts: { running, runs, troubles },
@@ -225,7 +225,7 @@ function Progress({ state }: { state: ExportState }) {
 }
 
 /** What is in service, and at each target. */
-export function InService({ stored: { current, url, hold, targets } }: { stored: StoredSite }) {
+function InService({ stored: { current, url, hold, targets } }: { stored: StoredSite }) {
   return (
     <Facts
       facts={[
@@ -275,7 +275,7 @@ interface Kept {
 }
 
 /** What can be rolled back to. */
-export function Versions({ viewer, site, stored, waiting }: Kept) {
+function Versions({ viewer, site, stored, waiting }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
   // The newest first: what stands above it is newer than what is in service.

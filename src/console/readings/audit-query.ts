@@ -52,7 +52,7 @@ export function auditAddress({ after, ...asked }: AuditQuery): string {
 }
 
 /** What the store is asked, at a moment in milliseconds. */
-export function auditFilter({ since, org, name, action, who, after }: AuditQuery, now: number): AuditFilter {
+function auditFilter({ since, org, name, action, who, after }: AuditQuery, now: number): AuditFilter {
   return {
     since: since === '' ? undefined : new Date(now - spans[since]).toISOString(),
     org: org || undefined,

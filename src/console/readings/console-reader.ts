@@ -10,11 +10,16 @@ import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
 import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';
-import { type OrganizationBudget, readBudget } from './budget-facts.ts';
+import {
+  type OrganizationBudget,
+  type ProjectFacts,
+  readBudget,
+  readProject,
+  readSite,
+  type SiteFacts,
+} from './facts.ts';
 import { FeedbackReadings } from './feedback-readings.ts';
-import { type ProjectFacts, readProject } from './project-facts.ts';
 import { LatestReadings, type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
-import { readSite, type SiteFacts } from './site-facts.ts';
 
 /** All entries are counted, so this is read more rarely than the rest. */
 const chartsFreshMs = 60_000;
@@ -62,7 +67,7 @@ const longestMs = 60_000;
 const mostChanges = 20;
 
 /** What versions change against each other, read once for everybody, and one at a time. */
-export class VersionComparisons {
+class VersionComparisons {
   readonly #bundles: () => Promise<BundleStore>;
   readonly #readings: LatestReadings<VersionChanges>;
   readonly #slots = new Semaphore(1);

@@ -4,7 +4,7 @@ import { ExplainedError } from '../../rules/errors.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 
 /** What was read, and when. */
-export interface Read<Value> {
+interface Read<Value> {
   value: Value;
   /** Milliseconds since the epoch. */
   at: number;
@@ -27,7 +27,7 @@ const usableFor = 3;
 export const usualTimes: ReadingTimes = { freshMs: 2_000, patienceMs: 1_000, firstMs: 15_000 };
 
 /** No reading came in time. */
-export class ReadingLate extends ExplainedError {
+class ReadingLate extends ExplainedError {
   override readonly name = 'ReadingLate';
   readonly code = 'TooSlow';
   readonly hint = 'load the page again in a moment';
@@ -140,7 +140,7 @@ function digestOf(value: unknown): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Shared readings of what many pages may show and few do; those longest unasked are unknownUntil. */
+/** Shared readings of what many pages may show and few do; the ones unasked for longest are dropped. */
 export class LatestReadings<Value> {
   readonly #most: number;
   readonly #times: ReadingTimes;

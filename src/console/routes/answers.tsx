@@ -4,8 +4,7 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ConsoleApp, ConsoleContext } from '../app-context.ts';
 import { MessagePage } from '../pages/message-page.tsx';
-import { sentence } from '../pages/parts.tsx';
-import { type Viewer, viewerOf } from '../pages/viewer.ts';
+import { sentence, type Viewer, viewerOf } from '../pages/parts.tsx';
 import { pageHeaders } from '../security/page-headers.ts';
 
 /** A whole page as an answer. */

@@ -9,8 +9,7 @@ import { ConsoleFailure } from '../console-failure.ts';
 import { EntryPage } from '../pages/entry-page.tsx';
 import type { FilterChoices } from '../pages/feedback-filter.tsx';
 import { FeedbackPage } from '../pages/feedback-page.tsx';
-import { checkConfigured, feedbackQuery, selectionOf } from '../readings/feedback-query.ts';
-import { nextVisit } from '../readings/last-visit.ts';
+import { checkConfigured, feedbackQuery, nextVisit, selectionOf } from '../readings/feedback-query.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** What a selection can be loaded as. CSV is for spreadsheets, so that nothing in it may run there. */

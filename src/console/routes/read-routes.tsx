@@ -17,8 +17,8 @@ import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
 import { SitePage } from '../pages/site-page.tsx';
 import { auditQuery } from '../readings/audit-query.ts';
 import type { KnownProject, OverviewFacts } from '../readings/console-reader.ts';
+import type { SiteFacts, StoredSite } from '../readings/facts.ts';
 import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
-import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** Pages that show something. */

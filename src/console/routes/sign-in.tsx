@@ -3,9 +3,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { clientOf } from '../../http-server.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
 import { signInError } from '../identity/sign-in-errors.ts';
-import { KeptFormPage } from '../pages/kept-form-page.tsx';
-import { MessagePage } from '../pages/message-page.tsx';
-import { SignedInPage } from '../pages/signed-in-page.tsx';
+import { KeptFormPage, MessagePage } from '../pages/message-page.tsx';
 import { type Identity, sameIdentity, terminalIdentity } from '../security/identity.ts';
 import { type Session, sameSecret } from '../security/sessions.ts';
 import { page } from './answers.tsx';
@@ -158,4 +156,26 @@ function howToSignIn({ openId, proxy, link }: ConsoleApp): string {
 function linksOf({ openId }: ConsoleApp): [string, string][] {
   const again: [string, string] = ['/', 'I am signed in: open the overview'];
   return openId === null ? [again] : [['/oidc/start', 'Sign in'], again];
+}
+
+/** Leads to the overview from the console's own site, so that the browser sends the session along. */
+function SignedInPage() {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="refresh" content="0;url=/" />
+        <title>Signed in · docferry</title>
+        <link rel="icon" href="/icon.svg" />
+      </head>
+      <body>
+        <main>
+          <h1>Signed in</h1>
+          <p>
+            <a href="/">Overview</a>
+          </p>
+        </main>
+      </body>
+    </html>
+  );
 }

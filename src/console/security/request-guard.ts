@@ -23,13 +23,13 @@ export function knownHosts({ host, port, url }: { host: string; port: number; ur
 }
 
 /** The checks that come before anything else is done with a request. */
-export interface GuardedRequest {
+interface GuardedRequest {
   method: string;
   /** Header by its name in lower case. */
   header(name: string): string | undefined;
 }
 
-export interface Refusal {
+interface Refusal {
   status: 400 | 403 | 405 | 415 | 421;
   title: string;
   message: string;

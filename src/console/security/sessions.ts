@@ -163,7 +163,7 @@ export function sameSecret(a: string, b: string): boolean {
   return timingSafeEqual(digestOf(a), digestOf(b));
 }
 
-/** Remembers a few: the oldest are unknownUntil. */
+/** Remembers a few: the oldest are dropped. */
 export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value);
   const [oldest] = map.keys();

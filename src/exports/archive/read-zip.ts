@@ -17,9 +17,9 @@ import {
   type ZipDirectory,
 } from './zip-records.ts';
 
-export const headerBytes = 30;
+const headerBytes = 30;
 const headerSignature = 0x04034b50;
-export const descriptorSignature = Buffer.from('PK\x07\x08');
+const descriptorSignature = Buffer.from('PK\x07\x08');
 /** A checksum and two sizes of 64 bits. */
 const shortestIn64 = 20;
 
@@ -34,7 +34,7 @@ interface LocalHeader {
 }
 
 /** How an entry says where its content ends. */
-export interface Ending extends LocalHeader {
+interface Ending extends LocalHeader {
   /** The sizes of its data descriptor are in 64 bits. */
   descriptorIn64: boolean;
 }

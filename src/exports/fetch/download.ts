@@ -67,7 +67,7 @@ export class DownloadRoom {
 }
 
 /** Throws `NoRoom` unless this many bytes fit on the disk with some to spare; does nothing when that is unknown. */
-export async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
+async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
   const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
   if (available >= bytes + spareBytes) return;
   throw new NoRoom(

@@ -38,7 +38,7 @@ export type Verdict =
   | { kind: 'expired' }
   | { kind: 'failed'; why: string; retry: 'now' | 'later' | 'never'; retryAfterMs: number | null };
 
-export interface Answer {
+interface Answer {
   status: number;
   etag: string | null;
   contentLength: string | null;

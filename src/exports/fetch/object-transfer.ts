@@ -24,7 +24,7 @@ import {
 import type { ObjectIdentity } from './resume-journal.ts';
 
 /** A transfer stopped; the bytes on disk remain valid. */
-export class Interrupted extends Error {
+class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly retry: 'now' | 'later' | 'never';
   /** How long the store asked to wait, in milliseconds; null when it did not. */

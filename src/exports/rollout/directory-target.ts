@@ -28,7 +28,7 @@ export async function flushTree(folder: string, { signal, onProgress }: Work = {
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-export interface DirectoryTargetOptions {
+interface DirectoryTargetOptions {
   /** As in the configuration, e.g. `directory:./site`. */
   name: string;
   /** Absolute path of the folder with `releases/` and `current`. */

@@ -13,7 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-export type ValuesProblem =
+type ValuesProblem =
   | 'invalid-yaml'
   | 'duplicate-key'
   | 'several-documents'
@@ -36,11 +36,11 @@ export class ValuesRefused extends Error {
 /** The mapping of the three fields (service-interface.md, point 6). */
 export const staticExport = 'staticExport';
 
-export type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
-export type ValuesPair = ValuesMap['items'][number];
+type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
+type ValuesPair = ValuesMap['items'][number];
 
 /** A values file with its concrete syntax: nodes know their tokens, and tokens their offset in the text. */
-export interface ValuesDocument {
+interface ValuesDocument {
   text: string;
   /** Null when the file has nothing but comments. */
   root: ValuesMap | null;
@@ -74,7 +74,7 @@ export function parseHelmValues(text: string): ValuesDocument {
 }
 
 /** The entry of a mapping with this key, however it is quoted. */
-export function findPair(map: ValuesMap, key: string): ValuesPair | undefined {
+function findPair(map: ValuesMap, key: string): ValuesPair | undefined {
   return map.items.find((pair) => isScalar(pair.key) && pair.key.value === key);
 }
 
@@ -101,14 +101,14 @@ function valuesOf(document: Document.Parsed): Map<unknown, unknown> {
 }
 
 /** Replaces the characters from `from` up to, not including, `to`. */
-export interface Splice {
+interface Splice {
   from: number;
   to: number;
   text: string;
 }
 
 /** Applies all splices to one text; they must not overlap. Splices at the same offset keep their order. */
-export function applySplices(text: string, splices: readonly Splice[]): string {
+function applySplices(text: string, splices: readonly Splice[]): string {
   let result = '';
   let at = 0;
   for (const splice of [...splices].sort((a, b) => a.from - b.from)) {
@@ -120,7 +120,7 @@ export function applySplices(text: string, splices: readonly Splice[]): string {
 }
 
 /** An entry to write: a scalar as YAML text, or a mapping of entries. */
-export interface NewEntry {
+interface NewEntry {
   key: string;
   value: string | NewEntry[];
 }
@@ -133,7 +133,7 @@ const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
  * Replaces the value of an entry by `quoted`. An unquoted or single-quoted value keeps its style if `plain`, the same
  * value without quotes, permits. Comments, anchors and line ends stay.
  */
-export function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
+function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
   if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} is a mapping or a list`);
   const token = pair.value?.srcToken;
   if (token?.type === 'block-scalar') {
@@ -147,7 +147,7 @@ export function setScalar(pair: ValuesPair, path: string, quoted: string, plain:
 }
 
 /** Adds entries after the last one of a mapping, in its style. */
-export function addEntries(text: string, map: ValuesMap, entries: readonly NewEntry[]): Splice[] {
+function addEntries(text: string, map: ValuesMap, entries: readonly NewEntry[]): Splice[] {
   if (entries.length === 0) return [];
   const token = map.srcToken;
   if (token?.type === 'block-map') {
@@ -162,7 +162,7 @@ export function addEntries(text: string, map: ValuesMap, entries: readonly NewEn
 }
 
 /** Gives an empty entry (`key:`, `key: null`, `key: ~`) the mapping as its value. */
-export function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping: readonly NewEntry[]): Splice[] {
+function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping: readonly NewEntry[]): Splice[] {
   const token = pair.value?.srcToken;
   const outer = map.srcToken;
   const inFlow = `{ ${mapping.map((entry) => flowEntry(entry, isQuoted(pair))).join(', ')} }`;
@@ -173,7 +173,7 @@ export function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, m
 }
 
 /** Adds entries to a file without any. */
-export function appendEntries({ text, end }: ValuesDocument, entries: readonly NewEntry[]): Splice[] {
+function appendEntries({ text, end }: ValuesDocument, entries: readonly NewEntry[]): Splice[] {
   return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
 }
 
@@ -287,13 +287,13 @@ function lengthOf(token: CST.Token): number {
 }
 
 /** What the values file should say besides `enabled: true`. */
-export interface ExportInService {
+interface ExportInService {
   bundleUrl: string;
   version: string;
 }
 
 const exportFields = ['enabled', 'bundleUrl', 'version'] as const;
-export type ExportField = (typeof exportFields)[number];
+type ExportField = (typeof exportFields)[number];
 
 /**
  * Sets `staticExport.enabled`, `bundleUrl` and `version` of a values file and leaves every other byte as it is

@@ -6,7 +6,7 @@ import { editHelmValues, readHelmValues, staticExport, ValuesRefused } from './e
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
 import { RolloutSuperseded, TargetRefused } from './rollout-target.ts';
 
-export interface HelmValuesTargetOptions {
+interface HelmValuesTargetOptions {
   /** As in the configuration, e.g. `helmValues:deploy/values.yaml`. */
   name: string;
   /** Absolute path of the values file. */

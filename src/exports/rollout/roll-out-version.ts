@@ -6,7 +6,7 @@ import { DirectoryTarget } from './directory-target.ts';
 import { HelmValuesTarget } from './helm-values-target.ts';
 import { RolloutSuperseded, type RolloutTarget } from './rollout-target.ts';
 
-export interface VersionRollout {
+interface VersionRollout {
   bundles: BundleStore;
   domain: string;
   version: string;

@@ -6,7 +6,7 @@ import { type ExportInput, type ExportPhase, exportPhases, type RollbackInput, r
 
 export const readPhase = reader<{ phase: ExportPhase }>(z.object({ phase: z.enum(exportPhases) }));
 
-/** A person's answer. It names the version that the person looked at; one without a version is told which one waits. */
+/** A person's answer. It names the version that the person looked at; without one, the refusal names the waiting one. */
 export interface ApprovalAnswer {
   version?: string;
 }

@@ -102,7 +102,7 @@ export function failedTargets(rollouts: readonly { target: string; outcome: stri
   return rollouts.filter(({ outcome }) => outcome === 'failed').map(({ target }) => target);
 }
 
-/** What a row and Current Details say about an end. */
+/** Details of an end, for its row and for Current Details. */
 export interface EndDetail {
   /** The failure's type and message, of a run without a result. */
   error?: string;
@@ -331,7 +331,7 @@ export interface ExportState {
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
   /** Set while the service refuses the key (401); the export continues by itself when it works. */
   unauthorized: RefusedKey | null;
-  /** Set while the archive is downloaded, once a heartbeat tells of it; the workflow itself does not know. */
+  /** Set while the archive is downloaded, once a heartbeat reports it; the workflow itself does not know. */
   download: Transfer | null;
   version: string | null;
   /** Set while a version waits for approval. */

@@ -50,15 +50,8 @@ export function checkSignedManifest(
   const differences = differencesFrom(signed, report).map((detail) => reason('manifest-differs', detail));
   const reasons = [...unexpected, ...differences];
   if (reasons.length > 0) return { reasons, signed: null };
-  return {
-    reasons: [],
-    signed: {
-      keyId,
-      trustedComment,
-      version: signed.version,
-      domain: signed.source.domain,
-    },
-  };
+  const { version, source } = signed;
+  return { reasons: [], signed: { keyId, trustedComment, version, domain: source.domain } };
 }
 
 function unexpectedIn({ version, source }: Manifest, pinned: Pinned): string[] {

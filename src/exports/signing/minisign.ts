@@ -15,7 +15,7 @@ export interface PublicKey {
 /** Keys whose signatures are accepted. */
 export type TrustedKeys = readonly [PublicKey, ...PublicKey[]];
 
-export interface Signature {
+interface Signature {
   keyId: string;
   /** False for the legacy kind, over the content itself. */
   prehashed: boolean;
@@ -223,20 +223,16 @@ export function checkSignature(
   keys: TrustedKeys,
 ): { valid: Signature } | { broken: BrokenSignature } {
   if (text === null) return broken('signature-missing', 'there is no signature beside the manifest');
-  const found = signatureIn(text);
-  return 'broken' in found ? found : (brokenBy(found.valid, manifest, keys) ?? found);
-}
-
-function signatureIn(text: string): { valid: Signature } | { broken: BrokenSignature } {
   try {
-    return { valid: parseSignature(text) };
+    const valid = parseSignature(text);
+    return brokenBy(valid, manifest, keys) ?? { valid };
   } catch (error) {
     if (!(error instanceof MinisignFormatError)) throw error;
     return broken('signature-malformed', error.message);
   }
 }
 
-function brokenBy(found: Signature, manifest: Uint8Array, keys: TrustedKeys) {
+function brokenBy(found: Signature, manifest: Uint8Array, keys: TrustedKeys): { broken: BrokenSignature } | null {
   const ids = keys.map(({ id }) => id).join(' or ');
   const key = keys.find(({ id }) => id === found.keyId)?.key;
   if (key === undefined) return broken('signature-key', `it was signed by key ${found.keyId}, not by ${ids}`);

@@ -100,7 +100,7 @@ export interface PublishedVersion {
   jobId: string;
 }
 
-/** What is known about a verified archive before it has a version's name. */
+/** A verified archive that has no version's name yet. */
 export type StagedManifest = Omit<Manifest, 'version'>;
 
 /** What is stored under a version's name, complete or not. */
@@ -122,7 +122,7 @@ export interface Work {
   onProgress?: (() => void) | undefined;
 }
 
-/** Who moves the pointer, if it may have been given up meanwhile. */
+/** The step that moves the pointer, where Temporal may have given it up meanwhile. */
 export interface Mover {
   /** When its step was scheduled: a later `claim` keeps it from the pointer. */
   since: Date;
@@ -156,14 +156,14 @@ export interface BundleStore {
    * it. Throws `StagedChanged`.
    */
   saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
-  /** What was recorded with a staged archive that is still there, if it has this seal (`staged-seal.ts`); null otherwise. */
+  /** The record of a staged archive that is still there, if it has this seal (`sealOf`); null otherwise. */
   staged(stageId: string, seal: string): Promise<StagedManifest | null>;
   /** Removes a staged download and its leftovers; does nothing when there is none. */
   discardStaged(stageId: string): Promise<void>;
   /**
-   * Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. What
-   * was staged must have the `seal` (`staged-seal.ts`) that it had when it was verified, and the copy that is published
-   * is hashed again. Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`.
+   * Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. The
+   * staged archive must have the `seal` (`sealOf`) that it had when it was verified, and the published copy is hashed
+   * again. Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`.
    */
   publish(stageId: string, version: string, seal: string, work?: Work): Promise<Manifest>;
   /** Null when the domain has never published. */
@@ -317,7 +317,7 @@ export class StagedChanged extends Error {
   override readonly name = 'StagedChanged';
 }
 
-/** A JSON file of the store is not what a store writes there: another program, or a person, has changed it. */
+/** Another program, or a person, has damaged a JSON file of the store. */
 export class RecordDamaged extends ExplainedError {
   override readonly name = 'RecordDamaged';
   readonly code = 'StoreUnavailable';

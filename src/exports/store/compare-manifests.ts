@@ -1,4 +1,5 @@
 import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
+import type { ChangeCounts } from '../rules/site-export.ts';
 import { isPage } from '../verify/site-links.ts';
 import type { Manifest } from './bundle-store.ts';
 
@@ -17,11 +18,7 @@ interface MovedFile {
   sha256: string;
 }
 
-export interface ChangeCounts {
-  added: number;
-  removed: number;
-  changed: number;
-  moved: number;
+export interface FileCounts extends ChangeCounts {
   unchanged: number;
 }
 
@@ -46,30 +43,31 @@ export interface ManifestDiff {
   changed: ChangedFile[];
   moved: MovedFile[];
   /** Of all files, and of the pages among them. */
-  counts: { files: ChangeCounts; pages: ChangeCounts };
+  counts: { files: FileCounts; pages: FileCounts };
 }
 
 /**
- * What became of the files of version `a` in version `b`, by their manifests alone (contracts.md `export diff`). A
- * removed file and a new one with the same content count as one that moved: of several, those with the same name pair
- * up first. Empty files are all alike, and so never count as moved.
+ * How the files of version `b` differ from those of version `a`, which is null for none, by their manifests alone
+ * (contracts.md `export diff`). A removed file and a new one with the same content count as one that moved: of several,
+ * those with the same name pair up first. Empty files are all alike, and so never count as moved.
  */
-export function compareManifests(a: Manifest, b: Manifest): ManifestDiff {
-  const before = byPath(a.files);
+export function compareManifests(a: Manifest | null, b: Manifest): ManifestDiff {
+  const { files } = a ?? { files: [] };
+  const before = byPath(files);
   const after = byPath(b.files);
-  const gone = pagesFirst(a.files.filter(({ path }) => !after.has(path)));
+  const gone = pagesFirst(files.filter(({ path }) => !after.has(path)));
   const come = pagesFirst(b.files.filter(({ path }) => !before.has(path)));
   const moved = pairMoves(gone, come);
-  const from = new Set(moved.map((move) => move.from));
-  const to = new Set(moved.map((move) => move.to));
-  const added = come.filter(({ path }) => !to.has(path));
-  const removed = gone.filter(({ path }) => !from.has(path));
+  const left = new Set(moved.map((move) => move.from));
+  const taken = new Set(moved.map((move) => move.to));
+  const added = come.filter(({ path }) => !taken.has(path));
+  const removed = gone.filter(({ path }) => !left.has(path));
   const changed = pagesFirst(b.files).flatMap(({ path, bytes, sha256 }) => {
     const old = before.get(path);
     if (old === undefined || old.sha256 === sha256) return [];
     return [{ path, before: { bytes: old.bytes, sha256: old.sha256 }, after: { bytes, sha256 } }];
   });
-  const count = (only: (path: string) => boolean): ChangeCounts => {
+  const count = (only: (path: string) => boolean): FileCounts => {
     const some = {
       added: added.filter(({ path }) => only(path)).length,
       removed: removed.filter(({ path }) => only(path)).length,
@@ -80,7 +78,7 @@ export function compareManifests(a: Manifest, b: Manifest): ManifestDiff {
     return { ...some, unchanged: now - some.added - some.changed - some.moved };
   };
   return {
-    from: whole(a),
+    from: whole(a ?? { ...b, files: [], pages: 0 }),
     to: whole(b),
     equal: added.length + removed.length + changed.length + moved.length === 0,
     added,
@@ -89,6 +87,17 @@ export function compareManifests(a: Manifest, b: Manifest): ManifestDiff {
     moved,
     counts: { files: count(() => true), pages: count(isPage) },
   };
+}
+
+/** Paths of the pages that differ, the first `most` of each kind; of a page that moved the new one. */
+export function changedPages(
+  { added, removed, changed, moved }: ManifestDiff,
+  most: number,
+): Record<keyof ChangeCounts, string[]> {
+  const first = (files: readonly { path: string }[]) =>
+    files.flatMap(({ path }) => (isPage(path) ? [path] : [])).slice(0, most);
+  const movedTo = moved.map(({ to }) => ({ path: to }));
+  return { added: first(added), removed: first(removed), changed: first(changed), moved: first(movedTo) };
 }
 
 /** Pairs files of the same name first, then the others, each in the order of the lists. */

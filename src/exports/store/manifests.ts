@@ -74,7 +74,7 @@ function parsed<Record>(file: string, schema: z.ZodType<Record>, text: string): 
   }
 }
 
-/** The manifest that a text is; null when it is none. */
+/** The manifest in a text; null when the text is no manifest. */
 export function manifestIn(text: string): Manifest | null {
   try {
     return parseManifest(text);
@@ -96,7 +96,7 @@ export function toJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Where a manifest contradicts itself or its place: the site and the version under which it was found. */
+/** Where a manifest contradicts itself, or the site and version under which it is stored. */
 export function contradictions(domain: string, version: string, manifest: Manifest): string[] {
   const wrong: string[] = [];
   if (manifest.version !== version) wrong.push(`${manifestName} belongs to another version`);
@@ -177,12 +177,12 @@ export function sealOf(manifest: StagedManifest): string {
   return sha256Of(toJson(manifest));
 }
 
-/** What a record says; null when there is none, or not the sealed one. */
+/** The sealed record; null when there is none, or another. */
 export function sealedManifest(text: string | null, seal: string): StagedManifest | null {
   return text !== null && sha256Of(text) === seal ? parseStaged(text) : null;
 }
 
-/** The same. Throws `StagedChanged`. */
+/** The sealed record. Throws `StagedChanged`. */
 export function requireSealed(text: string | null, stageId: string, seal: string): StagedManifest {
   const manifest = sealedManifest(text, seal);
   if (manifest !== null) return manifest;

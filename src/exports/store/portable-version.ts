@@ -24,7 +24,7 @@ export interface CarriedManifest {
   signature: string | null;
 }
 
-/** The tar of a version, piece by piece. Throws `NoSuchVersion`, and `VersionDamaged` for what is not as published. */
+/** The tar of a version, piece by piece. Throws `NoSuchVersion`, and `VersionDamaged` if it is not as published. */
 export async function* packVersion(
   store: Pick<BundleStore, 'manifest' | 'open' | 'verificationKeys'>,
   domain: string,
@@ -72,8 +72,8 @@ async function addArchive(tar: Pack, name: string, archive: Readable, { archive:
 }
 
 /**
- * Reads such a file. `accept` judges the manifest before anything of the archive is read, and says which file it goes to;
- * the archive itself is still to be verified. Throws `VersionDamaged`, what `accept` throws, and system errors.
+ * Reads such a file. `accept` judges the manifest before the archive is read, and names the file for the archive, which
+ * the caller still has to verify. Throws `VersionDamaged`, what `accept` throws, and system errors.
  */
 export async function readCarriedVersion(
   file: string,

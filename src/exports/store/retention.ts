@@ -4,7 +4,7 @@ import { ifMissing } from '../../files.ts';
 import { versionTime } from '../rules/site-export.ts';
 import { heldVersions, type SiteHold } from './bundle-store.ts';
 
-/** `in-use.json` of a domain: what retention must know besides its pointer, its hold and `rollouts.json`. */
+/** `in-use.json` of a domain: versions in use, besides those of its pointer, its hold and `rollouts.json`. */
 export interface InUse {
   /** The version whose rollout began last, by target. */
   rollingOut: Record<string, string>;
@@ -27,12 +27,12 @@ interface PromotionAttempt {
 /** A promotion older than this was abandoned; steps of an export take an hour at most. */
 const promotionAbandonedAfterMs = 24 * 3_600_000;
 
-/** As it is once this version's rollout to the target has begun. */
+/** The record once this version's rollout to the target has begun. */
 export function withRollout(inUse: InUse, target: string, version: string): InUse {
   return { ...inUse, rollingOut: { ...inUse.rollingOut, [target]: version } };
 }
 
-/** As it is once this promotion has begun, or has ended when `since` is null. */
+/** The record once this promotion has begun, or ended when `since` is null. */
 export function withPromotion(inUse: InUse, { version, id }: PromotionAttempt, since: Date | null): InUse {
   const name = `${version}/${id}`;
   const others = Object.entries(inUse.promoting).filter(([other]) => other !== name);
@@ -94,7 +94,7 @@ export const abandonedAfterMs = 7 * 24 * 3_600_000;
  */
 const sharedEveryMs = 3_600_000;
 
-/** Whether it is time to look at what belongs to no domain; asking counts as looking. */
+/** Says when to look for leftovers that belong to no domain; each yes begins another hour. */
 export class SharedLookout {
   #lastAt = Number.NEGATIVE_INFINITY;
 
@@ -105,7 +105,7 @@ export class SharedLookout {
   }
 }
 
-/** Removes what was last written more than a week ago in a folder, not below it: all, or what `isOurs`. Throws system errors. */
+/** Removes entries of a folder that are older than a week: all, or those that `isOurs` names. Throws system errors. */
 export async function removeAbandoned(
   folder: string,
   now: Date,

@@ -276,7 +276,7 @@ export class S3BundleStore implements BundleStore {
     }
   }
 
-  /** Where a domain that is marked as held is held; null when it is not. The mark stands for a record that is damaged. */
+  /** The version at which a marked domain is held; null when it is not. If the record is damaged, the mark counts. */
   async #heldAt(domain: string, mark: string): Promise<string | null> {
     try {
       return (await this.#records.hold(domain))?.version ?? null;

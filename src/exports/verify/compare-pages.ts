@@ -6,7 +6,7 @@ import { type ArchiveEntry, type EntryAnswer, withByteFile } from '../archive/ar
 import { checkPath } from '../archive/check-entry.ts';
 import { readerOf } from '../archive/open-archive.ts';
 import { type BundleStore, type Manifest, VersionDamaged, type Work } from '../store/bundle-store.ts';
-import { type ChangeCounts, type ComparedVersion, compareManifests } from '../store/compare-manifests.ts';
+import { type ComparedVersion, changedPages, compareManifests, type ManifestDiff } from '../store/compare-manifests.ts';
 import { deepestElement, TooDeep } from './references.ts';
 import { isPage } from './site-links.ts';
 
@@ -83,8 +83,8 @@ const inline = new Set(
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
 /**
- * What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. Null for a
- * page whose elements stand too deep within each other, which no person has written.
+ * The text of a page, a line for each block: no markup, white space as browsers show it. Null for a page whose elements
+ * are nested deeper than people write.
  */
 export function pageText(html: string): string[] | null {
   try {
@@ -197,8 +197,6 @@ function notAsListed(): VersionDamaged {
   return new VersionDamaged('its archive does not have the files that its manifest lists');
 }
 
-const listed = ['added', 'removed', 'changed', 'moved'] as const;
-
 /** A page with the same path in both versions, and what differs in its text; empty when only its markup does. */
 export interface ChangedPage {
   path: string;
@@ -210,10 +208,10 @@ export interface VersionChanges {
   /** Null for a first version. */
   from: ComparedVersion | null;
   to: ComparedVersion;
-  counts: { files: ChangeCounts; pages: ChangeCounts };
+  counts: ManifestDiff['counts'];
   /** Paths of pages, the first of each kind; of those that moved the new one. */
-  pages: Record<(typeof listed)[number], string[]>;
-  /** Some of the changed pages: none that are long, or whose elements stand too deep within each other. */
+  pages: ReturnType<typeof changedPages>;
+  /** Some of the changed pages: none that are long or nested too deep. */
   texts: ChangedPage[];
   /** Why no text was compared; null when it was. */
   without: string | null;
@@ -223,9 +221,9 @@ export type ComparedStore = Pick<BundleStore, 'manifest' | 'withArchive'>;
 
 /** Paths of each kind. */
 const mostListed = 100;
-/** Pages whose text is compared, */
+/** Most pages whose texts are compared. */
 const mostTexts = 20;
-/** and how long one may be, in bytes of HTML. */
+/** Longest of them, in bytes of HTML. */
 const longestPage = 256 * 1024;
 /** Larger archives are not read, in bytes. */
 const largestArchive = 32 * 1024 ** 2;
@@ -241,15 +239,7 @@ export async function compareVersions(
 ): Promise<VersionChanges> {
   const after = await store.manifest(domain, to);
   const before = from === null ? null : await store.manifest(domain, from);
-  const diff = compareManifests(before ?? { ...after, files: [], pages: 0 }, after);
-  const paths = {
-    added: diff.added.map(({ path }) => path),
-    removed: diff.removed.map(({ path }) => path),
-    changed: diff.changed.map(({ path }) => path),
-    moved: diff.moved.map((file) => file.to),
-  };
-  const pages = { added: [], removed: [], changed: [], moved: [] } as VersionChanges['pages'];
-  for (const kind of listed) pages[kind] = paths[kind].filter(isPage).slice(0, mostListed);
+  const diff = compareManifests(before, after);
   const short = diff.changed.filter(({ before: old, after: fresh }) => Math.max(old.bytes, fresh.bytes) <= longestPage);
   const compared = short.map(({ path }) => path).filter(isPage);
   const tooLarge = Math.max(before?.archive.bytes ?? 0, after.archive.bytes) > largestArchive;
@@ -258,7 +248,14 @@ export async function compareVersions(
     before === null || tooLarge
       ? []
       : await compareTexts(store, domain, [before, after], compared.slice(0, mostTexts), work);
-  return { from: before && diff.from, to: diff.to, counts: diff.counts, pages, texts, without };
+  return {
+    from: before && diff.from,
+    to: diff.to,
+    counts: diff.counts,
+    pages: changedPages(diff, mostListed),
+    texts,
+    without,
+  };
 }
 
 async function compareTexts(

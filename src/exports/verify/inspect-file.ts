@@ -51,7 +51,7 @@ export class Findings {
 }
 
 /** Line numbers of offsets in a text, counted from 1; fast when the offsets come in order. */
-export class LineCounter {
+class LineCounter {
   readonly #text: string;
   /** Where the line begins that was asked for last, its number, and where it ends. */
   #start = 0;
@@ -109,7 +109,7 @@ const secretFiles: readonly (readonly [string, RegExp])[] = [
 ];
 
 /** What looks like a secret in a text, and where; never the secret itself. */
-export function secretsIn(text: string): { what: string; at: number }[] {
+function secretsIn(text: string): { what: string; at: number }[] {
   const found: { what: string; at: number }[] = [];
   for (const { index } of text.matchAll(secretStart)) {
     const what = shapeAt(text, index);

@@ -177,20 +177,17 @@ const contactedLinks = /(?:^|\s)(?:preconnect|dns-prefetch|pingback)(?:\s|$)/i;
 /** Longest refresh that is read: no real address is longer. */
 const mostRefreshCharacters = 500;
 
-/**
- * Elements within each other that are read, more than people write. For each tag the parser may look through all that are
- * open: without a limit, time would grow by the square.
- */
+/** More levels than people write. The parser may look through all open elements for each tag: time grows by the square. */
 export const deepestElement = 500;
 
-/** Elements stand deeper within each other than `deepestElement`. */
+/** Elements are nested deeper than `deepestElement`. */
 export class TooDeep extends Error {}
 
 interface HtmlContent {
   references: Reference[];
   /** The text of `<script>` elements, with its offset in the page. */
   scripts: { text: string; at: number }[];
-  /** Where elements stand too deep within each other: nothing was read from there on. Null for all but hostile pages. */
+  /** Where elements are nested too deep: the rest was not read. Null for all but hostile pages. */
   tooDeepAt: number | null;
 }
 
@@ -236,7 +233,7 @@ export function htmlContent(html: string, { isXml = false, isInner = false }: Ht
     if (!(error instanceof TooDeep)) throw error;
     content.tooDeepAt ??= parser.startIndex;
   }
-  // Those of a style sheet in SVG come when it ends, behind those of the elements in it.
+  // References of a style sheet in SVG come at its end, after those of the elements in it.
   content.references.sort((one, other) => one.at - other.at);
   return content;
 }

@@ -105,7 +105,7 @@ function predicted(filter: number, left: number, up: number, corner: number): nu
 }
 
 /** Where the browser finds the site; the name is reserved (RFC 6761). */
-export const origin = 'https://bundle.invalid';
+const origin = 'https://bundle.invalid';
 
 const loadTimeoutMs = 15_000;
 const screenshotTimeoutMs = 10_000;

@@ -1,5 +1,5 @@
 /** Where an address leads from within a site. */
-export type Destination =
+type Destination =
   | { kind: 'external'; host: string }
   /** Path from the root of the site, decoded; a folder ends in `/`. */
   | { kind: 'internal'; path: string }

@@ -115,7 +115,7 @@ const overhead = 1024 ** 2;
 const pieceBytes = 1024 ** 2;
 const progressEveryMs = 200;
 
-/** What one reader found in an archive, or in its part of it. It can be passed between threads. */
+/** One reader's findings in an archive, or in its part of it; may be passed between threads. */
 export interface PartResult {
   reasons: Reason[];
   files: ContentFile[];

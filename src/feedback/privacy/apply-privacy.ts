@@ -4,22 +4,21 @@ import { sameInIndex, upsertRows } from '../search/entry-index.ts';
 import { isPostgres, lockProject, rowsPerStatement } from '../store/queries.ts';
 import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
-import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart } from './privacy.ts';
-import { storeKey } from './store-key.ts';
+import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart, storeKey } from './privacy.ts';
 
 /*
- * To take each word out of SQLite's index with its entry made treating 50,000 entries take seven times as long. So a worker
- * that applies settings to a whole store leaves them there, noted as removed, until all are done. `secure-delete` of the
- * index says meanwhile that words are left: after a worker that was killed, the next one takes them out.
+ * Scrubbing SQLite's index after every entry would make treating 50,000 entries take seven times as long. So a worker that
+ * applies settings to a whole store marks words as removed, and scrubs them once all entries are treated. Meanwhile
+ * `secure-delete` of the index is off: if the worker is killed, the next one sees that and scrubs.
  */
 
-/** From now on removed words stay in SQLite's index until `rewriteFile`. */
+/** From now on SQLite's index keeps removed words until `rewriteFile`. */
 async function leaveWords(trx: Transaction<FeedbackDatabase>): Promise<void> {
   if (isPostgres(trx)) return;
   await sql`insert into search_words (search_words, rank) values ('secure-delete', 0)`.execute(trx);
 }
 
-/** Whether a worker left words and was killed before it took them out. */
+/** Whether a worker was killed before it scrubbed the words it had removed. */
 export async function areWordsLeft(db: Kysely<FeedbackDatabase>): Promise<boolean> {
   if (isPostgres(db)) return false;
   const { rows } = await sql`select 1 from search_words_config where k = 'secure-delete' and v = 0`.execute(db);
@@ -34,11 +33,11 @@ type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 /** Runs work in a transaction that writes. */
 type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 
-/** What each batch is treated by. */
+/** What a batch is treated by. */
 interface Treating {
   privacy: Privacy;
   at: Date;
-  /** Removed words may stay in the index until all entries are treated (left-words.ts). */
+  /** The index may keep removed words until all entries are treated (`leaveWords`). */
   leavesWords: boolean;
 }
 
@@ -60,7 +59,7 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
   return treated;
 }
 
-/** Removes from one project what has become too old, which an index finds. */
+/** Removes from one project what has become too old; an index finds it. */
 export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<PrivacyChanges> {
   if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
   return await treatOld(write, project, { privacy, at, leavesWords: false });
@@ -80,7 +79,11 @@ async function treatOld(write: Write, project: string, treating: Treating): Prom
   let entries = 0;
   for (const condition of tooOld) {
     const query = (trx: Trx) => condition(rowsOf(trx, project).where(holdsPersonal));
-    entries += await inBatches(() => write((trx) => treatBatch(trx, project, treating, query(trx))));
+    entries += await inBatches(write, async (trx) => {
+      const batch = await treatBatch(trx, project, treating, query(trx));
+      // Treated rows no longer meet the condition; where none had to change, the next batch would be the same.
+      return batch.changed === 0 ? { ...batch, last: null } : batch;
+    });
   }
   return { entries, rejects: await treatRejects(write, project, privacy, at) };
 }
@@ -125,20 +128,10 @@ export function holdsPersonal({ eb }: Where) {
   ]);
 }
 
-/** One walk over the entries of a project with text that hash or drop may not let stay. */
+/** One walk over the entries of a project with text that `hash` or `drop` may have to remove. */
 async function treatEntries(write: Write, project: string, treating: Treating): Promise<number> {
-  let last = '';
-  let changed = 0;
-  for (;;) {
-    const batch = await write(async (trx) => {
-      const rows = rowsOf(trx, project).where(isPlain(treating.privacy)).where('id', '>', last).orderBy('id');
-      return await treatBatch(trx, project, treating, rows);
-    });
-    changed += batch.changed;
-    if (batch.last === null) return changed;
-    last = batch.last;
-    await letOthersRun();
-  }
+  const query = (trx: Trx) => rowsOf(trx, project).where(isPlain(treating.privacy)).orderBy('id');
+  return await inBatches(write, (trx, after) => treatBatch(trx, project, treating, query(trx).where('id', '>', after)));
 }
 
 /** Matches every row that does not yet follow `privacy`, and few others. */
@@ -164,13 +157,30 @@ function isPlain({ contacts, comments }: Privacy) {
   };
 }
 
-/** `last`: id of the last row treated; null when there are no more. */
+interface Batch {
+  changed: number;
+  /** Id of the last row treated; null when there are no more. */
+  last: string | null;
+}
+
+/** Runs each batch in a transaction of its own, after the last id of the one before; returns how many rows changed. */
+async function inBatches(write: Write, treat: (trx: Trx, after: string) => Promise<Batch>): Promise<number> {
+  let changed = 0;
+  for (let after = ''; ; ) {
+    const batch = await write((trx) => treat(trx, after));
+    changed += batch.changed;
+    if (batch.last === null) return changed;
+    after = batch.last;
+    await letOthersRun();
+  }
+}
+
 async function treatBatch(
   trx: Trx,
   project: string,
   { privacy, at, leavesWords }: Treating,
   rows: Rows,
-): Promise<{ changed: number; last: string | null }> {
+): Promise<Batch> {
   await lockProject(trx, project);
   const found = await rows.execute();
   const personal = new PersonalData(privacy, { now: at, erased: new Set(), storeKey: '' });
@@ -188,23 +198,15 @@ async function treatBatch(
 }
 
 async function treatRejects(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
-  let last = '';
-  let changed = 0;
-  for (;;) {
-    const batch = await write(async (trx) => {
-      await lockProject(trx, project);
-      const found = await plainRejects(trx, project, last, rowsPerStatement);
-      const about = { now: at, erased: new Set<string>(), storeKey: found.length > 0 ? await storeKey(trx) : '' };
-      const personal = new PersonalData(privacy, about);
-      let count = 0;
-      for (const reject of found) count += (await replaceReject(trx, reject, personal.reject(reject))) ? 1 : 0;
-      return { count, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
-    });
-    changed += batch.count;
-    if (batch.last === null) return changed;
-    last = batch.last;
-    await letOthersRun();
-  }
+  return await inBatches(write, async (trx, after) => {
+    await lockProject(trx, project);
+    const found = await plainRejects(trx, project, after, rowsPerStatement);
+    const about = { now: at, erased: new Set<string>(), storeKey: found.length > 0 ? await storeKey(trx) : '' };
+    const personal = new PersonalData(privacy, about);
+    let changed = 0;
+    for (const reject of found) changed += (await replaceReject(trx, reject, personal.reject(reject))) ? 1 : 0;
+    return { changed, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
+  });
 }
 
 /** True when the reject had to change. */
@@ -243,22 +245,11 @@ function rowsOf(db: Db, project: string): Rows {
   return db.selectFrom('feedback').selectAll().where('project_id', '=', project).limit(rowsPerStatement);
 }
 
-/** Repeats until a batch is not full: treated rows no longer meet the condition. */
-async function inBatches(batch: () => Promise<{ changed: number; last: string | null }>): Promise<number> {
-  let changed = 0;
-  for (;;) {
-    const { changed: more, last } = await batch();
-    changed += more;
-    if (last === null || more === 0) return changed;
-    await letOthersRun();
-  }
-}
+/** Retention removes a little after every pass, but scrubbing the store or its index takes seconds to minutes. */
+const scrubEveryMs = 86_400_000;
 
-/** Retention removes a little after every pass; to rewrite the store or its index takes seconds to minutes. */
-const restMs = 86_400_000;
-
-/** Whether the bytes of what was removed were taken out of the store within the last day. */
+/** Whether the store was scrubbed of removed bytes within the last day. */
 export async function recentlyScrubbed(db: Kysely<FeedbackDatabase>): Promise<boolean> {
   const { cleaned_at } = await db.selectFrom('search_progress').select('cleaned_at').executeTakeFirstOrThrow();
-  return cleaned_at !== null && Date.now() - Date.parse(cleaned_at) < restMs;
+  return cleaned_at !== null && Date.now() - Date.parse(cleaned_at) < scrubEveryMs;
 }

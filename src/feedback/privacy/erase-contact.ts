@@ -7,8 +7,7 @@ import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../sto
 import { type FeedbackChangesTable, type FeedbackDatabase, storedText } from '../store/tables.ts';
 import { projectsWithData, replaceReject } from './apply-privacy.ts';
 import { identityOf, keyedHash, PersonalData, rejectNames, textsName } from './personal-data.ts';
-import { type Erasure, type ErasureRequest, keepEverything, type Privacy } from './privacy.ts';
-import { storeKey } from './store-key.ts';
+import { type Erasure, type ErasureRequest, keepEverything, type Privacy, storeKey } from './privacy.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
 

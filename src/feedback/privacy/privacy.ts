@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import type { Transaction } from 'kysely';
 import type { PrivacyConfig } from '../../config/config.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 
 /** What becomes of a personal value before it is written. */
 export type Handling = 'keep' | 'hash' | 'drop';
@@ -98,4 +101,20 @@ export function feedbackPrivacy({ hashKey, ...privacy }: PrivacyConfig): Privacy
       return key;
     },
   };
+}
+
+/**
+ * The store's own key, made when it is first needed. This store recognises what is hashed under it, whatever happens to
+ * `privacy.hashKey` (decisions/0044).
+ */
+export async function storeKey(trx: Transaction<FeedbackDatabase>): Promise<string> {
+  const find = () => trx.selectFrom('store_key').select('key').executeTakeFirst();
+  const found = await find();
+  if (found !== undefined) return found.key;
+  await trx
+    .insertInto('store_key')
+    .values({ only_row: 1, key: randomBytes(32).toString('hex') })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return (await find())?.key ?? '';
 }

@@ -3,8 +3,7 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { erasedAmong } from '../privacy/erase-contact.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
-import { keepsAll, type Privacy } from '../privacy/privacy.ts';
-import { storeKey } from '../privacy/store-key.ts';
+import { keepsAll, type Privacy, storeKey } from '../privacy/privacy.ts';
 import { afterPage } from '../rules/continue-slice.ts';
 import { decide } from '../rules/fact-queries.ts';
 import {

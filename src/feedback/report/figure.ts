@@ -28,7 +28,7 @@ export function shortened(text: string, longest: number): string {
   return `${characters.slice(0, head).join('')}…${tail === 0 ? '' : characters.slice(-tail).join('')}`;
 }
 
-/** The report's colours by the name of their CSS variable. `test/report/palette.test.ts` computes their contrasts. */
+/** The report's colours by the name of their CSS variable. `test/feedback/report/page.test.ts` computes their contrasts. */
 export type Palette = Readonly<Record<ColorName, string>>;
 
 export type ColorName =

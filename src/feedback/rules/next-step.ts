@@ -31,8 +31,8 @@ const narrow: readonly SliceStage[] = ['look', 'again'];
 /** What the pass does after `slice` was read to its end and its findings were noted (S4, decisions/0040). */
 export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextStep> {
   // A service may change its ways: a sweep learns them from the start.
-  const unknownUntil = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;
-  const coarseDates = (yield* showsCoarseDates(slice)) ? true : unknownUntil;
+  const forget = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;
+  const coarseDates = (yield* showsCoarseDates(slice)) ? true : forget;
   const nothing = { coarseDates, dropped: [], slices: [], complete: false };
   // What such a pass reads next is chosen apart from the page's transaction (`chooseSpare`).
   if (pass.pass === 'verify') return { ...nothing, slices: yield* secondReading(slice) };

@@ -4,7 +4,7 @@ import { isoInstant } from '../../rules/text.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 import { recordOf } from '../files/stored-records.ts';
 import { documentKey } from '../rules/report-figures.ts';
-import { batchesOf, isPostgres, rowsPerStatement } from '../store/queries.ts';
+import { bytesOfTexts, isPostgres, readRows, rowsPerStatement, type SizedKey } from '../store/queries.ts';
 import { type FeedbackDatabase, type FeedbackTable, fieldsOf, storedText } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
 import { facetsAsked, mostWords, placeOfDate } from './entry-index.ts';
@@ -101,10 +101,8 @@ function wholeCharacter(text: string, at: number): number {
 type Db = Kysely<FeedbackDatabase>;
 
 /** An entry that is asked for, by its place in the order of answers. */
-interface Hit {
+interface Hit extends SizedKey {
   place: number;
-  project_id: string;
-  id: string;
 }
 
 /** The question: a selection whose words have been parsed. */
@@ -124,10 +122,12 @@ const longestPath = 4_000;
 
 /** The next hits below a place, the newest first. */
 async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
-  const { rows } = await sql<{ place: number | string; project_id: string; id: string }>`
-    select e.place, e.project_id, e.id from ${matching(db, wanted)}
-    ${below === null ? sql`` : sql`and ${place(db, wanted)} < ${wholeNumber(below)}`}
-    order by ${place(db, wanted)} desc limit ${limit}`.execute(db);
+  const { rows } = await sql<SizedKey & { place: number | string }>`
+    select hit.*, (select ${bytesOfTexts('f')} from feedback f where f.project_id = hit.project_id and f.id = hit.id) as bytes
+    from (select e.place, e.project_id, e.id from ${matching(db, wanted)}
+      ${below === null ? sql`` : sql`and ${place(db, wanted)} < ${wholeNumber(below)}`}
+      order by ${place(db, wanted)} desc limit ${limit}) as hit
+    order by hit.place desc`.execute(db);
   return rows.map((row) => ({ ...row, place: Number(row.place) }));
 }
 
@@ -230,9 +230,14 @@ export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAns
   const limit = limitOf(query);
   const hits = await nextHits(db, wanted, placeAfter(query.after), limit + 1);
   const shown = hits.slice(0, limit);
-  const rows = await rowsOfHits(db, shown);
+  const entries: FoundEntry[] = [];
+  for await (const row of readRows(db, shown)) {
+    entries.push(foundEntry(row, wanted.phrases, query.contacts === true));
+    // Texts may have megabytes: others run between two of them.
+    await letOthersRun();
+  }
   return {
-    entries: await foundEntries(rows, wanted.phrases, query.contacts === true),
+    entries,
     total: await countHits(db, wanted),
     after: hits.length > limit ? `${shown.at(-1)?.place}` : null,
     index: await indexProgress(db),
@@ -255,46 +260,10 @@ function limitOf({ limit }: SearchQuery): number {
   throw new SearchRefused('limit', 'limit is out of range', `Ask for 1 to ${mostPerAnswer} at a time.`);
 }
 
-/** The rows of hits, in their order. */
-async function rowsOfHits(db: Db, hits: readonly Hit[]): Promise<FeedbackTable[]> {
-  const rows = new Map<string, FeedbackTable>();
-  for (const project of new Set(hits.map(({ project_id }) => project_id))) {
-    const ids = hits.filter((hit) => hit.project_id === project).map(({ id }) => id);
-    for (const batch of batchesOf(ids)) {
-      const found = await db
-        .selectFrom('feedback')
-        .selectAll()
-        .where('project_id', '=', project)
-        .where('id', 'in', batch)
-        .execute();
-      for (const row of found) rows.set(keyOf(row), row);
-    }
-  }
-  return hits.flatMap((hit) => rows.get(keyOf(hit)) ?? []);
-}
-
-function keyOf({ project_id, id }: Pick<FeedbackTable, 'project_id' | 'id'>): string {
-  return JSON.stringify([project_id, id]);
-}
-
 function placeAfter(after: string | undefined): number | null {
   if (after === undefined) return null;
   if (/^-?\d{1,16}$/.test(after)) return Number(after);
   throw new SearchRefused('after', 'after is not from an answer', 'Give back what the answer before had, unchanged.');
-}
-
-/** Texts may have megabytes: others run between two of them. */
-async function foundEntries(
-  rows: readonly FeedbackTable[],
-  phrases: readonly SearchPhrase[],
-  contacts: boolean,
-): Promise<FoundEntry[]> {
-  const entries: FoundEntry[] = [];
-  for (const row of rows) {
-    entries.push(foundEntry(row, phrases, contacts));
-    await letOthersRun();
-  }
-  return entries;
 }
 
 function foundEntry(row: FeedbackTable, phrases: readonly SearchPhrase[], contacts: boolean): FoundEntry {
@@ -367,7 +336,7 @@ export async function* findRecords(
   const wanted = wantedOf(selection);
   for (let below: number | null = null; ; ) {
     const hits = await nextHits(db, wanted, below, rowsPerStatement);
-    for (const row of await rowsOfHits(db, hits)) {
+    for await (const row of readRows(db, hits)) {
       const record = recordOf(row);
       yield selection.contacts === true ? record : { ...record, contact: null, extra: {} };
     }

@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database } from '../../sqlite.ts';
 import { openAlone } from './copy-database.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
-import type { PostgresPlace } from './postgres-place.ts';
+import type { PostgresPlace } from './postgres-store.ts';
 import { withPostgresDatabase } from './postgres-store.ts';
 import { batchesOf } from './queries.ts';
 import { openSqliteFeedbackStore } from './sqlite-store.ts';

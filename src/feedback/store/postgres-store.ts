@@ -16,10 +16,31 @@ import type { OpenAudit } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
 import { migrate, migrationTable, newerTables, type SchemaState, schemaState } from './migrations.ts';
-import type { PostgresPlace } from './postgres-place.ts';
 import { vacuum } from './queries.ts';
 import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 import { type FeedbackDatabase, isOurTable } from './tables.ts';
+
+/** Where a PostgreSQL database is and how to be let in. */
+export interface PostgresPlace {
+  /** For messages: never with the password. */
+  place: string;
+  /** Name, address, or the folder of a Unix socket. */
+  host: string;
+  port: number;
+  database: string;
+  user: string;
+  /** Null for servers that ask for none. */
+  password: { read(): string } | null;
+  /** As libpq means it: `require` encrypts without looking at the certificate. Absolute paths. */
+  tls: {
+    mode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
+    rootCert: string | null;
+    cert: string | null;
+    key: string | null;
+  };
+  /** Settings of the session, e.g. `-c search_path=docferry`. */
+  options: string | null;
+}
 
 type Words = readonly [problem: string, fix: string];
 
@@ -136,10 +157,15 @@ function wordsOf(code: string, message: string): ((place: PostgresPlace) => Word
   return code === '' ? byMessage.find(([pattern]) => pattern.test(message))?.[1] : undefined;
 }
 
-/** The settings of TLS for a place; false for none. Throws what the system says of a certificate that cannot be read. */
-async function postgresTls({ host, tls }: PostgresPlace): Promise<ConnectionOptions | false> {
+/** The settings of TLS for a place; false for none. */
+async function tlsOf(place: PostgresPlace): Promise<ConnectionOptions | false> {
+  const { host, tls } = place;
   if (tls.mode === 'disable') return false;
-  const [ca, cert, key] = await Promise.all([tls.rootCert, tls.cert, tls.key].map(textOf));
+  const read = async (path: string | null) => (path === null ? undefined : await readFile(path, 'utf8'));
+  const files = Promise.all([tls.rootCert, tls.cert, tls.key].map(read));
+  const [ca, cert, key] = await files.catch((error: unknown) => {
+    throw explainPostgresProblem(place, error);
+  });
   return {
     // Without a name, Node would compare an IP address with the certificate of "localhost".
     host,
@@ -149,10 +175,6 @@ async function postgresTls({ host, tls }: PostgresPlace): Promise<ConnectionOpti
     ...(tls.mode === 'require' ? { rejectUnauthorized: false } : {}),
     ...(tls.mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
   };
-}
-
-async function textOf(path: string | null): Promise<string | undefined> {
-  return path === null ? undefined : await readFile(path, 'utf8');
 }
 
 interface PoolLimits {
@@ -217,15 +239,7 @@ async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Pro
   };
 }
 
-async function tlsOf(place: PostgresPlace): Promise<ConnectionOptions | false> {
-  try {
-    return await postgresTls(place);
-  } catch (error) {
-    throw explainPostgresProblem(place, error);
-  }
-}
-
-/** A connection lent out, which is not taken back into the pool once it is broken. */
+/** A connection from the pool, which does not take it back once it is broken. */
 class ExplainingClient implements PostgresPoolClient {
   readonly #client: PoolClient;
   readonly #place: PostgresPlace;
@@ -248,7 +262,7 @@ class ExplainingClient implements PostgresPoolClient {
   }
 
   async #run(sql: string, parameters: ReadonlyArray<unknown>): Promise<unknown> {
-    // After the loss comes a rollback, which must neither wait nor hide what happened.
+    // The rollback after the loss must neither wait nor hide its cause.
     if (this.#lost !== null) throw this.#lost.error;
     try {
       return await this.#client.query(sql, [...parameters]);
@@ -260,7 +274,7 @@ class ExplainingClient implements PostgresPoolClient {
   }
 }
 
-/** What a database is found to be before anything is written to it. */
+/** A database before anything is written to it. */
 interface Examined {
   state: SchemaState;
   /** Where tables are, or would be, made. */
@@ -298,7 +312,7 @@ export async function openPostgresFeedbackStore(
   );
 }
 
-/** Opens the audit of a store that is there, and changes no table. Throws as `openPostgresFeedbackStore` does. */
+/** Opens the audit of an existing store, and changes no table. Throws as `openPostgresFeedbackStore` does. */
 export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit> {
   return await withDatabase(place, async (db) => {
     if ((await examine(place, db)).state === 'empty') throw withoutAudit(place.place);
@@ -307,8 +321,8 @@ export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit
 }
 
 /**
- * What takes removed bytes out reads all of a large store, and waits for all who read: one connection of its own for it, so
- * that it keeps no page waiting. A process that stops leaves it to the server.
+ * Scrubbing deleted bytes scans the whole store and waits for every reader: it has a connection of its own, so that no
+ * page waits for it. A process that stops leaves it to the server.
  */
 const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000, endsWhenDone: false };
 
@@ -365,7 +379,7 @@ async function withDatabase<T>(
   }
 }
 
-/** Connects when it is first asked. */
+/** Connects with the first statement. */
 async function databaseAt(place: PostgresPlace, limits: PoolLimits): Promise<Kysely<FeedbackDatabase>> {
   return new Kysely({ dialect: new PostgresDialect({ pool: await openPostgresPool(place, limits) }) });
 }

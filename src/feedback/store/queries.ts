@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from 'kysely';
 import type { Database } from '../../sqlite.ts';
-import type { FeedbackEntry } from '../rules/feedback-entry.ts';
+import type { FeedbackEntry, ProjectKey } from '../rules/feedback-entry.ts';
 import { documentKey } from '../rules/report-figures.ts';
 import {
   createdAtUtc,
@@ -49,6 +49,52 @@ export function wantedKeys(db: Kysely<FeedbackDatabase>, keys: readonly (readonl
   return sql`select ${sql.join(values)} from ${sql.raw(elements)}${JSON.stringify(keys)}${type}) as given`;
 }
 
+/** The key of a stored entry, and the bytes of its texts. */
+export interface SizedKey extends Pick<FeedbackTable, 'project_id' | 'id'> {
+  /** PostgreSQL hands it out as text. */
+  bytes: number | string;
+}
+
+/** Bytes of text in memory at a time, also read by one statement, in which SQLite lets nothing else run. */
+const bytesPerRead = 8 * 1024 * 1024;
+
+const texts = ['path', 'comment', 'created_at', 'source', 'status', 'contact', 'code', 'filename', 'lang', 'extra'];
+
+/** The bytes of an entry's texts, which no text is read for. */
+export function bytesOfTexts(table: string): RawBuilder<number | string> {
+  return sql.join(
+    texts.map((column) => sql`coalesce(octet_length(${sql.ref(`${table}.${column}`)}), 0)`),
+    sql` + `,
+  );
+}
+
+/** The rows of at most `rowsPerStatement` entries, in their order; entries that are gone are left out. */
+export async function* readRows(
+  db: Kysely<FeedbackDatabase>,
+  keys: readonly SizedKey[],
+): AsyncGenerator<FeedbackTable, void, undefined> {
+  const batches: string[][][] = [];
+  let left = -1;
+  for (const { project_id, id, bytes } of keys) {
+    if (Number(bytes) > left) {
+      batches.push([]);
+      left = bytesPerRead;
+    }
+    batches.at(-1)?.push([project_id, id]);
+    left -= Number(bytes);
+  }
+  for (const batch of batches) {
+    const { rows } = await sql<FeedbackTable>`
+      with wanted (project_id, id) as (${wantedKeys(db, batch, 2)})
+      select f.* from wanted w join feedback f on f.project_id = w.project_id and f.id = w.id`.execute(db);
+    const found = new Map(rows.map((row) => [JSON.stringify([row.project_id, row.id]), row]));
+    for (const key of batch) {
+      const row = found.get(JSON.stringify(key));
+      if (row !== undefined) yield row;
+    }
+  }
+}
+
 /** Whether the moment in a column lies between two bounds, the upper one exclusive; null or undefined for no bound. */
 export function within(
   column: string,
@@ -65,8 +111,8 @@ export function within(
 const allProjects = 7_301_180_744;
 
 /**
- * Locks the entries of the project against other transactions until this one ends, so that reading first tells what will
- * be inserted, changed or unchanged. Call it before the first read, and after writing the row of the pass if both are
+ * Locks the entries of the project against other transactions until this one ends, so that what it reads first is still
+ * true when it writes. Call it before the first read, and after writing the row of the pass if both are
  * needed: always in this order, so that transactions cannot deadlock. On SQLite only one transaction writes at a time.
  *
  * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It ends
@@ -101,18 +147,12 @@ export async function refreshStatistics(db: Transaction<FeedbackDatabase>, page:
   if (isPostgres(db) && /^10+$/.test(`${page}`)) await sql`analyze feedback`.execute(db);
 }
 
-/** A project within its organization. */
-export interface ProjectKey {
-  org: string;
-  project: string;
-}
-
 /** Every entry stored of a project, tombstoned ones included. */
 export function storedEntries(db: Kysely<FeedbackDatabase>, { org, project }: ProjectKey) {
   return db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
 }
 
-/** The entries that the service still has, as far as is known: those not tombstoned. */
+/** The entries that the service still has as far as docferry knows: those not tombstoned. */
 export function liveEntries(db: Kysely<FeedbackDatabase>, key: ProjectKey) {
   return storedEntries(db, key).where('deleted_at', 'is', null);
 }
@@ -150,7 +190,7 @@ const onPostgres = sql<string>`case
     path, '^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*', ''), '[?#].*$', ''), '/+$', ''), ''), '/')
 end`;
 
-/** What the service says of an entry, as columns; the other columns are what we have seen of it. */
+/** What the service sends of an entry, as columns; the others say when docferry saw it. */
 export type Content = Omit<FeedbackTable, 'first_seen_at' | 'last_seen_at' | 'deleted_at'>;
 
 export function entryContent(entry: FeedbackEntry, org: string, project: string): Content {
@@ -178,8 +218,7 @@ export function sameContent(a: Content, b: Content): boolean {
 }
 
 /*
- * What takes removed bytes out of PostgreSQL's files. Both want the owner of the tables; another role has to leave them to
- * the owner.
+ * Statements that scrub removed bytes from PostgreSQL's files. Only the owner of the tables may run them.
  */
 
 /** Old versions of rows, and the values that the planner's statistics took from them. */

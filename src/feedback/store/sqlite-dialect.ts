@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CompiledQuery,
   type DatabaseConnection,
+  type Dialect,
   type QueryResult,
   SqliteAdapter,
   SqliteDialect,
@@ -20,23 +21,11 @@ const longestWaitMs = 10_000;
  * begin as readers: in WAL mode they see one snapshot and do not block writers. Waiting for a lock does not block the
  * event loop (SQLite's own `busy_timeout` would), so heartbeats continue. Errors pass through `explain`.
  */
-export class ImmediateSqliteDialect extends SqliteDialect {
-  readonly #database: Database;
-  readonly #explain: (error: unknown) => unknown;
-
-  constructor(database: Database, explain: (error: unknown) => unknown) {
-    super({ database });
-    this.#database = database;
-    this.#explain = explain;
-  }
-
-  override createDriver(): SqliteDriver {
-    return new ImmediateSqliteDriver(this.#database, this.#explain);
-  }
-
-  override createAdapter(): SqliteAdapter {
-    return new TransactionalDdlAdapter();
-  }
+export function immediateSqliteDialect(database: Database, explain: (error: unknown) => unknown): Dialect {
+  return Object.assign(new SqliteDialect({ database }), {
+    createDriver: () => new ImmediateSqliteDriver(database, explain),
+    createAdapter: () => new TransactionalDdlAdapter(),
+  });
 }
 
 class ImmediateSqliteDriver extends SqliteDriver {

@@ -14,7 +14,7 @@ import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavail
 import { migrate, newerTables, type SchemaState, schemaState } from './migrations.ts';
 import { addDocumentKey } from './queries.ts';
 import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
-import { explainSqliteProblem, ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
+import { explainSqliteProblem, immediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
 import { type Succession, succeed } from './store-lineage.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
@@ -22,8 +22,8 @@ import type { FeedbackDatabase } from './tables.ts';
 const longestWaitMs = 10_000;
 
 /**
- * What the thread does, in JavaScript that needs no build. `optimize` writes the index of words anew: it keeps beginnings of
- * removed words, by which it tells its pages apart. A reader in the way of the checkpoint is not waited for.
+ * What the thread does, in JavaScript that needs no build. `optimize` rewrites the index of words, whose pages keep
+ * beginnings of removed words. The checkpoint does not wait for readers that block it.
  */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads');
@@ -44,10 +44,10 @@ parentPort.postMessage(busy);
 `;
 
 /**
- * Rewrites a feedback database of SQLite, so that nothing of what was removed is left in the file or its log:
- * `secure_delete` overwrites what is removed, but not the copies that SQLite leaves behind when it moves rows to another
- * page of its tree. False when a reader keeps the log from being emptied. For a million entries that takes seconds, in
- * a thread, so that this process goes on with everything but writing. Throws what SQLite throws.
+ * Rewrites a feedback database of SQLite, so that neither the file nor its log keeps removed bytes: `secure_delete`
+ * overwrites what is removed, but not the copies that SQLite leaves behind when it moves rows to another page of its
+ * tree. False when a reader keeps the log from being emptied. Takes seconds for a million entries, in a thread, during
+ * which this process can do everything but write to the store. Throws what SQLite throws.
  */
 async function rewriteFile(file: string): Promise<boolean> {
   const library = createRequire(import.meta.url).resolve('@photostructure/sqlite');
@@ -78,7 +78,7 @@ export async function openSqliteFeedbackStore(
   }
 }
 
-/** Opens the audit of a store that is there, and changes no table. Throws as `openSqliteFeedbackStore` does. */
+/** Opens the audit of an existing store, and changes no table. Throws as `openSqliteFeedbackStore` does. */
 export async function openSqliteAudit(file: string): Promise<OpenAudit> {
   const path = resolve(file);
   try {
@@ -119,7 +119,7 @@ async function openDatabase(
   const database = new Database(path, { timeout: 0 });
   try {
     const explain = (error: unknown) => explainSqliteProblem(path, error);
-    const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
+    const db = new Kysely<FeedbackDatabase>({ dialect: immediateSqliteDialect(database, explain) });
     const state = await ownState(path, db);
     if (tables === 'as they are' && state === 'empty') throw withoutAudit(path);
     await whileBusy(() => configure(database));

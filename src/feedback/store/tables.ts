@@ -212,7 +212,7 @@ interface NoticesTable {
   changed_at: string;
 }
 
-/** The words of an entry, under its place in the order of answers (`index-place.ts`). */
+/** The words of an entry, under its place in the order of answers (`placeOfDate`). */
 interface SearchEntriesTable {
   /** A `bigint` column: PostgreSQL hands it out as text. */
   place: number | string;

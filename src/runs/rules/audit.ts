@@ -56,7 +56,7 @@ export const unnamedActor = 'Temporal UI or other client';
 /** Stands for a person who signed in to the console by the link that the terminal printed. */
 export const terminalName = 'terminal';
 
-/** Whether the audit could not tell a person of this login from an actor whose name docferry itself chose. */
+/** Whether the audit would confuse a person of this login with an actor that docferry names itself. */
 export function isReservedName(login: string): boolean {
   const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
   return [terminalName, unnamedActor].some((name) => plain(name) === plain(login));

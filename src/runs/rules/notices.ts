@@ -26,7 +26,7 @@ export const noticeStates = ['begun', 'ended', 'happened'] as const;
 export type NoticeState = (typeof noticeStates)[number];
 
 /** Short values that go with a notice: names, counts and times. */
-export type NoticeFacts = Readonly<Record<string, string | number>>;
+type NoticeFacts = Readonly<Record<string, string | number>>;
 
 /** The data of an event that docferry reports. Bounded, and without personal data. */
 export interface Notice {
@@ -52,7 +52,7 @@ export interface Noticed {
   facts?: NoticeFacts;
   /** ISO 8601: until when a person can act. */
   until?: string;
-  /** What tells two occurrences apart: what a receiver's settings were. */
+  /** Distinguishes two occurrences: what a receiver's settings were. */
   mark?: string;
   /** True when another message says it: only its state is kept. */
   silent?: boolean;

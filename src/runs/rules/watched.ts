@@ -27,7 +27,7 @@ export interface Sight {
  * The conditions that hold now, and the types that were checked completely: an open notice of such a type that is not
  * listed here is over.
  */
-export interface Seen {
+interface Seen {
   holding: Noticed[];
   types: NoticeType[];
 }
@@ -138,8 +138,8 @@ export function changesSince(
   absentBefore: readonly NoticeType[],
 ): { changes: Noticed[]; absent: NoticeType[] } {
   const keyOf = ({ type, subject }: { type: NoticeType; subject: string }) => `${type} ${subject}`;
-  const [held, told] = [new Set(holding.map(keyOf)), new Set(open.map(keyOf))];
-  const begun = holding.filter((condition) => !told.has(keyOf(condition)));
+  const [held, known] = [new Set(holding.map(keyOf)), new Set(open.map(keyOf))];
+  const begun = holding.filter((condition) => !known.has(keyOf(condition)));
   const over = open.filter((notice) => types.includes(notice.type) && !held.has(keyOf(notice)));
   const waits = over.filter(({ type }) => unsteady.has(type) && !absentBefore.includes(type));
   const ended = over.filter((notice) => !waits.includes(notice));

@@ -4,7 +4,7 @@ import type { ReadingKind } from '../../feedback/rules/pass-bounds.ts';
 import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
 
 /** Events that every run sends when it ends. */
-export const runEventTypes = ['feedback.pass.finished', 'export.finished'] as const;
+const runEventTypes = ['feedback.pass.finished', 'export.finished'] as const;
 
 /** Events that are sent to webhooks. */
 export const webhookEventTypes = [...runEventTypes, ...noticeTypes] as const;

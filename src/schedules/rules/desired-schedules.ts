@@ -39,7 +39,7 @@ export interface DesiredSchedule {
   id: string;
   target: ScheduleTarget;
   settings: ScheduleSettings;
-  /** Stored in the schedule to tell changes by hand from changes of the configuration. */
+  /** Stored in the schedule to distinguish changes by hand from changes of the configuration. */
   digest: string;
 }
 
@@ -153,7 +153,7 @@ export interface ExistingSchedule {
   running: string[];
 }
 
-export interface ScheduleUpdate {
+interface ScheduleUpdate {
   desired: DesiredSchedule;
   /** Changed by hand since docferry applied it; otherwise the configuration has changed. */
   drift: boolean;

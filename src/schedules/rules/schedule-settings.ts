@@ -141,7 +141,7 @@ export interface ScheduleSettings {
   extras: Readonly<Record<string, unknown>>;
 }
 
-export interface ScheduleAction {
+interface ScheduleAction {
   workflowType: string;
   taskQueue: string;
   workflowId: string;

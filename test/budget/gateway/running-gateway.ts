@@ -9,9 +9,9 @@ import { BudgetInMemory } from '../../tools/window/budget-in-memory.ts';
 export const token = 'token-of-search-0123456789';
 export const otherToken = 'token-of-reports-012345678';
 export const client: GatewayClient = { name: 'search', org: 'acme', class: 'on-demand', share: null };
-export const otherClient: GatewayClient = { ...client, name: 'reports' };
+const otherClient: GatewayClient = { ...client, name: 'reports' };
 
-export interface RunOptions extends Partial<GatewayOptions> {
+interface RunOptions extends Partial<GatewayOptions> {
   budget?: BudgetInMemory;
   client?: GatewayClient;
   firstByteMs?: number;

@@ -67,7 +67,7 @@ describe('programs behind the gateway (B6)', () => {
     expect(scene.granted(search, third).notBefore.length).toBeGreaterThan(0);
   });
 
-  it('are unknownUntil when they hold nothing and do not wait', () => {
+  it('are forgotten when they hold nothing and do not wait', () => {
     const scene = new Scene();
     scene.report(scene.granted(search, third), [t0]);
     scene.at(occupancyMs);

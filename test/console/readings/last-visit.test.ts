@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextVisit } from '../../../src/console/readings/last-visit.ts';
+import { nextVisit } from '../../../src/console/readings/feedback-query.ts';
 
 const minuteMs = 60_000;
 const first = Date.parse('2026-11-20T08:00:00.000Z');
@@ -29,7 +29,7 @@ describe('the last visit of a login', () => {
     ]);
   });
 
-  it('is unknownUntil when another login uses the browser', () => {
+  it('is forgotten when another login uses the browser', () => {
     const { kept } = nextVisit(undefined, 'ada', first);
     const later = first + 60 * minuteMs;
     expect(nextVisit(kept, 'ada', later).since).toBe('2026-11-20T08:00:00.000Z');

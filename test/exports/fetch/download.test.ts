@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type DownloadOptions, download } from '../../../src/exports/fetch/download.ts';
+import { type DownloadOptions, DownloadRoom, download, TransferSpeed } from '../../../src/exports/fetch/download.ts';
 import type { DownloadProgress } from '../../../src/exports/fetch/object-transfer.ts';
 import type { LinkSource } from '../../../src/exports/fetch/presigned-links.ts';
 import {
@@ -341,5 +341,52 @@ describe('the link policy, over the wire', () => {
       name: 'LinkRefused',
     });
     expect(inside.requests).toHaveLength(0);
+  });
+});
+
+const mib = 1024 ** 2;
+
+it('a download needs room beside the earlier ones, and what they need shrinks as they go on', async () => {
+  const folder = await tempFolder();
+  const begin = (left: () => number) => DownloadRoom.begin(folder, async () => 200 * mib, left);
+  let firstLeft = 90 * mib;
+  const first = await begin(() => firstLeft);
+  const second = await begin(() => 90 * mib);
+  // 64 MiB stay free for everything else.
+  await first.requireBesideOthers();
+  await expect(second.requireBesideOthers()).rejects.toMatchObject({ name: 'NoRoom' });
+  // One that is under way is not ended for the sake of the others.
+  await second.requireForOwn();
+  firstLeft = 40 * mib;
+  await second.requireBesideOthers();
+  firstLeft = 90 * mib;
+  first.end();
+  await second.requireBesideOthers();
+  second.end();
+});
+
+function speedOf(...samples: [at: number, offset: number][]): number | null {
+  const speed = new TransferSpeed();
+  for (const [at, offset] of samples) speed.add(at, offset);
+  return speed.bytesPerSecond;
+}
+
+describe('the speed of a download', () => {
+  it('is unknown at first', () => {
+    expect(speedOf()).toBeNull();
+    expect(speedOf([0, 0], [400, 1_000_000])).toBeNull();
+  });
+
+  it('is that of the last ten seconds', () => {
+    expect(speedOf([0, 0], [2_000, 4_000_000])).toBe(2_000_000);
+    expect(speedOf([0, 0], [10_000, 90_000_000], [20_000, 100_000_000])).toBe(1_000_000);
+  });
+
+  it('counts from when the download started over', () => {
+    expect(speedOf([0, 90_000_000], [1_000, 0], [2_000, 3_000_000])).toBe(3_000_000);
+  });
+
+  it('falls to zero when no bytes arrive', () => {
+    expect(speedOf([0, 5], [11_000, 5], [12_000, 5])).toBe(0);
   });
 });

@@ -23,7 +23,7 @@ async function counted() {
   return { files, failures, ask, manifests };
 }
 
-it('reads the manifest once for concurrent requests, and again once unknownUntil', async () => {
+it('reads the manifest once for concurrent requests, and again once forgotten', async () => {
   const { files, ask, manifests } = await counted();
   const answers = await ask();
   expect(new Set(answers.map((answer) => answer.status === 'fulfilled' && answer.value?.bytes))).toEqual(new Set([10]));

@@ -2,6 +2,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { changing, StoreNotWritable } from '../../../src/exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../src/exports/store/open-bundle-store.ts';
 import { listen } from '../../service/http-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
@@ -50,5 +51,29 @@ describe.skipIf(program === null)('openBundleStore', () => {
     const before = tunnels.length;
     await expect(bundles('other.test')).rejects.toMatchObject({ name: 'StoreUnreachable' });
     expect(tunnels).toHaveLength(before);
+  });
+});
+
+function failing(code: string): Promise<unknown> {
+  const error = Object.assign(new Error(`${code}: something about /private/path`), { code });
+  return changing('/data/bundles', () => Promise.reject(error)).catch((thrown: unknown) => thrown);
+}
+
+describe('what a person must fix (P2)', () => {
+  it.each([
+    ['ENOSPC', /the disk of the bundle store \/data\/bundles is full \(ENOSPC\): free some space/],
+    ['EDQUOT', /the disk of the bundle store \/data\/bundles is full \(EDQUOT\): free some space/],
+    ['SQLITE_FULL', /the disk of the bundle store \/data\/bundles is full \(SQLITE_FULL\): free some space/],
+    ['EFBIG', /cannot write to the bundle store \/data\/bundles \(EFBIG\): check/],
+    ['EROFS', /cannot write to the bundle store \/data\/bundles \(EROFS\): check/],
+    ['EXDEV', /lies on several file systems \(EXDEV\): put all of \/data\/bundles on one/],
+  ])('%s', async (code, words) => {
+    const error = await failing(code);
+    expect(error).toBeInstanceOf(StoreNotWritable);
+    expect(error).toMatchObject({ systemCode: code, folder: '/data/bundles', message: expect.stringMatching(words) });
+  });
+
+  it('leaves other errors as they are', async () => {
+    expect(await failing('EBUSY')).toMatchObject({ code: 'EBUSY', name: 'Error' });
   });
 });

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { FeedbackRecord, RecordFilter } from '../../../src/feedback/files/feedback-record.ts';
 import { recordColumns } from '../../../src/feedback/files/feedback-record.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
-import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
+import { Statement } from '../../../src/sqlite.ts';
+import { entry, temporarySqliteStore, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 const everything: RecordFilter = { org: 'acme', project: 'prj_1', includeDeleted: false };
 
@@ -89,6 +90,20 @@ describe('entryRecords', () => {
     }
     expect(idsOf(seen)).toEqual(entries.map(({ id }) => id));
     expect(await read(at.store)).toHaveLength(1_201);
+  });
+
+  it('has a few megabytes in memory at a time, however long the texts are', async () => {
+    await using at = await temporarySqliteStore();
+    const long = (n: number) => entry(`e${n}`, { comment: 'long '.repeat(n === 3 ? 2_000_000 : 600_000) });
+    for (let n = 0; n < 10; n += 1) await wholePass(at.store, `p${n}`, [long(n)]);
+    const all = vi.spyOn(Statement.prototype, 'all');
+    const ids = idsOf(await read(at.store));
+    for await (const { id } of at.store.findRecords({ words: 'long' })) ids.push(id);
+    const lengths = all.mock.results.map(({ value }) => JSON.stringify(value).length);
+    expect(ids.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${Math.floor(n / 2)}`));
+    expect(Math.max(...lengths)).toBeLessThan(11_000_000);
+    // Those that fit are read together.
+    expect(lengths.filter((length) => length > 5_000_000).length).toBeGreaterThan(2);
   });
 
   it('gives the store back when the reader stops early', async () => {

@@ -6,7 +6,6 @@ useStoreKind('postgres');
 
 /** The same tests as on SQLite, of the same files. */
 describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
-  await import('../reading/page-sequence.test.ts');
   await import('../reading/passes.test.ts');
   await import('../reading/slices.test.ts');
   await import('../reading/spare-reading.test.ts');

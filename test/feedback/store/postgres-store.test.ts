@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FeedbackStoreUnavailable } from '../../../src/feedback/store/feedback-store-unavailable.ts';
-import type { PostgresPlace } from '../../../src/feedback/store/postgres-place.ts';
+import type { PostgresPlace } from '../../../src/feedback/store/postgres-store.ts';
 import { examinePostgres, openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
 import {
   begin,
@@ -138,7 +138,9 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
 
   it('a database that takes no writes', async () => {
     await using at = await temporaryPostgresStore();
-    await at.run(`alter role ${at.database.user} set default_transaction_read_only = on`);
+    await at.run(
+      `alter role ${at.database.user} in database ${at.database.name} set default_transaction_read_only = on`,
+    );
     const error = await refused(at.database.place);
     expect(error.message).toContain('25006');
     expect(error.hint).toContain('primary');
@@ -205,7 +207,7 @@ describe.skipIf(!hasPostgres())('a server that goes away', () => {
       await wholePass(at.store, `q${time}`, [entry('a'), entry('b')]);
       await reading.next();
       await at.run(
-        'select pg_terminate_backend(pid) from pg_stat_activity where usename = datname and datname = current_database()',
+        'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
       );
       await expect(
         Promise.resolve(reading.next())

@@ -11,10 +11,7 @@ describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
   await import('../../console/pages/feedback-on-a-store.test.ts');
   await import('../files/feedback-files.test.ts');
   await import('../files/file-rows.test.ts');
-  await import('./export-runs.test.ts');
-  await import('./latest-records.test.ts');
-  await import('../figures/count-feedback.test.ts');
-  await import('../figures/project-activity.test.ts');
+  await import('./stored-runs.test.ts');
+  await import('../figures/project-figures.test.ts');
   await import('../figures/read-report-figures.test.ts');
-  await import('../figures/stored-projects.test.ts');
 });

@@ -8,7 +8,12 @@ import {
   isEmptyPlan,
   planSchedules,
 } from '../../../src/schedules/rules/desired-schedules.ts';
-import { durationText, type ScheduleSettings } from '../../../src/schedules/rules/schedule-settings.ts';
+import {
+  calendarOfCron,
+  calendarText,
+  durationText,
+  type ScheduleSettings,
+} from '../../../src/schedules/rules/schedule-settings.ts';
 
 const minute = 60_000;
 const acme: ConfiguredOrganization = {
@@ -192,4 +197,49 @@ describe('the plan', () => {
 
 it('durations read as in the configuration', () => {
   expect([0, 500, 90_000, 900_000, 604_800_000].map(durationText)).toEqual(['0s', '500ms', '1m 30s', '15m', '7d']);
+});
+
+const canonical = (cron: string): string | null => {
+  const calendar = calendarOfCron(cron);
+  return calendar && calendarText(calendar);
+};
+
+describe('a cron expression as a calendar', () => {
+  it.each([
+    ['0 6 * * *', '0 6 * * *'],
+    ['*/15 8-18 * * mon-fri', '*/15 8-18 * * 1-5'],
+    ['0 0 1,15 JAN *', '0 0 1,15 1 *'],
+    ['5/10 * * * 7', '5-55/10 * * * 0'],
+    ['0 0 * * 5-7', '0 0 * * 0,5,6'],
+    ['0 0 * * 1-7/2', '0 0 * * 0,1,3,5'],
+    ['0 0 * * 0-7', '0 0 * * *'],
+    ['30,0,15,45 * * * *', '*/15 * * * *'],
+    ['@daily', '0 0 * * *'],
+    ['@weekly', '0 0 * * 0'],
+    ['@yearly', '0 0 1 1 *'],
+  ])('%j reads %j', (cron, text) => {
+    expect(canonical(cron)).toBe(text);
+  });
+
+  it('has one text for all ways to write the same times', () => {
+    const ways = ['0-59 * * * *', '* * 1-31 * 0-6', '*/1 0-23 * jan-dec *', '* * * * 1-7'];
+    expect(new Set(ways.map(canonical))).toEqual(new Set(['* * * * *']));
+  });
+
+  it.each([
+    '',
+    '* * * *',
+    '0 6 * * * *',
+    '60 * * * *',
+    '0 24 * * *',
+    '0 0 0 * *',
+    '0 0 * 13 *',
+    '5-1 * * * *',
+    '*/0 * * * *',
+    '1,,2 * * * *',
+    '@often',
+    'a b c d e',
+  ])('refuses %j', (text) => {
+    expect(calendarOfCron(text)).toBeNull();
+  });
 });

@@ -23,7 +23,7 @@ const everythingIn64: RawEnd = {
 const mostBytes = 16 * 1024 ** 2;
 
 /** A program or library that packs a folder as people pack sites. */
-export interface RealWriter {
+interface RealWriter {
   name: string;
   format: 'zip' | 'tar';
   /** Whether names beyond ASCII are marked as UTF-8, or need no mark. */

@@ -14,7 +14,7 @@ export interface ZipFields {
 }
 
 /** What only the central header says. */
-export interface CentralFields {
+interface CentralFields {
   /** Where the local header lies. */
   offset: number;
   attributes: number;
@@ -26,7 +26,7 @@ export interface CentralFields {
   comment?: Buffer;
 }
 
-export interface EndFields {
+interface EndFields {
   disk?: number;
   entriesHere: number;
   entries: number;

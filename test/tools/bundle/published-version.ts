@@ -10,7 +10,7 @@ const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
 /** A version of `smallSite`, named by its content digest. */
 export const smallSiteVersion = '20261121T040200Z-d8b991f59c48';
 
-export interface Wanted {
+interface Wanted {
   root: string;
   domain: string;
   version: string;

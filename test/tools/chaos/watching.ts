@@ -11,7 +11,7 @@ import {
 import { hashFile } from '../../../src/files.ts';
 
 /** What is read of a site, and until when. */
-export interface Watching {
+interface Watching {
   bundles: BundleStore;
   domain: string;
   /** Folder of its folder target; null when there is none. */

@@ -6,7 +6,7 @@ import { bin } from './run-docferry.ts';
 /** Whether this machine has the `script` of util-linux, which gives a program a terminal. */
 export const hasTerminals = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 
-export interface TerminalOptions {
+interface TerminalOptions {
   cwd: string;
   env?: Record<string, string>;
   columns?: number;

@@ -39,7 +39,7 @@ export function record(given: Partial<FeedbackRecord> = {}): FeedbackRecord {
 }
 
 /** What is asked of the search, and what it answers. */
-export interface FakeSearch {
+interface FakeSearch {
   asked: unknown[];
   records: FeedbackRecord[];
   changes: EntryDetail['changes'];

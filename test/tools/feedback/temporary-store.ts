@@ -9,7 +9,7 @@ import type { FeedbackStorePlace } from '../../../src/feedback/store/open-feedba
 import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
 import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { Database } from '../../../src/sqlite.ts';
-import { createDatabase, type PostgresDatabase } from '../servers/postgres-database.ts';
+import { copyOfTemplate, type PostgresDatabase } from '../servers/postgres-database.ts';
 
 export interface TemporaryStore extends AsyncDisposable {
   place: FeedbackStorePlace;
@@ -23,7 +23,7 @@ export interface TemporaryStore extends AsyncDisposable {
   insertion: 'rowid' | 'ctid';
 }
 
-export type StoreKind = 'sqlite' | 'postgres';
+type StoreKind = 'sqlite' | 'postgres';
 
 let kind: StoreKind = 'sqlite';
 
@@ -75,7 +75,7 @@ export async function temporarySqliteStore(
 export async function temporaryPostgresStore(
   privacy?: Privacy,
 ): Promise<TemporaryStore & { database: PostgresDatabase }> {
-  const database = await createDatabase();
+  const database = await copyOfTemplate();
   const { open, close } = opener((settings) => openPostgresFeedbackStore(database.place, settings));
   return {
     database,

@@ -14,7 +14,7 @@ export function verify(archive: Buffer): Promise<VerificationReport> {
   return verifyBytes(bytesInMemory(archive), { limits: someLimits, structureOnly: true });
 }
 
-export interface Comparison {
+interface Comparison {
   /** Names of the oracles that read the archive. */
   read: string[];
   /** Names of the oracles that stopped with an error where the verifier says so. */

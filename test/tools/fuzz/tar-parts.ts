@@ -7,7 +7,7 @@ export interface Part {
   content: Buffer;
 }
 
-export interface PartFields {
+interface PartFields {
   name: Buffer;
   type: string;
   content: Buffer;

@@ -1,6 +1,6 @@
 import { type NumberedProxy, numberedProxy } from './numbered-proxy.ts';
 
-export interface BreakingProxy extends NumberedProxy {
+interface BreakingProxy extends NumberedProxy {
   /** Requests received so far. */
   requests(): number;
 }

@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-export interface CuttingProxy {
+interface CuttingProxy {
   url: string;
   /** Connections cut so far. */
   cuts(): number;

@@ -1,4 +1,4 @@
-export interface Gate {
+interface Gate {
   open(): void;
   opened: Promise<void>;
 }

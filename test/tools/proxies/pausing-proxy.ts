@@ -1,7 +1,7 @@
 import { gate } from './gate.ts';
 import { type NumberedProxy, numberedProxy } from './numbered-proxy.ts';
 
-export interface PausingProxy extends NumberedProxy {
+interface PausingProxy extends NumberedProxy {
   /** Settles when the delayed request has arrived; never when there is none. */
   paused: Promise<void>;
   /** Passes the delayed request on. */

@@ -2,7 +2,7 @@ import { connect, createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export interface SilentProxy {
+interface SilentProxy {
   address: string;
   /** How often each method was called, the unanswered calls included. */
   calls: Map<string, number>;

@@ -5,7 +5,7 @@ import { findFreePort } from '../../../src/local/ports.ts';
 import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
 import { retentionDays } from '../../../src/temporal/rules/failover.ts';
 
-export interface RecordingServer {
+interface RecordingServer {
   address: string;
   stop(): Promise<void>;
 }

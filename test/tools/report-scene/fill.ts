@@ -9,7 +9,7 @@ const days = 430;
 /** A release that readers of its guide struggled with until it was mended, in days before the end. */
 const release = { from: 170, until: 75 };
 
-export interface SceneOptions {
+interface SceneOptions {
   org: string;
   project: string;
   /** The last day. */

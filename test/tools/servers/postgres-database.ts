@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
-import type { PostgresPlace } from '../../../src/feedback/store/postgres-place.ts';
+import type { PostgresPlace } from '../../../src/feedback/store/postgres-store.ts';
+import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
 import type { PostgresServerAddress } from './postgres-server.ts';
 import type { PostgresTestContext } from './postgres-setup.ts';
 
@@ -37,24 +38,53 @@ export async function createDatabase(
   options = '',
 ): Promise<PostgresDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const password = `planted:${name}/@%`;
   await asSuperuser(server, 'postgres', async (client) => {
-    await client.query(`create role ${name} login password '${password}'`);
+    await client.query(`create role ${name} login password '${passwordOf(name)}'`);
     await client.query(`create database ${name} owner ${name} ${options}`);
   });
+  return databaseOf(server, name, name);
+}
+
+/** Whom the tables of `copyOfTemplate` belong to, and the database that has them. */
+const template = 'test_template';
+
+/** Makes the database that `copyOfTemplate` copies: with the tables of a feedback store, which nobody has opened yet. */
+export async function makeTemplate(server: PostgresServerAddress): Promise<void> {
+  await asSuperuser(server, 'postgres', async (client) => {
+    await client.query(`create role ${template} login password '${passwordOf(template)}'`);
+    await client.query(`create database ${template} owner ${template}`);
+  });
+  const { place, run } = databaseOf(server, template, template);
+  await (await openPostgresFeedbackStore(place)).close();
+  await run('delete from store_identity');
+}
+
+/** A database of one's own that has the tables of a feedback store: copying them is quicker than making them. */
+export async function copyOfTemplate(): Promise<PostgresDatabase> {
+  const server = usePostgres().address;
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asSuperuser(server, 'postgres', async (client) => {
+    await client.query(`create database ${name} owner ${template} template ${template}`);
+  });
+  return databaseOf(server, name, template);
+}
+
+const passwordOf = (user: string): string => `planted:${user}/@%`;
+
+function databaseOf(server: PostgresServerAddress, name: string, user: string): PostgresDatabase {
   const { host, port } = server;
-  const url = `postgres://${name}:${encodeURIComponent(password)}@${host}:${port}/${name}`;
+  const password = passwordOf(user);
   return {
     name,
-    user: name,
+    user,
     password,
-    url,
+    url: `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${name}`,
     place: {
-      place: `postgres://${name}@${host}:${port}/${name}`,
+      place: `postgres://${user}@${host}:${port}/${name}`,
       host,
       port,
       database: name,
-      user: name,
+      user,
       password: { read: () => password },
       tls: { mode: 'disable', rootCert: null, cert: null, key: null },
       options: null,
@@ -64,7 +94,7 @@ export async function createDatabase(
     [Symbol.asyncDispose]: () =>
       asSuperuser(server, 'postgres', async (client) => {
         await client.query(`drop database ${name} with (force)`);
-        await client.query(`drop role ${name}`);
+        if (user === name) await client.query(`drop role ${name}`);
       }),
   };
 }

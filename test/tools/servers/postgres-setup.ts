@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { postgresBinaries } from './postgres-binaries.ts';
+import { makeTemplate } from './postgres-database.ts';
 import { type PostgresServerAddress, startPostgres } from './postgres-server.ts';
 
 /** What the set-up hands to test files that use PostgreSQL; null where it is not installed. */
@@ -23,6 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return async () => {};
   }
   const server = await startPostgres(binaries);
+  await makeTemplate(server.address);
   const pid = server.pid();
   // Should the run be cut short, the server must not stay; it holds nothing that could be lost.
   const killAtExit = () => process.kill(pid, 'SIGQUIT');

@@ -18,7 +18,7 @@ export function promtool(...args: string[]): string {
 }
 
 /** One series of an instant query. */
-export interface Sample {
+interface Sample {
   metric: Record<string, string>;
   value: [number, string];
 }

@@ -2,7 +2,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 
 /** How many events of each type a run has left, e.g. `{ TIMER_STARTED: 3 }`. */
-export type EventCounts = Record<string, number>;
+type EventCounts = Record<string, number>;
 
 /** Counts a run's events. `total` leaves out workflow tasks that timed out: they say how busy the machine is. */
 export async function eventCounts(handle: WorkflowHandle): Promise<{ counts: EventCounts; total: number }> {

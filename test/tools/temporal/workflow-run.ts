@@ -9,7 +9,7 @@ import { workflowBundle } from './temporal.ts';
 /** Gives each test a task queue of its own on a shared server. */
 let queues = 0;
 
-export interface WorkflowRun {
+interface WorkflowRun {
   taskQueue: string;
 }
 

@@ -18,7 +18,7 @@ export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' |
 }
 
 /** The service and the other clients it counts. */
-export interface Service {
+interface Service {
   limit: number;
   windowMs: number;
   /** Other clients send one request each time this passes; null when there are none. */
@@ -28,7 +28,7 @@ export interface Service {
 }
 
 /** What happened, in milliseconds of the simulation. */
-export interface Happened {
+interface Happened {
   grants: { holder: string; at: number; permits: number }[];
   accepted: number[];
   refused: number[];
@@ -36,7 +36,7 @@ export interface Happened {
   displaced: number[];
 }
 
-export interface Course {
+interface Course {
   until: number;
   wakes: boolean;
   /** Looks at the window right after a lease was granted. */

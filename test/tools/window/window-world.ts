@@ -15,7 +15,7 @@ interface Sent {
 }
 
 /** How a worker uses its lease. */
-export interface Conduct {
+interface Conduct {
   /** Permits it uses at most. */
   uses: number;
   /** Time between two requests. */

@@ -1,15 +1,12 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { type BudgetClient, budgetClientOf } from '../../../budget/client.ts';
 import type { WindowView } from '../../../budget/rules/permits.ts';
-import type { Actor } from '../../../runs/rules/audit.ts';
-import { type ActorFlags, actorOf, addActorFlags } from '../../actor.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import type { Operator } from '../../../operations/operator.ts';
+import { type ActorFlags, addActorFlags } from '../../actor.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { duration, wholeNumber } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { findOrganization } from '../../selection.ts';
-import { withTemporal } from '../../session.ts';
-import { withFeedbackStore } from '../../stores.ts';
-import { askWorker } from '../../waiting.ts';
 import { budgetDocument, budgetOrg, budgetText } from './budget-view.ts';
 
 export default {
@@ -35,17 +32,16 @@ interface ChangeFlags extends ActorFlags {
   for?: number;
 }
 
-type Change = (budget: BudgetClient, org: string, flags: ChangeFlags, actor: Actor) => Promise<WindowView>;
-
 const changes = {
-  set: (budget, org, { for: forMs = null, requests, reserve }, actor) => {
+  set: (operator: Operator, org: string, { for: forMs, requests, reserve }: ChangeFlags) => {
     const limits = { ...(requests !== undefined && { requests }), ...(reserve !== undefined && { reserve }) };
-    return budget.override(org, { ...limits, forMs }, actor);
+    return operator.overrideBudget(org, { ...limits, forMs: forMs ?? null });
   },
-  reset: (budget, org, _flags, actor) => budget.override(org, null, actor),
-  pause: (budget, org, { for: forMs = null }, actor) => budget.pause(org, { forMs }, actor),
-  resume: (budget, org, _flags, actor) => budget.pause(org, null, actor),
-} satisfies Record<string, Change>;
+  reset: (operator: Operator, org: string) => operator.overrideBudget(org, null),
+  pause: (operator: Operator, org: string, flags: ChangeFlags) =>
+    operator.pauseBudget(org, { forMs: flags.for ?? null }),
+  resume: (operator: Operator, org: string) => operator.pauseBudget(org, null),
+};
 
 /** Changes an organization's budget and shows the window after it. */
 async function changeBudget(
@@ -57,20 +53,14 @@ async function changeBudget(
   if (kind === 'set' && flags.requests === undefined && flags.reserve === undefined) {
     throw usageFailure('give --requests, --reserve or both');
   }
-  const config = await loadContextConfig(context);
-  const organization = findOrganization(config, name);
-  const { id } = organization;
-  const { taskQueue } = config.temporal;
-  const change: Change = changes[kind];
-  const view = await withTemporal(config, ({ client }) => {
-    const budgets = budgetClientOf(client, config, (work) => withFeedbackStore(config, work));
-    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, actorOf(flags))));
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const organization = findOrganization(config, name);
+    const view = await refusedAsUsage(() => changes[kind](operator, organization.id, flags));
+    const { output } = context;
+    const text = budgetText(organization, view, Date.now(), output.surface);
+    output.result(budgetDocument(organization, view), text);
+    return exitCodes.done;
   });
-  context.output.result(
-    budgetDocument(organization, view),
-    budgetText(organization, view, Date.now(), context.output.surface),
-  );
-  return exitCodes.done;
 }
 
 /** What the budget refuses is a mistake on the command line. */

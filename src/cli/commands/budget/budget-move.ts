@@ -1,10 +1,8 @@
-import { budgetClientOf } from '../../../budget/client.ts';
-import { type ActorFlags, actorOf, addActorFlag } from '../../actor.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import { type ActorFlags, addActorFlag } from '../../actor.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
+import { withOperator } from '../../operator.ts';
 import { findOrganization } from '../../selection.ts';
-import { withTemporal } from '../../session.ts';
-import { withFeedbackStore } from '../../stores.ts';
 import { budgetOrg } from './budget-view.ts';
 
 export default {
@@ -19,12 +17,11 @@ const texts = {
 
 /** Moves an organization's budget to the task queue of the configuration (B7). */
 async function moveBudget(context: CommandContext, name: string | undefined, flags: ActorFlags): Promise<ExitCode> {
-  const config = await loadContextConfig(context);
-  const { id: org } = findOrganization(config, name);
-  const { taskQueue } = config.temporal;
-  const outcome = await withTemporal(config, ({ client }) =>
-    budgetClientOf(client, config, (work) => withFeedbackStore(config, work)).move(org, actorOf(flags)),
-  );
-  context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
-  return exitCodes.done;
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { id: org } = findOrganization(config, name);
+    const { taskQueue } = config.temporal;
+    const outcome = await operator.moveBudget(org);
+    context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
+    return exitCodes.done;
+  });
 }

@@ -20,7 +20,7 @@ export default {
   plan: (command, run) => command.argument('[org]', budgetOrg).action(run(showBudgetPlan)),
 } satisfies CommandFile;
 
-export interface ShownPlan {
+interface ShownPlan {
   org: string;
   limit: number;
   reserve: number;
@@ -30,7 +30,7 @@ export interface ShownPlan {
 }
 
 /** A plan as a JSON document (docs/budget-plan.md). */
-export function planDocument({ org, limit, reserve, plan }: ShownPlan): object {
+function planDocument({ org, limit, reserve, plan }: ShownPlan): object {
   const { available, windowMs, horizonMs, verdict, hopeless, projects, passes, now, proposed } = plan;
   return {
     org,
@@ -63,7 +63,7 @@ function outlookDocument({ perWindow, fullest, stalenessMs }: BudgetPlan['now'])
 }
 
 /** A plan for people: the verdict and what to do, a table, and what to write into docferry.yaml. */
-export function planText(shown: ShownPlan, { paint, columns }: Surface): string {
+function planText(shown: ShownPlan, { paint, columns }: Surface): string {
   const { org, limit, reserve, plan } = shown;
   const window = windowName(plan.windowMs);
   const ours = `${limit} requests ${window === 'hour' ? 'an' : 'a'} ${window}`;

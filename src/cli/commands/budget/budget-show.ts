@@ -11,7 +11,7 @@ import { type ExitCode, exitCodes } from '../../failure.ts';
 import { duration } from '../../flags.ts';
 import { findOrganization } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
-import type { Step } from '../../terminal/live-lines.ts';
+import type { Step } from '../../terminal/output.ts';
 import { fittingLines, type Output } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { askWorker } from '../../waiting.ts';
@@ -27,7 +27,7 @@ export default {
 } satisfies CommandFile;
 
 /** An organization's window now; as configured and all free if it never asked for a permit. */
-export async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {
+async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {
   try {
     return await askWorker(client, config.temporal.taskQueue, () => budgetView(client, id));
   } catch (error) {

@@ -9,7 +9,7 @@ const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /** Cells of a strip if the terminal is wide enough. */
 export const budgetOrg = 'id of a configured organization; optional when there is only one';
 
-export const stripWidth = 50;
+const stripWidth = 50;
 
 /** The limit as a strip: used, free, left to others. */
 export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint, width = stripWidth): string {
@@ -40,7 +40,7 @@ export function releaseStrip(
 const shortestStrip = 4;
 
 /** An organization with what docferry.yaml says of its budget. */
-export interface Configured {
+interface Configured {
   id: string;
   budget: Limits;
 }

@@ -1,7 +1,7 @@
 import type { PassKind } from '../../../feedback/rules/pass-bounds.ts';
 
 /** An interval to write into docferry.yaml. */
-export interface IntervalChange {
+interface IntervalChange {
   project: string;
   pass: PassKind;
   everyMs: number;

@@ -35,7 +35,7 @@ const usualRules = Object.fromEntries(
  * The configuration in the words of docferry.yaml, with nothing left out: defaults, absolute paths, sizes in bytes, an
  * entry for each site. In place of a secret stands where it comes from.
  */
-export function expandedConfig({ temporal, service, organizations, store, privacy }: Config): object {
+function expandedConfig({ temporal, service, organizations, store, privacy }: Config): object {
   const { given: _given, ...where } = temporal;
   return {
     temporal: where,

@@ -2,10 +2,10 @@ import type { ContentFile } from '../../../exports/archive/content-digest.ts';
 import { printablePath } from '../../../exports/rules/verification-rules.ts';
 import { type BundleStore, type Manifest, NoSuchVersion, RecordDamaged } from '../../../exports/store/bundle-store.ts';
 import {
-  type ChangeCounts,
   type ChangedFile,
   type ComparedVersion,
   compareManifests,
+  type FileCounts,
   type ManifestDiff,
 } from '../../../exports/store/compare-manifests.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
@@ -30,7 +30,7 @@ export default {
 } satisfies CommandFile;
 
 /** What differs between two versions, for people; at most `most` files of each kind. */
-export function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
+function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
   const { from, to, counts } = diff;
   const facts = factLines([
     ['from', versionLine(from)],
@@ -62,7 +62,7 @@ function versionLine({ version, pages, files, bytes }: ComparedVersion): string 
   return `${version}, ${counted(pages, 'page')}, ${counted(files, 'file')}, ${sizeText(bytes)}`;
 }
 
-function countsLine({ added, removed, changed, moved, unchanged }: ChangeCounts): string {
+function countsLine({ added, removed, changed, moved, unchanged }: FileCounts): string {
   return `${added} added, ${removed} removed, ${changed} changed, ${moved} moved, ${unchanged} unchanged`;
 }
 

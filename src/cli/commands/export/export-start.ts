@@ -1,17 +1,14 @@
 import type { ExportParameters, ExportState } from '../../../exports/rules/site-export.ts';
-import { exportState, startExport } from '../../../operations/exports.ts';
-import { startedExport } from '../../../runs/rules/own-audit-entries.ts';
-import { failoverFor } from '../../../temporal/connection.ts';
+import { exportState } from '../../../operations/exports.ts';
 import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
-import { writeAudit } from '../../audit.ts';
 import { startExports } from '../../bulk.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { addWaitFlags, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { findSite, isBulk, refuseInBulk } from '../../selection.ts';
-import { refusedKey, withTemporal } from '../../session.ts';
+import { refusedKey } from '../../session.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
-import { askWorker } from '../../waiting.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 export default {
@@ -43,19 +40,13 @@ async function startOrJoinExport(
     return startExports(context, flags, parametersOf(flags));
   }
   const timeoutMs = waitTimeout(flags);
-  const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
   const { output } = context;
-  return withTemporal(config, async (session) => {
-    const { client } = session;
-    const input = { org, domain, parameters: parametersOf(flags), failover: failoverFor(config.temporal) };
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, site } = findSite(config, name);
+    const { domain } = site;
+    const client = await operator.installation.temporal();
     const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { taskQueue } = config.temporal;
-    // Only its worker knows whether a running one has the same parameters.
-    const start = () => startExport(client, taskQueue, input, flags.onRunning);
-    const { handle, joined, runId } = await askWorker(client, taskQueue, start);
-    await writeAudit(context, config, flags, startedExport(org, domain, runId, input.parameters));
+    const { handle, joined, runId } = await operator.startExport({ org, domain }, parametersOf(flags), flags.onRunning);
     const { workflowId } = handle;
     if (joined) output.note(`joined the export of ${domain} that is already running`);
     if (!flags.wait) {
@@ -67,7 +58,7 @@ async function startOrJoinExport(
     const read = () => exportState(client, org, domain);
     const refusal = await refusedKey(client, { org, joined, read, refusedOf });
     const troubleOf = (state: ExportState) => refusal(state, `docferry export cancel ${domain}`);
-    return waitForExport(context, session, { org, domain, handle, timeoutMs, interrupt, troubleOf });
+    return waitForExport(context, { config, client }, { org, domain, handle, timeoutMs, interrupt, troubleOf });
   });
 }
 

@@ -12,6 +12,7 @@ import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store-unavailable.ts';
 import type { ExportRunRow, RunRecords } from '../../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../../operations/exports.ts';
+import { describeWorkflow } from '../../../operations/operator.ts';
 import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../rules/text.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
@@ -19,12 +20,12 @@ import { explainFailure } from '../../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
-import { describeWorkflow, type Session, withTemporal } from '../../session.ts';
+import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
 import { answerOrNull } from '../../waiting.ts';
-import { holdText } from './export-text.ts';
+import { holdText } from './wait-for-export.ts';
 
 export default {
   status: (command, run) => command.argument('<domain>', siteHelp).action(run(showExportStatus)),

@@ -14,7 +14,7 @@ import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';
-import { reasonLines } from './export-text.ts';
+import { reasonLines } from './wait-for-export.ts';
 
 export default {
   verify: (command, run) =>
@@ -35,7 +35,7 @@ export default {
       .action(run(verifyFile)),
 } satisfies CommandFile;
 
-export interface RenderFlags {
+interface RenderFlags {
   structureOnly?: boolean;
   render?: string;
   browser?: string;
@@ -45,7 +45,7 @@ export interface RenderFlags {
 const mostPages = 1_000;
 
 /** How many pages `--render` asks for; null without it. */
-export function pagesToRender({ structureOnly, render, browser, browserSandbox }: RenderFlags): number | null {
+function pagesToRender({ structureOnly, render, browser, browserSandbox }: RenderFlags): number | null {
   if (render === undefined) {
     if (browser !== undefined) throw usageFailure('--browser needs --render');
     if (!browserSandbox) throw usageFailure('--no-browser-sandbox needs --render');
@@ -58,7 +58,7 @@ export function pagesToRender({ structureOnly, render, browser, browserSandbox }
 }
 
 /** Opens this many pages of a good archive in a browser. Throws `BrowserUnusable`. */
-export async function renderPages(
+async function renderPages(
   { cwd, output }: CommandContext,
   file: string,
   report: VerificationReport,

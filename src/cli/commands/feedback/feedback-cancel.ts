@@ -1,15 +1,12 @@
 import { Option } from 'commander';
 import { type ReadingKind, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
-import { syncHandle } from '../../../operations/syncs.ts';
-import { cancelledRun } from '../../../runs/rules/own-audit-entries.ts';
 import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
-import { writeAudit } from '../../audit.ts';
 import { cancelSyncs } from '../../bulk.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { projectHelp } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { findProject, isBulk } from '../../selection.ts';
-import { requireRunning, withTemporal } from '../../session.ts';
 import { projectTitle } from '../../terminal/text.ts';
 
 export default {
@@ -31,19 +28,12 @@ async function cancelPass(
   if (isBulk(name, flags, 'project')) return cancelSyncs(context, flags);
   const { pass } = flags;
   if (pass === undefined) throw usageFailure('name the pass to cancel: --pass <kind>');
-  const config = await loadContextConfig(context);
-  const { org, project } = findProject(config, name);
-  return withTemporal(config, async ({ client }) => {
-    const handle = syncHandle(client, { org, project: project.id, pass });
-    const { runId } = await requireRunning(handle, `${pass} of ${project.id}`);
-    await handle.cancel();
-    const target = { kind: 'sync' as const, org, project: project.id, pass };
-    await writeAudit(context, config, flags, [cancelledRun(target, runId)]);
-    const document = { workflowId: handle.workflowId, runId, org, project: project.id, pass, cancelRequested: true };
-    context.output.result(
-      document,
-      `cancelling the ${pass} of ${projectTitle({ project: project.id, name: project.name })}`,
-    );
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, project: found } = findProject(config, name);
+    const { id: project } = found;
+    const { workflowId, runId } = await operator.cancel({ kind: 'sync', org, project, pass });
+    const document = { workflowId, runId, org, project, pass, cancelRequested: true };
+    context.output.result(document, `cancelling the ${pass} of ${projectTitle({ project, name: found.name })}`);
     return exitCodes.done;
   });
 }

@@ -14,7 +14,7 @@ import {
   recordFilter,
   unmetValues,
 } from '../../flags.ts';
-import { keepHeapLean } from '../../parts/gc-tuning.ts';
+import { keepHeapLean } from '../../parts.ts';
 import { findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
@@ -38,7 +38,7 @@ export default {
 } satisfies CommandFile;
 
 /** Counts of what has been encoded so far. */
-export class Tally {
+class Tally {
   /** The projects so far, the current one last. */
   readonly projects: { org: string; project: string; rows: number }[] = [];
   readonly met = { sources: new Set<string>(), statuses: new Set<string>() };
@@ -49,7 +49,7 @@ export class Tally {
 }
 
 /** The records of projects, project by project, as pieces of a file. The tally is up to date whenever a piece is yielded. */
-export async function* recordPieces(
+async function* recordPieces(
   projects: readonly { org: string; project: string }[],
   read: (project: { org: string; project: string }) => AsyncIterable<FeedbackRecord>,
   encoder: RecordEncoder,

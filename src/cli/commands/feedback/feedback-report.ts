@@ -40,13 +40,13 @@ function commentCount(text: string): number {
 }
 
 /** Whether `--out` asks for a folder: it is one, or ends as one. */
-export async function isFolderName({ cwd }: CommandContext, out: string): Promise<boolean> {
+async function isFolderName({ cwd }: CommandContext, out: string): Promise<boolean> {
   if (out.endsWith('/')) return true;
   return (await stat(resolve(cwd, out)).catch(() => null))?.isDirectory() === true;
 }
 
 /** What was written about a project. */
-export interface ProjectPage extends RankedProject {
+interface ProjectPage extends RankedProject {
   comments: number;
   undatedLeftOut: number;
 }
@@ -55,7 +55,7 @@ export interface ProjectPage extends RankedProject {
  * Writes a page for each project and an `index.html` that ranks them. Only the figures of the ranking are kept in memory.
  * Returns the pages in their order, and the bytes of all.
  */
-export async function writeReportFolder(
+async function writeReportFolder(
   context: CommandContext,
   out: string,
   { madeAt, bounds }: { madeAt: Date; bounds: ReportBounds },
@@ -88,7 +88,7 @@ export async function writeReportFolder(
 }
 
 /** The line for people. */
-export function folderSummary(out: string, pages: readonly ProjectPage[], bytes: number): string {
+function folderSummary(out: string, pages: readonly ProjectPage[], bytes: number): string {
   return `${join(out, 'index.html')}: ${pages.length} projects with a page each, ${sizeText(bytes)}`;
 }
 

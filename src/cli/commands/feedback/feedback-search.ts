@@ -63,7 +63,7 @@ export default {
   },
 } satisfies CommandFile;
 
-export interface SearchFlags extends SelectionFlags {
+interface SearchFlags extends SelectionFlags {
   project?: string;
   source?: string;
   status?: string;
@@ -75,12 +75,7 @@ export interface SearchFlags extends SelectionFlags {
 }
 
 /** What the command line asks to find. Throws a usage failure, or that there is no such project. */
-export function searchSelection(
-  config: Config,
-  words: readonly string[],
-  flags: SearchFlags,
-  now: Date,
-): EntrySelection {
+function searchSelection(config: Config, words: readonly string[], flags: SearchFlags, now: Date): EntrySelection {
   const { org, match, project, source, status, helpful, document, since, until, newSince } = flags;
   const { sources, statuses } = recordFilter({
     ...(source !== undefined && { source }),
@@ -249,7 +244,7 @@ export function entriesText({ entries, total, after }: SearchAnswer, output: Out
   return `${table}\n\n${totalText(total, entries.length)}${more}`;
 }
 
-export function documentsText({ documents, total, more }: DocumentAnswer, { surface }: Output): string {
+function documentsText({ documents, total, more }: DocumentAnswer, { surface }: Output): string {
   const table = tableLines(
     ['page', 'project', 'entries', 'helped', 'did not', 'latest (UTC)'],
     documents.map(({ document, project, entries, helpful, latest }) => [

@@ -3,6 +3,7 @@ import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
 import { type ReadingKind, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { SyncState } from '../../../feedback/rules/sync.ts';
+import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText } from '../../../rules/text.ts';
 import { runningWork } from '../../../temporal/runs.ts';
@@ -10,7 +11,7 @@ import { type CommandContext, type CommandFile, loadContextConfig } from '../../
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { projectHelp } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
-import { describeWorkflow, type Session, withTemporal } from '../../session.ts';
+import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
@@ -24,7 +25,7 @@ export default {
     command.argument('[project]', `${projectHelp}; default: all`).action(run(showFeedbackStatus)),
 } satisfies CommandFile;
 
-export interface RunningPass {
+interface RunningPass {
   org: string;
   project: string;
   workflowId: string;
@@ -40,7 +41,7 @@ type ListedPass = Omit<RunningPass, 'state'>;
  * The running passes of these projects, with what they say. The passes of a single project are described, since Temporal's
  * list is a moment behind; those of several come from one list.
  */
-export async function runningPasses(session: Session, projects: readonly FoundProject[]): Promise<RunningPass[]> {
+async function runningPasses(session: Session, projects: readonly FoundProject[]): Promise<RunningPass[]> {
   const { client, config } = session;
   const [only, ...others] = projects;
   const found =

@@ -1,22 +1,19 @@
 import { Option } from 'commander';
-import type { Config } from '../../../config/config.ts';
 import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback/reading/passes.ts';
 import type { PassKind } from '../../../feedback/rules/pass-bounds.ts';
 import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
-import type { SyncInput, SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
-import type { EntryStore } from '../../../feedback/store/feedback-store.ts';
-import { startOrJoinSync, syncHandle, syncState } from '../../../operations/syncs.ts';
+import type { SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
+import { describeWorkflow, usualPass } from '../../../operations/operator.ts';
+import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText, spanText } from '../../../rules/text.ts';
-import { startedPass } from '../../../runs/rules/own-audit-entries.ts';
-import { failoverFor } from '../../../temporal/connection.ts';
 import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
-import { writeAudit } from '../../audit.ts';
 import { startSyncs } from '../../bulk.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { addWaitFlags, dateRange, projectHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { findProject, isBulk, refuseInBulk } from '../../selection.ts';
-import { describeWorkflow, refusedKey, withTemporal } from '../../session.ts';
+import { refusedKey } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
@@ -42,14 +39,14 @@ export default {
 } satisfies CommandFile;
 
 /** What `feedback sync --plan` prints as JSON. */
-export function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
+function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
   const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
   const { dateFrom, dateTo } = bounds;
   return { org, project, pass, dateFrom, dateTo, reason, expectedRequests, mostRequests, slices };
 }
 
 /** What `feedback sync --plan` prints for people. */
-export function planText({ project, pass }: PassQuestion, planned: PlannedPass, { paint, columns }: Surface): string {
+function planText({ project, pass }: PassQuestion, planned: PlannedPass, { paint, columns }: Surface): string {
   const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
   const facts: [string, string][] = [
     ['reads', reason],
@@ -75,7 +72,7 @@ function table(slices: readonly PlannedSlice[], columns: number): string {
 }
 
 /** The result of a pass for people. */
-export function syncResultText(result: SyncResult, paint: Paint): string {
+function syncResultText(result: SyncResult, paint: Paint): string {
   const { pass, project, pages, requests, throttled, waitedMs, entries, watermark, verifiedUpTo } = result;
   const { seen, inserted, updated, unchanged, rejected, tombstoned } = entries;
   const facts: [string, string][] = [
@@ -107,48 +104,50 @@ interface SyncFlags extends WaitFlags, BulkFlags {
 async function syncFeedback(context: CommandContext, name: string | undefined, flags: SyncFlags): Promise<ExitCode> {
   if (isBulk(name, flags, 'project')) {
     refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout, '--plan': flags.plan });
-    return startSyncs(context, flags, dateRange(flags), defaultPass);
+    return startSyncs(context, flags, dateRange(flags));
   }
   dateRange(flags);
   if (flags.plan && flags.wait) throw usageFailure('--plan starts nothing, so there is nothing to --wait for');
   const timeoutMs = waitTimeout(flags);
-  const config = await loadContextConfig(context);
-  const { org, project } = findProject(config, name);
-  const title = projectTitle({ project: project.id, name: project.name });
-  if (flags.plan) return plan(context, config, { org, project: project.id }, flags);
+  if (flags.plan) return plan(context, name, flags);
   const { output } = context;
-  return withTemporal(config, async (session) => {
-    const { client } = session;
-    const pass = flags.pass ?? (await withFeedbackStore(config, (store) => defaultPass(store, org, project.id)));
-    const failover = failoverFor(config.temporal);
-    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...dateRange(flags), failover };
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, project: found } = findProject(config, name);
+    const { id: project } = found;
+    const title = projectTitle({ project, name: found.name });
+    const client = await operator.installation.temporal();
+    const pass = flags.pass ?? (await usualPass(await operator.installation.feedback(), { org, project }));
+    const input = { org, project, pass };
     const before = await describeWorkflow(syncHandle(client, input));
     const running = before?.status.name === 'RUNNING';
     const refusal = await refusedKey(client, { org, joined: running, read: () => syncState(client, input), refusedOf });
     const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { handle, joined, runId } = await startOrJoinSync(client, config.temporal.taskQueue, input);
-    await writeAudit(context, config, flags, startedPass(input, runId));
+    const { handle, joined, runId } = await operator.startPass(input, pass, dateRange(flags));
     const { workflowId } = handle;
     if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;
     if (!flags.wait) {
       const { runId: running } = runId === null ? await handle.describe() : { runId };
-      const document = { workflowId, runId: running, org, project: project.id, pass, joined };
+      const document = { workflowId, runId: running, org, project, pass, joined };
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
       return exitCodes.done;
     }
     const cancel = `docferry feedback cancel ${name} --pass ${pass}`;
-    const result = await waitShowing(output, session, {
-      handle,
-      label: `${pass} of ${title}`,
-      readState: () => syncState(client, input),
-      stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
-      troubleOf: (state) => refusal(state, cancel),
-      timeoutMs,
-      interrupt,
-      follow,
-      cancel,
-    });
+    const result = await waitShowing(
+      output,
+      { config, client },
+      {
+        handle,
+        label: `${pass} of ${title}`,
+        readState: () => syncState(client, input),
+        stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
+        troubleOf: (state) => refusal(state, cancel),
+        timeoutMs,
+        interrupt,
+        follow,
+        cancel,
+      },
+    );
     output.result(result, syncResultText(result, output.paint));
     return exitCodes.done;
   });
@@ -159,21 +158,16 @@ const refusedOf = ({ waiting }: SyncState): number | null =>
   waiting?.reason === 'unauthorized' ? waiting.until : null;
 
 /** What a pass would do, without asking the service or Temporal. */
-async function plan(
-  { output }: CommandContext,
-  config: Config,
-  { org, project }: { org: string; project: string },
-  flags: SyncFlags,
-): Promise<ExitCode> {
+async function plan(context: CommandContext, name: string, flags: SyncFlags): Promise<ExitCode> {
+  const { output } = context;
+  const config = await loadContextConfig(context);
+  const { org, project: found } = findProject(config, name);
+  const { id: project } = found;
   return withFeedbackStore(config, async (store) => {
-    const pass = flags.pass ?? (await defaultPass(store, org, project));
+    const pass = flags.pass ?? (await usualPass(store, { org, project }));
     const question = { org, project, pass, ...dateRange(flags) };
     const planned = await planPass(store, question);
     output.result(planDocument(question, planned), planText(question, planned, output.surface));
     return exitCodes.done;
   });
-}
-
-async function defaultPass(store: EntryStore, org: string, project: string): Promise<PassKind> {
-  return (await store.everSwept(org, project)) ? 'incremental' : 'sweep';
 }

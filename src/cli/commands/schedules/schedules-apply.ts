@@ -15,7 +15,7 @@ export default {
 } satisfies CommandFile;
 
 /** A plan, before or after it was applied, as a JSON document. */
-export function planDocument(plan: SchedulePlan): object {
+function planDocument(plan: SchedulePlan): object {
   const named = ({ id, settings }: DesiredSchedule) => ({ id, when: whenText(settings) });
   return {
     create: plan.create.map(named),

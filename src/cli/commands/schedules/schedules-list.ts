@@ -75,7 +75,7 @@ function rowOf(schedule: ScheduleView): string[] {
     stateOf(schedule),
     timeText(schedule.next[0] ?? null),
     timeText(last?.startedAt ?? null),
-    last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'unknownUntil') : '-'),
+    last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'unknown') : '-'),
     last?.detail ?? '',
   ];
 }

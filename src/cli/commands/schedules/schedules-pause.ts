@@ -1,6 +1,5 @@
 import { longestReason } from '../../../exports/rules/site-export.ts';
 import { targetName } from '../../../rules/workflow-ids.ts';
-import { pauseSchedule, resumeSchedule } from '../../../schedules/schedules.ts';
 import { type ActorFlags, addActorFlag } from '../../actor.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import type { ExitCode } from '../../failure.ts';
@@ -17,21 +16,15 @@ export default {
       .action(run(pauseOrResumeSchedules, 'resume')),
 } satisfies CommandFile;
 
-const kinds = {
-  pause: { work: pauseSchedule, paused: true, done: 'paused' },
-  resume: { work: resumeSchedule, paused: false, done: 'resumed' },
-};
-
 async function pauseOrResumeSchedules(
   context: CommandContext,
-  kind: keyof typeof kinds,
+  kind: 'pause' | 'resume',
   words: string[],
   { note, all, ...actor }: { note: string; all?: boolean } & ActorFlags,
 ): Promise<ExitCode> {
-  const { work, paused, done } = kinds[kind];
-  const entry = { ...actor, action: `schedule-${kind}` as const, reason: note.trim().slice(0, longestReason) || null };
-  return withSchedules(context, wordsOr(words, all), entry, async (client, { id, target }) => {
-    await work(client, id, note);
-    return { document: { paused }, detail: {}, line: `${done} ${targetName(target)}` };
+  const reason = note.trim().slice(0, longestReason) || null;
+  return withSchedules(context, wordsOr(words, all), { ...actor, reason }, async (operator, { target }) => {
+    await (kind === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note));
+    return { document: { paused: kind === 'pause' }, line: `${kind}d ${targetName(target)}` };
   });
 }

@@ -1,6 +1,6 @@
 import { isoInstant } from '../../../rules/text.ts';
 import { type ScheduleTarget, targetName } from '../../../rules/workflow-ids.ts';
-import { backfillSchedule, scheduledTimes, triggerSchedule } from '../../../schedules/schedules.ts';
+import { scheduledTimes } from '../../../schedules/schedules.ts';
 import { type ActorFlags, addActorFlag } from '../../actor.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, usageFailure } from '../../failure.ts';
@@ -22,20 +22,12 @@ async function triggerSchedules(
   words: string[],
   { all, ...actor }: { all?: boolean } & ActorFlags,
 ): Promise<ExitCode> {
-  return withSchedules(
-    context,
-    wordsOr(words, all),
-    { ...actor, action: 'schedule-trigger' },
-    async (client, { id, target }) => {
-      const { alreadyRunning } = await triggerSchedule(client, id);
-      const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
-      return {
-        document: { alreadyRunning },
-        detail: alreadyRunning ? null : {},
-        line: `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``,
-      };
-    },
-  );
+  return withSchedules(context, wordsOr(words, all), actor, async (operator, { target }) => {
+    const { alreadyRunning } = await operator.triggerSchedule(target);
+    const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
+    const line = `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``;
+    return { document: { alreadyRunning }, line };
+  });
 }
 
 function follow(target: ScheduleTarget): string {
@@ -55,21 +47,15 @@ const mostRuns = 1_000;
 
 async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
-  return withSchedules(
-    context,
-    wordsOr(words, flags.all),
-    { ...flags, action: 'schedule-backfill' },
-    async (client, { id, target }) => {
-      const times = await scheduledTimes(client, id, from, to);
-      if (times.length > mostRuns) {
-        throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
-      }
-      if (times.length > 0) await backfillSchedule(client, id, from, to);
-      const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
-      const detail = times.length === 0 ? null : { from: isoTime(from), to: isoTime(to), runs: times.length };
-      return { document: { runs: times.map((time) => isoTime(time)) }, detail, line: `${targetName(target)}: ${line}` };
-    },
-  );
+  return withSchedules(context, wordsOr(words, flags.all), flags, async (operator, { id, target }) => {
+    const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
+    if (times.length > mostRuns) {
+      throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
+    }
+    if (times.length > 0) await operator.backfillSchedule(target, { from, to, runs: times.length });
+    const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
+    return { document: { runs: times.map((time) => isoTime(time)) }, line: `${targetName(target)}: ${line}` };
+  });
 }
 
 function boundsOf({ from, to }: BackfillFlags): { from: number; to: number } {

@@ -1,17 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import type { Operator } from '../../../operations/operator.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
-import { doneBy, type OwnAuditEntry } from '../../../runs/rules/own-audit-entries.ts';
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
 import { describeSchedules, type NamedSchedule, namedSchedules } from '../../../schedules/schedules.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
 import type { ActorFlags } from '../../actor.ts';
-import { writeAudit } from '../../audit.ts';
-import { type CommandContext, loadContextConfig } from '../../context.ts';
+import type { CommandContext } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
-import { withTemporal } from '../../session.ts';
+import { withOperator } from '../../operator.ts';
 
 export function addScheduleNames(command: Command): Command {
   return command
@@ -23,7 +21,7 @@ export function addScheduleNames(command: Command): Command {
 }
 
 /** A name of the command line, and the schedules it may mean. */
-export interface WantedSchedule {
+interface WantedSchedule {
   name: string;
   /** False for `all`. */
   single: boolean;
@@ -31,7 +29,7 @@ export interface WantedSchedule {
 }
 
 /** What the words of a command line name: each word a schedule, but a project and its pass are two words. */
-export function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
+function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
   if (words.join(' ') === 'all') return [{ name: 'all', single: false, matches: [...known] }];
   return namesIn(words).map((name) => {
     const exact = known.filter((schedule) => namesOf(schedule).includes(name));
@@ -44,7 +42,7 @@ export function wantedSchedules(known: readonly NamedSchedule[], words: readonly
  * The schedule that is meant. A project's name alone is enough while it has one schedule. Throws `CliFailure`: nothing of
  * that name (exit code 4), or several (2).
  */
-export function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
+function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
   const [first, ...others] = matches;
   if (!first) {
     const hint = 'see `docferry schedules list`; `docferry schedules apply` creates the configured ones';
@@ -81,11 +79,9 @@ function fullName(target: ScheduleTarget): string {
 }
 
 /** What was done with one schedule: its part of the JSON document and a line for people. */
-export interface ScheduleAnswer {
+interface ScheduleAnswer {
   document: object;
   line: string;
-  /** What the audit says of it besides its names; null when nothing took effect. */
-  detail: object | null;
 }
 
 /** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
@@ -94,31 +90,21 @@ export function wordsOr(words: readonly string[], all = false): readonly string[
   throw usageFailure(all ? 'name schedules or give --all, not both' : 'name schedules, or give --all');
 }
 
-/** Does the work with each schedule that the words name, keeps it in the audit, and prints `{schedules: [{id, …}]}`. */
+/** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
 export async function withSchedules(
   context: CommandContext,
   words: readonly string[],
-  { action, ...actor }: ActorFlags & { action: `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}` },
-  work: (client: Client, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
+  flags: ActorFlags,
+  work: (operator: Operator, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
-  const config = await loadContextConfig(context);
-  const { taskQueue } = config.temporal;
-  return withTemporal(config, async ({ client }) => {
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { taskQueue } = config.temporal;
+    const client = await operator.installation.temporal();
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
     const chosen = await chosenSchedules(client, known, words);
-    const auditEntries: OwnAuditEntry[] = [];
-    const doOne = async (schedule: NamedSchedule) => {
-      const answer = await work(client, schedule);
-      const { detail } = answer;
-      if (detail !== null) auditEntries.push(doneBy(randomUUID(), action, schedule.target, detail));
-      return { id: schedule.id, ...answer };
-    };
-    // The audit also records what was done before a failure.
-    const answers = await inBatches(chosen, callsAtOnce, doOne).finally(() =>
-      writeAudit(context, config, actor, auditEntries),
-    );
-    const schedules = answers.map(({ id, document }) => ({ id, ...document }));
+    const answers = await inBatches(chosen, callsAtOnce, (schedule) => work(operator, schedule));
+    const schedules = answers.map(({ document }, index) => ({ id: chosen[index]?.id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
     context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);
     return exitCodes.done;

@@ -1,0 +1,387 @@
+import { X509Certificate } from 'node:crypto';
+import { constants, readFileSync } from 'node:fs';
+import { access, lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
+import { dirname, join } from 'node:path';
+import type {
+  BundleStoreConfig,
+  Config,
+  FeedbackStoreConfig,
+  OrganizationConfig,
+  PrivacyConfig,
+  RolloutConfig,
+  ServiceConfig,
+  SiteConfig,
+} from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { editHelmValues, ValuesRefused } from '../../exports/rollout/edit-helm-values.ts';
+import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { BrowserUnusable, browsersOf, findBrowser } from '../../exports/verify/find-browser.ts';
+import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
+import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
+import { isLoopback } from '../../rules/loopback.ts';
+import { proxyVariable, routeTo } from '../../rules/proxy.ts';
+import { type CommandContext, loadContextConfig } from '../context.ts';
+import { explainFailure } from '../explain-failure.ts';
+
+/** `skipped`: not possible, because another check failed. */
+type Level = 'ok' | 'warning' | 'error' | 'skipped';
+
+/** One verdict of `docferry doctor`. */
+export interface Check {
+  /** Stable name for scripts, e.g. `temporal` or `api-key:acme`. */
+  name: string;
+  level: Level;
+  /** One line. */
+  detail: string;
+  /** What to do about it; null when there is nothing to do. */
+  fix: string | null;
+}
+
+export const good = (name: string, detail: string): Check => ({ name, level: 'ok', detail, fix: null });
+
+export const warning = (name: string, detail: string, fix: string): Check => ({ name, level: 'warning', detail, fix });
+
+export const bad = (name: string, detail: string, fix: string): Check => ({ name, level: 'error', detail, fix });
+
+export const skipped = (name: string, because: string): Check => ({
+  name,
+  level: 'skipped',
+  detail: `not checked: ${because}`,
+  fix: null,
+});
+
+/** A check that could not reach a verdict, e.g. because the system or Temporal refused. */
+export function failed(name: string, { message, hint }: { message: string; hint: string | null }): Check {
+  return bad(name, message, hint ?? 'see the message');
+}
+
+/** Why a folder cannot be written, or null when it can; writes nothing. */
+async function whyNotWritable(folder: string): Promise<string | null> {
+  try {
+    if (!(await stat(folder)).isDirectory()) return `${folder} is not a folder`;
+    await access(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return `${folder} cannot be written (${codeOf(error)})`;
+  }
+}
+
+/** The folder itself, or the nearest one around it that exists. */
+async function nearestFolder(path: string): Promise<string> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (folder === dirname(folder) || (await isThere(folder))) return folder;
+  }
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error) => codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR',
+  );
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+}
+
+/** The browsers that render pages, if any site wants that; meaningful where the workers run. */
+export async function checkBrowsers(config: Config): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const choice of browsersOf(config)) {
+    try {
+      checks.push(good('browser', `pages are rendered by ${await findBrowser(choice)}`));
+    } catch (error) {
+      if (!(error instanceof BrowserUnusable)) throw error;
+      checks.push(bad('browser', error.message, error.hint));
+    }
+  }
+  return checks;
+}
+
+/** The configuration, if it is usable; keys have checks of their own. */
+export async function checkConfiguration(context: CommandContext): Promise<{ config: Config | null; check: Check }> {
+  try {
+    const config = await loadContextConfig(context);
+    const { file, organizations } = config;
+    const projects = organizations.flatMap((organization) => organization.projects).length;
+    const sites = organizations.flatMap((organization) => organization.sites).length;
+    const counts = `organizations ${organizations.length}, projects ${projects}, sites ${sites}`;
+    return { config, check: good('configuration', `${file}: ${counts}`) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const [title, ...problems] = error.message.split('\n  ');
+    const detail = problems.length === 0 ? String(title) : `${title} ${problems.join('; ')}`;
+    const fix = error.hint ?? 'correct the file; docs/configuration.md has every field';
+    return { config: null, check: bad('configuration', detail, fix) };
+  }
+}
+
+/** The oldest version of Node that docferry supports, as in package.json. */
+const oldestNode = [20, 19] as const;
+
+/** Versions of this installation. */
+export function installationCheck({ node, docferry }: { node: string; docferry: string }): Check {
+  const [major = 0, minor = 0] = node.split('.').map(Number);
+  const detail = `docferry ${docferry} on Node ${node}`;
+  const [oldestMajor, oldestMinor] = oldestNode;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return good('installation', detail);
+  return bad('installation', detail, `install Node ${oldestMajor}.${oldestMinor} or newer`);
+}
+
+const name = 'bundle-links';
+
+/**
+ * Whether links from this service could be followed. Their host is only known once an export gets one, but a service on
+ * this machine most likely links to this machine too, which must be allowed.
+ */
+export function linksCheck({ baseUrl, linkHosts, allowInsecure }: ServiceConfig): Check {
+  const url = new URL(baseUrl);
+  const route = routeTo(url, {});
+  const local = route.kind === 'direct' && route.loopback;
+  const lacking = [
+    ...(url.protocol === 'http:' && !allowInsecure ? ['allowInsecure: true'] : []),
+    ...(local && linkHosts.length === 0 ? [`linkHosts: [${url.host}]`] : []),
+  ];
+  if (lacking.length > 0) {
+    const detail = `the service is at ${baseUrl}; links to bundles on such a host are refused`;
+    return warning(name, detail, `set service.${lacking.join(' and service.')}, with the host that links lead to`);
+  }
+  if (url.protocol === 'https:' && allowInsecure) {
+    const detail = 'service.allowInsecure permits http://, though the service has https://';
+    return warning(name, detail, 'remove allowInsecure unless bundles are only available over http://');
+  }
+  const hosts = linkHosts.length === 0 ? '' : `, and ${linkHosts.join(', ')}`;
+  return good(name, `${allowInsecure ? 'http:// and https://' : 'https://'} to public hosts${hosts}`);
+}
+
+const giveTargetAccess = 'give the user that runs docferry write access to it, or correct the rollout of the site';
+
+/** Whether each of the site's targets could take a version now; changes nothing. */
+export async function checkTargets({ domain, rollout }: SiteConfig): Promise<Check[]> {
+  return Promise.all(
+    rollout.map((target) => {
+      const name = `rollout:${domain}:${target.name}`;
+      return target.kind === 'directory' ? checkDirectory(name, target) : checkHelmValues(name, target);
+    }),
+  );
+}
+
+async function checkDirectory(name: string, { path }: RolloutConfig & { kind: 'directory' }): Promise<Check> {
+  const current = join(path, 'current');
+  const found = await lstat(current).catch(() => null);
+  if (found && !found.isSymbolicLink()) {
+    return bad(name, `${current} is not a symbolic link`, 'move it away, or choose another folder');
+  }
+  for (const folder of [path, join(path, 'releases')]) {
+    const problem = await whyNotWritable(await nearestFolder(folder));
+    if (problem !== null) return bad(name, problem, giveTargetAccess);
+  }
+  return good(name, `${path} can be written`);
+}
+
+async function checkHelmValues(name: string, { file }: RolloutConfig & { kind: 'helmValues' }): Promise<Check> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+    editHelmValues(text, { bundleUrl: 'http://localhost/', version: 'x' });
+  } catch (error) {
+    if (error instanceof ValuesRefused) return bad(name, `${file} ${error.message}`, 'correct the values file');
+    const fix = 'create it (it may be empty), or correct the rollout of the site';
+    return bad(name, `${file} cannot be read (${codeOf(error)})`, fix);
+  }
+  const problem = await whyNotWritable(dirname(await realpath(file)));
+  if (problem !== null) return bad(name, `${file} cannot be replaced: ${problem}`, giveTargetAccess);
+  return good(name, `${file} can be replaced`);
+}
+
+/** Whether address and secret of each webhook can be read here and are well-formed; no webhook is called. */
+export function webhookChecks({ id, webhooks }: OrganizationConfig): Check[] {
+  return webhooks.map(({ name, url, format, secret, events }) => {
+    const check = `webhook:${id}:${name}`;
+    try {
+      url.read();
+      secret?.read();
+      const signed = secret === null ? '' : `, secret from ${secret.describe()}`;
+      return good(check, `${format}, sent on ${events.join(', ')}; address from ${url.describe()}${signed}`);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return bad(check, error.message, 'set it, here and where the workers run');
+    }
+  });
+}
+
+const giveStoreAccess = 'give the user that runs docferry write access, or name another place in store';
+
+/** The stores as seen from this machine; meaningful where the workers run. */
+export async function checkStores({ store: { feedback, bundles }, privacy }: Config): Promise<Check[]> {
+  return [await checkFeedback(feedback, privacy), await checkBundles(bundles)];
+}
+
+async function checkFeedback(feedback: FeedbackStoreConfig, privacy: PrivacyConfig): Promise<Check> {
+  const name = 'feedback-store';
+  if (feedback.kind === 'sqlite' && !(await isThere(feedback.file))) return checkFuture(name, feedback.file);
+  try {
+    // A store that does not exist is not opened, because that would create it.
+    const server = feedback.kind === 'postgres' ? await lookAtServer(feedback) : null;
+    if (server?.future) return server.future;
+    const store = await openFeedbackStore(feedback, feedbackPrivacy(privacy));
+    try {
+      await store.checkWritable();
+      const { entries, rejects } = await store.countUntreated(new Date());
+      const detail = `${feedback.place} can be written${server?.detail ?? ''}`;
+      const open = feedback.kind === 'sqlite' ? await readableByOthers(feedback.file) : [];
+      if (open.length > 0) {
+        const who = 'other users of this machine can read the feedback';
+        return warning(name, `${detail}; ${who}`, `chmod 600 ${open.join(' ')}`);
+      }
+      if (entries + rejects === 0) return good(name, detail);
+      const plain = `${entries} entries and ${rejects} rejects contain personal data that the privacy settings forbid`;
+      return warning(name, `${detail}; ${plain}`, 'restart the workers: they remove it when they start');
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (error instanceof ConfigError) return bad(name, error.message, 'set it to the password of store.feedback');
+    return failed(name, explainFailure(error));
+  }
+}
+
+/** Of a database and SQLite's files beside it; a folder that only this user can enter hides them. */
+async function readableByOthers(file: string): Promise<string[]> {
+  const isOpen = (path: string) =>
+    stat(path).then(
+      ({ mode }) => (mode & 0o077) !== 0,
+      () => false,
+    );
+  if (!(await isOpen(dirname(file)))) return [];
+  const files = [file, `${file}-wal`, `${file}-shm`];
+  const open = await Promise.all(files.map(isOpen));
+  return files.filter((_, index) => open[index]);
+}
+
+/** What kind of server it is; the whole check if the first worker has yet to create the tables. */
+async function lookAtServer(
+  feedback: FeedbackStoreConfig & { kind: 'postgres' },
+): Promise<{ detail: string; future: Check | null }> {
+  // SQLite does without its client.
+  const { examinePostgres } = await import('../../feedback/store/postgres-store.ts');
+  const { state, schema, version, mayCreate } = await examinePostgres(feedback);
+  const { place, user, database, tls } = feedback;
+  const detail = `: PostgreSQL ${version}, ${tls.mode === 'disable' ? 'without TLS' : `TLS by sslmode ${tls.mode}`}`;
+  if (state !== 'empty') return { detail, future: null };
+  if (mayCreate) {
+    return { detail, future: good('feedback-store', `${place} has no tables yet, and they can be created${detail}`) };
+  }
+  const fix = `allow it: ALTER DATABASE "${database}" OWNER TO "${user}", or GRANT CREATE ON SCHEMA "${schema}" TO "${user}"`;
+  return { detail, future: bad('feedback-store', `${place}: ${user} may not create tables in schema ${schema}`, fix) };
+}
+
+async function checkBundles(bundles: BundleStoreConfig): Promise<Check> {
+  const name = 'bundle-store';
+  // A folder that is not yet a store is not opened, because that would make it one.
+  if (bundles.kind === 'directory' && !(await isThere(join(bundles.directory, '.store.json')))) {
+    return checkFuture(name, bundles.directory);
+  }
+  try {
+    const store = await openBundleStore(bundles);
+    await store.checkWritable();
+    return good(name, `${store.place} can be written`);
+  } catch (error) {
+    const { message, hint } = explainFailure(error);
+    return bad(name, message, hint ?? giveStoreAccess);
+  }
+}
+
+/** The first worker creates what does not exist yet, if it can create the folder. */
+async function checkFuture(name: string, path: string): Promise<Check> {
+  const problem = await whyNotWritable(await nearestFolder(path));
+  if (problem !== null) return bad(name, `${path} cannot be created: ${problem}`, giveStoreAccess);
+  return good(name, `${path} does not exist yet and can be created`);
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const proxyName = 'proxy';
+const setVariables = 'set HTTPS_PROXY to http://host:port, or unset it';
+
+/** Whether the proxy variables are usable for the service and keep the connection to Temporal out of the proxy. */
+export function proxyCheck(env: Environment, service: ServiceConfig | null, temporalAddress: string | null): Check {
+  const ways: string[] = [];
+  for (const address of new Set(service ? [service.baseUrl, service.analyticsBaseUrl] : [])) {
+    const url = new URL(address);
+    const route = routeTo(url, env);
+    if (route.kind === 'unusable') return bad(proxyName, route.message, setVariables);
+    ways.push(route.kind === 'proxy' ? `${url.host} through ${route.host}` : `${url.host} directly`);
+  }
+  const odd = oddExceptions(env);
+  if (odd.length > 0) {
+    const detail = `NO_PROXY has entries that are not understood: ${odd.join(', ')}`;
+    return warning(proxyName, detail, 'list host names, .suffixes or addresses, each without a scheme');
+  }
+  if (temporalAddress !== null && caught(env, temporalAddress)) {
+    const host = hostOf(temporalAddress);
+    const detail = `commands reach Temporal at ${temporalAddress} through the proxy, but workers do not`;
+    return warning(proxyName, detail, `add ${host} to no_proxy`);
+  }
+  const set = ['https_proxy', 'http_proxy', 'all_proxy'].some((variable) => proxyVariable(env, variable) !== '');
+  return good(proxyName, [set ? 'set' : 'none set', ...ways].join('; '));
+}
+
+/** Entries that look like exceptions but match nothing. */
+function oddExceptions(env: Environment): string[] {
+  const entries = proxyVariable(env, 'no_proxy').split(/[\s,]+/);
+  return entries.filter((entry) => entry.includes('://') || (entry.includes('*') && !/^\*(\..+)?$/.test(entry)));
+}
+
+/**
+ * The commands' connection to Temporal reads only the lower-case variables, matches exceptions by suffix, and never uses a
+ * proxy for this machine; the worker's ignores the variables.
+ */
+function caught(env: Environment, address: string): boolean {
+  if (isLoopback(address) || !(env.grpc_proxy || env.https_proxy || env.http_proxy)) return false;
+  const exceptions = (env.no_grpc_proxy || env.no_proxy || '').split(',').map((entry) => entry.trim());
+  const host = hostOf(address);
+  // The range may contain the address.
+  return !exceptions.some((entry) => entry !== '' && (host.endsWith(entry) || (isIPv4(host) && entry.includes('/'))));
+}
+
+function hostOf(address: string): string {
+  return address.replace(/:\d+$/, '');
+}
+
+const authoritiesName = 'certificate-authorities';
+const begin = '-----BEGIN CERTIFICATE-----';
+const setIt = 'set NODE_EXTRA_CA_CERTS to a readable PEM file before the process starts, or unset it';
+
+/** Extra certificate authorities: if their file is unusable, Node silently goes on without them. */
+export function certificateAuthoritiesCheck(file: string | undefined, now: Date): Check {
+  if (!file) return good(authoritiesName, "those that come with Node (NODE_EXTRA_CA_CERTS isn't set)");
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return bad(authoritiesName, `NODE_EXTRA_CA_CERTS names ${file}, which cannot be read (${code})`, setIt);
+  }
+  const certificates = text.split(begin).slice(1);
+  if (certificates.length === 0)
+    return bad(authoritiesName, `NODE_EXTRA_CA_CERTS names ${file}, which contains none in PEM`, setIt);
+  const parsed = certificates.map(parse);
+  if (parsed.includes(null)) return bad(authoritiesName, `a certificate in ${file} cannot be read`, setIt);
+  const old = parsed.filter((certificate) => certificate && new Date(certificate.validTo) < now);
+  // Bundles of public authorities include expired ones.
+  const expired = old.length === 0 ? '' : `, ${old.length} of them expired`;
+  const detail = `those of Node and ${certificates.length} in ${file}${expired}`;
+  return old.length < parsed.length
+    ? good(authoritiesName, detail)
+    : warning(authoritiesName, detail, 'replace them with their successors');
+}
+
+function parse(text: string): X509Certificate | null {
+  try {
+    return new X509Certificate(begin + text);
+  } catch {
+    return null;
+  }
+}

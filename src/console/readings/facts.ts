@@ -1,0 +1,201 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { budgetView } from '../../budget/client.ts';
+import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
+import { untouchedView } from '../../budget/rules/window-view.ts';
+import type { ExportState } from '../../exports/rules/site-export.ts';
+import type { BundleStore, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
+import type { StoredProject } from '../../feedback/figures/figure-store.ts';
+import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import type { SyncState } from '../../feedback/rules/sync.ts';
+import type { ExportRunRow } from '../../feedback/store/run-records.ts';
+import { exportHandle, exportState } from '../../operations/exports.ts';
+import type { Installation } from '../../operations/installation.ts';
+import type { Trouble } from '../../operations/status.ts';
+import { syncHandle, syncState } from '../../operations/syncs.ts';
+import type { AuditEntry } from '../../runs/rules/audit.ts';
+import { type Retry, retriesIn } from '../../temporal/connection.ts';
+import type { ConsoleSetting } from '../console-setting.ts';
+import { readerNoting } from './shared-reading.ts';
+
+/** What runs of a site. */
+interface RunningExport {
+  runId: string;
+  /** Null when no worker answers. */
+  state: ExportState | null;
+  retries: Retry[];
+}
+
+/** What the bundle store has of a site. */
+export interface StoredSite {
+  current: string | null;
+  /** Address of the version in service. */
+  url: string | null;
+  hold: SiteHold | null;
+  versions: PublishedVersion[];
+  /** What each target runs; null for nothing yet. */
+  targets: { name: string; version: string | null }[];
+}
+
+/** Everything on a site's page; null for a part that does not answer. */
+export interface SiteFacts {
+  running: RunningExport | null;
+  stored: StoredSite | null;
+  runs: ExportRunRow[] | null;
+  /** What people did by hand, newest first. */
+  auditEntries: AuditEntry[] | null;
+  troubles: Trouble[];
+}
+
+const shownRuns = 20;
+const shownAuditEntries = 20;
+
+export async function readSite(
+  setting: ConsoleSetting,
+  installation: Installation,
+  site: { org: string; domain: string; targets: readonly string[] },
+): Promise<SiteFacts> {
+  const troubles: Trouble[] = [];
+  const read = readerNoting(troubles, setting);
+  const [running, stored, runs, auditEntries] = await Promise.all([
+    read(() => readRunning(setting, installation, site, troubles)),
+    read(async () => readStored(await installation.bundles(), site)),
+    read(async () =>
+      (await installation.feedback()).listExportRuns({ org: site.org, domain: site.domain, limit: shownRuns }),
+    ),
+    // The store is named once when it is away.
+    feedbackAuditEntries(installation, site).catch(() => null),
+  ]);
+  return { running, stored, runs, auditEntries, troubles };
+}
+
+async function readRunning(
+  setting: ConsoleSetting,
+  installation: Installation,
+  { org, domain }: { org: string; domain: string },
+  troubles: Trouble[],
+): Promise<RunningExport | null> {
+  const client = await installation.temporal();
+  const described = await exportHandle(client, org, domain)
+    .describe()
+    .catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
+      throw error;
+    });
+  if (described?.status.name !== 'RUNNING') return null;
+  const running = { runId: described.runId, retries: retriesIn(described) };
+  try {
+    return { ...running, state: await setting.askWorker(client, () => exportState(client, org, domain)) };
+  } catch (error) {
+    troubles.push(setting.explain(error));
+    return { ...running, state: null };
+  }
+}
+
+async function readStored(
+  store: BundleStore,
+  { domain, targets }: { domain: string; targets: readonly string[] },
+): Promise<StoredSite> {
+  const [current, hold, versions, rolledOut] = await Promise.all([
+    store.current(domain),
+    store.holds.of(domain),
+    store.versions(domain),
+    Promise.all(targets.map(async (name) => ({ name, version: await store.rolledOut(domain, name) }))),
+  ]);
+  const url = current === null ? null : store.urlOf(domain, await store.manifest(domain, current.version));
+  return { current: current?.version ?? null, url, hold, versions, targets: rolledOut };
+}
+
+async function feedbackAuditEntries(
+  { feedback }: Installation,
+  { org, domain }: { org: string; domain: string },
+): Promise<AuditEntry[]> {
+  const auditEntries: AuditEntry[] = [];
+  for await (const entry of (await feedback()).listAuditEntries({ org, subject: domain })) {
+    auditEntries.push(entry);
+    if (auditEntries.length === shownAuditEntries) break;
+  }
+  return auditEntries;
+}
+
+/** A pass that runs. */
+interface RunningPass {
+  pass: ReadingKind;
+  runId: string;
+  /** Null when no worker answers. */
+  state: SyncState | null;
+  retries: Retry[];
+}
+
+/** Everything on a project's page; null for a part that does not answer. */
+export interface ProjectFacts {
+  running: RunningPass[] | null;
+  stored: StoredProject | null;
+  /** Of the organization that has the project. */
+  budget: WindowView | null;
+  troubles: Trouble[];
+}
+
+const shownPasses = 20;
+
+export async function readProject(
+  setting: ConsoleSetting,
+  installation: Installation,
+  { org, project, budget: configured }: { org: string; project: string; budget: WindowSettings },
+): Promise<ProjectFacts> {
+  const troubles: Trouble[] = [];
+  const read = readerNoting(troubles, setting);
+  const [running, stored, budget] = await Promise.all([
+    read(async () => {
+      const passes = await Promise.all(
+        readingKinds.map((pass) => readPass(setting, installation, { org, project, pass })),
+      );
+      return passes.filter((pass) => pass !== null);
+    }),
+    read(async () => {
+      const [stored] = await (await installation.feedback()).storedProjects([{ org, project }], shownPasses);
+      return stored ?? null;
+    }),
+    readBudget(setting, installation, { org, budget: configured }),
+  ]);
+  if (budget.trouble !== null && running !== null) troubles.push(budget.trouble);
+  return { running, stored, budget: budget.view, troubles };
+}
+
+async function readPass(
+  setting: ConsoleSetting,
+  installation: Installation,
+  input: { org: string; project: string; pass: ReadingKind },
+): Promise<RunningPass | null> {
+  const client = await installation.temporal();
+  const described = await syncHandle(client, input)
+    .describe()
+    .catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
+      throw error;
+    });
+  if (described?.status.name !== 'RUNNING') return null;
+  const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
+  return { pass: input.pass, runId: described.runId, state, retries: retriesIn(described) };
+}
+
+/** The window of an organization; null with the trouble when its budget does not answer. */
+export interface OrganizationBudget {
+  org: string;
+  view: WindowView | null;
+  trouble: Trouble | null;
+}
+
+export async function readBudget(
+  { askWorker, explain }: ConsoleSetting,
+  installation: Installation,
+  { org, budget }: { org: string; budget: WindowSettings },
+): Promise<OrganizationBudget> {
+  try {
+    const client = await installation.temporal();
+    const view = await askWorker(client, () => budgetView(client, org));
+    return { org, view, trouble: null };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { org, view: untouchedView(budget), trouble: null };
+    return { org, view: null, trouble: explain(error) };
+  }
+}

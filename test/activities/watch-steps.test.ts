@@ -1,0 +1,69 @@
+import { expect, it, vi } from 'vitest';
+import { driftedTargets, heldSites } from '../../src/activities/watch-steps.ts';
+import { domain, first, second, siteOfTwoVersions } from '../tools/bundle/two-versions.ts';
+
+async function sitesOfTwo() {
+  const { bundles, acme, site } = await siteOfTwoVersions();
+  const others = Array.from({ length: 100 }, (_, n) => ({ ...site, domain: `docs${n}.globex.example` }));
+  const globex = { ...acme, id: 'globex', sites: others };
+  return { bundles, acme, globex, deps: { bundles, organizations: [acme, globex] } };
+}
+
+it('reads the holds of sites that are held, and lists the sites once for the looks of many organizations', async () => {
+  const { bundles, acme, globex, deps } = await sitesOfTwo();
+  const at = new Date('2026-12-24T00:00:00Z');
+  await bundles.holds.place(domain, { version: null, reason: null, at });
+  await bundles.holds.noteWaiting(domain, second);
+  const [listed, read] = [vi.spyOn(bundles, 'inService'), vi.spyOn(bundles.holds, 'of')];
+
+  const held = { domain, version: first, since: at.toISOString(), waiting: second };
+  expect(await Promise.all([heldSites(deps, acme), heldSites(deps, globex)])).toEqual([[held], []]);
+  expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, [[domain]]]);
+  // A watch that looks more often than listings are shared has one of its own.
+  await bundles.holds.release(domain);
+  read.mockClear();
+  expect(await heldSites(deps, { ...acme, watch: { ...acme.watch, everyMs: 0 } })).toEqual([]);
+  expect([listed.mock.calls.length, read.mock.calls]).toEqual([2, []]);
+});
+
+it('lists again after a listing that failed', async () => {
+  const { bundles, acme, deps } = await sitesOfTwo();
+  vi.spyOn(bundles, 'inService').mockRejectedValueOnce(new Error('away'));
+  await expect(heldSites(deps, acme)).rejects.toThrow('away');
+  expect(await heldSites(deps, acme)).toEqual([]);
+});
+
+/** A site whose only target runs what `running` says. */
+async function siteWithTarget() {
+  const { bundles, acme, site } = await siteOfTwoVersions();
+  await bundles.recordRollout(domain, 'shelf', first);
+  const running: { version: string | null } = { version: first };
+  const shelf = { name: 'shelf', runningVersion: async () => running.version, rollOut: () => expect.fail() };
+  const watched = { ...acme, sites: [{ ...site, targets: [shelf] }] };
+  return {
+    bundles,
+    running,
+    watched,
+    deps: { bundles, organizations: [watched, { ...acme, id: 'globex', sites: [] }] },
+  };
+}
+
+it('names a target that was rolled out to and runs another version, and no other', async () => {
+  const { running, watched, deps } = await siteWithTarget();
+  expect(await driftedTargets(deps, watched)).toEqual([]);
+  running.version = second;
+  expect(await driftedTargets(deps, watched)).toEqual([{ domain, target: 'shelf', version: first, running: second }]);
+  running.version = null;
+  expect(await driftedTargets(deps, watched)).toEqual([]);
+});
+
+it('is not misled by a listing from before a rollout that is not recorded yet, and shares it with other looks', async () => {
+  const { bundles, running, watched, deps } = await siteWithTarget();
+  const [listed, read] = [vi.spyOn(bundles, 'inService'), vi.spyOn(bundles, 'current')];
+  expect(await driftedTargets(deps, watched)).toEqual([]);
+  expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, []]);
+  await bundles.moveCurrent(domain, second, 1, new Date());
+  running.version = second;
+  expect(await driftedTargets(deps, watched)).toEqual([]);
+  expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, [[domain]]]);
+});
