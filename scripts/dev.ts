@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../sandbox/index.ts';
-import { sandboxConfigText } from '../src/cli/parts/sandbox-part.ts';
+import { sandboxConfigText } from '../src/cli/commands/sandbox.ts';
 import { devServerTool, resolveBinary } from '../src/local/binaries.ts';
 import { startDevServer } from '../src/local/dev-server.ts';
 import { searchAttributes } from '../src/rules/workflow-ids.ts';

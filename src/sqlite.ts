@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite';
 
-/** What SQLite refuses or fails at, by its own name: `SQLITE_BUSY`, `SQLITE_IOERR_WRITE`. */
+/** A refusal or failure of SQLite by its own name: `SQLITE_BUSY`, `SQLITE_IOERR_WRITE`. */
 export class SqliteError extends Error {
   override readonly name = 'SqliteError';
   readonly code: string;
@@ -68,10 +68,10 @@ export class Database {
   }
 
   /**
-   * Closes the connection and undoes an open transaction; a closed one stays closed. The library leaves statements to the
-   * garbage collection, and until then SQLite keeps what a closed connection holds: its transaction, and in WAL mode a
-   * lock on the file. The only connection therefore takes the file out of WAL mode; beside others that fails, and the
-   * lock stays until this process collects or ends.
+   * Closes the connection and rolls back an open transaction; closing it again does nothing. This release of the library
+   * finalizes no statement (those for Node 22 can), so SQLite keeps the connection's lock on a file in WAL mode until the
+   * garbage collector has found them. A connection that is alone therefore takes the file out of WAL mode first. Beside
+   * other connections that fails, and the lock stays until the collection or the end of the process.
    */
   close(): void {
     if (!this.#connection.isOpen) return;
@@ -110,7 +110,7 @@ export class Statement<R extends object = Row> {
     return named(() => this.#statement.run(...parameters.flat()));
   }
 
-  /** Reads row by row; whoever stops early ends the reading. */
+  /** Reads row by row; the reading ends when the caller stops early. */
   *iterate(...parameters: readonly unknown[]): IterableIterator<R> {
     const rows = named(() => this.#statement.iterate(...parameters.flat()));
     try {
@@ -173,8 +173,8 @@ const extensions: Readonly<Record<string, string>> = {
 };
 
 /**
- * The library gives the number of a failure with `errcode`, but not where rows are read (`all`, `iterate`): there the text
- * says which it is, which SQLite leaves as it is for all but mistakes in statements and constraints.
+ * The library gives the number of a failure as `errcode`, except where rows are read (`all`, `iterate`). There the text
+ * identifies it: SQLite changes its texts only for faulty statements and constraints.
  */
 function nameOf(error: Error & { errcode?: unknown }): string {
   if (typeof error.errcode !== 'number') {

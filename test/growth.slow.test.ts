@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { headersToClient, readAnalyticsTarget } from '../src/budget/gateway/forwarded-request.ts';
 import { ClientTokens } from '../src/budget/gateway/gateway.ts';
-import { readRetryAfter } from '../src/budget/rules/window-state.ts';
+import { readRetryAfter } from '../src/budget/rules/refusals.ts';
 import { safeForTerminal } from '../src/cli/terminal/output.ts';
 import { printable, tableLines } from '../src/cli/terminal/text.ts';
 import { documentLink } from '../src/console/pages/entry-page.tsx';

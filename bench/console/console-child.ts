@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { consoleSetting } from '../../src/cli/parts/console-part.ts';
+import { consoleSetting } from '../../src/cli/commands/console.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startConsole } from '../../src/console/console.tsx';
 

@@ -24,7 +24,7 @@ export function actorOf({ as, reason: why }: ActorFlags): Actor & { who: string 
 }
 
 /** Reads `--as`. */
-export function readActorName(text: string): string {
+function readActorName(text: string): string {
   const name = text.trim();
   if (actorName.test(name)) return name;
   throw usageFailure(`--as must be a name of 1 to ${longestName} characters`);

@@ -53,7 +53,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
   {
     term: 'demo [options]',
     summary: 'Play an export and a sync against the sandbox on free ports, with results under ./demo-data',
-    file: () => import('./demo/demo.ts'),
+    file: () => import('./commands/demo.ts'),
   },
   {
     term: 'status [options]',
@@ -68,7 +68,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
   {
     term: 'doctor [options]',
     summary: 'Check this installation and say how to fix what is wrong; run it where the workers run',
-    file: () => import('./doctor/doctor.ts'),
+    file: () => import('./commands/doctor.ts'),
   },
   {
     term: 'replay [options]',
@@ -83,12 +83,12 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
   {
     term: 'backup [options]',
     summary: "Copy this machine's Temporal, feedback store and published bundles into a folder, while everything runs",
-    file: () => import('./backup/backup.ts'),
+    file: () => import('./commands/backup.ts'),
   },
   {
     term: 'restore [options] <folder>',
     summary: 'Restore a backup to the places that the configuration names; budgets then wait for one window',
-    file: () => import('./backup/restore.ts'),
+    file: () => import('./commands/restore.ts'),
   },
   {
     term: 'config',
@@ -169,18 +169,18 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
         term: 'rollback [options] <domain> <version>',
         summary:
           'Put a kept version back into service on all targets, and hold the site there; does not call the service',
-        file: () => import('./commands/export/export-rollback.ts'),
+        file: () => import('./commands/export/export-decide.ts'),
       },
       {
         term: 'hold [options] [domain]',
         summary:
           'Hold a site at its current version until `export release`; exports publish, but put nothing into service',
-        file: () => import('./commands/export/export-hold.ts'),
+        file: () => import('./commands/export/export-decide.ts'),
       },
       {
         term: 'release [options] [domain]',
         summary: 'End a hold, so that the next export puts new content into service',
-        file: () => import('./commands/export/export-hold.ts'),
+        file: () => import('./commands/export/export-decide.ts'),
       },
       {
         term: 'save [options] <domain> [version]',

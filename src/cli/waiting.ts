@@ -7,8 +7,7 @@ import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '.
 import { grpc, grpcStatus } from './explain-failure.ts';
 import { CliFailure, exitCodes, operationFailure } from './failure.ts';
 import type { Session } from './session.ts';
-import type { LiveView, Step } from './terminal/live-lines.ts';
-import type { Output } from './terminal/output.ts';
+import type { LiveView, Output, Step } from './terminal/output.ts';
 import { type Interrupt, onInterrupt } from './terminal/prompts.ts';
 
 /** Temporal lists a poller for minutes after its worker died; a live one polls at least once a minute. */

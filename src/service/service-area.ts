@@ -1,5 +1,5 @@
 import type tls from 'node:tls';
-import { readHttpDate, readRetryAfter } from '../budget/rules/window-state.ts';
+import { readHttpDate, readRetryAfter } from '../budget/rules/refusals.ts';
 import { isLoopback } from '../rules/loopback.ts';
 import { proxyFor } from '../rules/proxy.ts';
 import { withoutEnd } from '../rules/text.ts';

@@ -1,6 +1,7 @@
 import { ApplicationFailure, condition, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { keyTryDelay, type RefusedKey } from '../budget/rules/window-state.ts';
+import { keyTryDelay } from '../budget/rules/refusals.ts';
+import type { RefusedKey } from '../budget/rules/window-state.ts';
 import { keepSamples, nextPollDelay, observedDuration, pollSpacing } from '../exports/rules/cadence.ts';
 import type { ExportInput, ExportProgress } from '../exports/rules/site-export.ts';
 import { clockTime, counted, spanText, summaryText } from '../rules/text.ts';

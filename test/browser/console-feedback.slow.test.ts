@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startConsolePart } from '../../src/cli/parts/console-part.ts';
+import { startConsolePart } from '../../src/cli/commands/console.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { openFeedbackStore } from '../../src/feedback/store/open-feedback-store.ts';
 import { hostileEntries } from '../tools/console/hostile-entries.ts';

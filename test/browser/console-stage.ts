@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { startConsolePart } from '../../src/cli/parts/console-part.ts';
+import { startConsolePart } from '../../src/cli/commands/console.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { applySchedules } from '../../src/schedules/schedules.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startConsolePart } from '../../src/cli/parts/console-part.ts';
+import { startConsolePart } from '../../src/cli/commands/console.ts';
 import { withFeedbackStore } from '../../src/cli/stores.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';

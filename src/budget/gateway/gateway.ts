@@ -8,7 +8,7 @@ import type { AnalyticsAccess } from '../../service/analytics-access.ts';
 import { NetworkError } from '../../service/errors.ts';
 import type { OpenAnswer } from '../../service/outgoing-call.ts';
 import { LeaseOver, type PermitSource } from '../lease.ts';
-import { readRetryAfter } from '../rules/window-state.ts';
+import { readRetryAfter } from '../rules/refusals.ts';
 import {
   type AnalyticsTarget,
   headersToClient,

@@ -1,6 +1,18 @@
 import type { Forecast } from './permits.ts';
-import { blockedBy, capacityOf, expectedReleases, occupancyMs } from './window.ts';
-import { active, floor, type Lease, max, min, rankOf, rulesOf, type Waiter, type WindowState } from './window-state.ts';
+import { blockedBy } from './refusals.ts';
+import { capacityOf, expectedReleases } from './window.ts';
+import {
+  active,
+  floor,
+  type Lease,
+  max,
+  min,
+  occupancyMs,
+  rankOf,
+  rulesOf,
+  type Waiter,
+  type WindowState,
+} from './window-state.ts';
 
 /** Estimates when a pass will be done, from the slots of the window and the competing demand. */
 

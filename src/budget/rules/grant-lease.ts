@@ -2,11 +2,11 @@
 
 import { forecastFor } from './forecast.ts';
 import { leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
+import { blockedBy, wantCheck } from './refusals.ts';
 import { horizonMs, leaseShared, servableAt, spareFrom } from './waiters.ts';
 import {
   advance,
   attemptOf,
-  blockedBy,
   capacityOf,
   freeMoments,
   latestReleases,
@@ -29,7 +29,6 @@ import {
   turnOf,
   type Waiter,
   type WindowState,
-  wantCheck,
 } from './window-state.ts';
 
 /** The most permits of a lease when no other pass asks for any. */

@@ -19,7 +19,7 @@ export interface WindowSettings extends WithFailover {
   installation?: string;
 }
 
-/** Kinds of request, the most urgent first (B3); `verify` gets spare requests only (spare-requests.ts). */
+/** Kinds of request, the most urgent first (B3); `verify` gets spare requests only (waiters.ts). */
 export const permitClasses = ['on-demand', 'incremental', 'review', 'sweep', 'verify'] as const;
 export type PermitClass = (typeof permitClasses)[number];
 

@@ -1,14 +1,6 @@
 import { leaseMs } from './permits.ts';
-import {
-  advance,
-  blockedBy,
-  capacityOf,
-  expectedReleases,
-  freeMoments,
-  isProgram,
-  latestReleases,
-  occupancyMs,
-} from './window.ts';
+import { blockedBy, nextSightingExpiry } from './refusals.ts';
+import { advance, capacityOf, expectedReleases, freeMoments, isProgram, latestReleases } from './window.ts';
 import {
   comeBackGraceMs,
   floor,
@@ -17,7 +9,7 @@ import {
   max,
   min,
   minWaitMs,
-  nextSightingExpiry,
+  occupancyMs,
   type Place,
   promotedAt,
   rankOf,

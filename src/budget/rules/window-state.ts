@@ -1,101 +1,5 @@
 import { type BudgetOverride, type PermitClass, permitClasses, type WindowSettings } from './permits.ts';
 
-/** A key the service refuses (401): one request tries it again from time to time. */
-export interface RefusedKey {
-  since: number;
-  triedAt: number;
-  nextTryAt: number;
-}
-
-const firstMs = 60_000;
-const longestMs = 15 * 60_000;
-
-/** Milliseconds until a key refused `refusals` times (at least 1) is tried again: a minute, doubled each time. */
-export function keyTryDelay(refusals: number): number {
-  return Math.min(longestMs, firstMs * 2 ** (refusals - 1));
-}
-
-/**
- * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
- * answered 401 although the key is accepted, so a program's 401 stops nobody.
- */
-interface KeyChecks {
-  /** When the last one was started; null for never. */
-  startedAt: number | null;
-  /** One is to be started now. */
-  due: boolean;
-}
-
-/** After a check, 401s of programs start no other for this long. */
-const believedMs = 15 * 60_000;
-/** Longer than a check takes that finds a permit. */
-const checkTakesMs = 60_000;
-
-/** A program was answered 401, or asks although the key is refused. */
-export function wantCheck({ startedAt, due }: KeyChecks, refused: RefusedKey | null, now: number): KeyChecks {
-  if (refused !== null && refused.nextTryAt > now) return { startedAt, due };
-  const pauseMs = refused === null ? believedMs : checkTakesMs;
-  return { startedAt, due: due || startedAt === null || startedAt + pauseMs <= now };
-}
-
-/**
- * How much of a window other clients use, learnt from refusals: a 429 means that the window is full, so whatever part
- * is not ours is theirs (B4).
- */
-
-interface Sighting {
-  /** When the service refused. */
-  at: number;
-  /** Requests of other clients in the window that ended then. */
-  requests: number;
-}
-
-/** Windows for which a sighting counts. */
-const windowsKept = 3;
-/** Requests of other clients that a refusal does not show: those refused or sent at the same time as ours. */
-const unseen = 2;
-/** Share of the limit that always stays ours: a refusal may mean something other than a full window. */
-const ownShare = 0.1;
-
-/** Adds what a refusal at `at` shows; `own` are our arrivals known by then. */
-export function addRefusal(
-  sightings: readonly Sighting[],
-  refusal: { at: number; limit: number; own: readonly number[]; windowMs: number },
-): Sighting[] {
-  const { at, limit, own, windowMs } = refusal;
-  const ours = own.filter((moment) => moment > at - windowMs && moment <= at).length;
-  return [...sightings, { at, requests: limit - ours + unseen }];
-}
-
-/** Takes arrivals of ours that were reported later off the other clients' account. */
-export function correctSightings(
-  sightings: readonly Sighting[],
-  arrivals: readonly number[],
-  windowMs: number,
-): Sighting[] {
-  return sightings.map(({ at, requests }) => ({
-    at,
-    requests: requests - arrivals.filter((moment) => moment > at - windowMs && moment <= at).length,
-  }));
-}
-
-/** Sightings that still count. */
-export function recentSightings(sightings: readonly Sighting[], now: number, windowMs: number): Sighting[] {
-  return sightings.filter(({ at }) => at + windowsKept * windowMs > now);
-}
-
-/** When the next sighting stops counting, so that more may be granted; null when there is none. */
-export function nextSightingExpiry(sightings: readonly Sighting[], windowMs: number): number | null {
-  return sightings.length === 0 ? null : Math.min(...sightings.map(({ at }) => at)) + windowsKept * windowMs;
-}
-
-/** Requests per window that other clients seem to make; null when nothing is known. */
-export function requestsOfOthers(sightings: readonly Sighting[], limit: number): number | null {
-  if (sightings.length === 0) return null;
-  const most = Math.max(0, ...sightings.map(({ requests }) => requests));
-  return Math.min(most, limit - Math.max(1, Math.ceil(limit * ownShare)));
-}
-
 /**
  * Arithmetic for work done once per waiter or slot. In a workflow's sandbox each look-up of a global, `Math` too, costs
  * about 0.2 µs: with a thousand waiters that was most of a message's cost.
@@ -270,6 +174,32 @@ export interface ProgramUse {
   spent: number[];
 }
 
+/** A key the service refuses (401): one request tries it again from time to time. */
+export interface RefusedKey {
+  since: number;
+  triedAt: number;
+  nextTryAt: number;
+}
+
+/**
+ * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
+ * answered 401 although the key is accepted, so a program's 401 stops nobody.
+ */
+export interface KeyChecks {
+  /** When the last one was started; null for never. */
+  startedAt: number | null;
+  /** One is to be started now. */
+  due: boolean;
+}
+
+/** What a refusal showed of other clients. */
+export interface Sighting {
+  /** When the service refused. */
+  at: number;
+  /** Requests of other clients in the window that ended then. */
+  requests: number;
+}
+
 export interface WindowState {
   /** As configured. */
   settings: WindowSettings;
@@ -278,16 +208,16 @@ export interface WindowState {
   now: number;
   /** Moments by which reported requests had arrived, ascending; each occupies its slot for one window. */
   spent: number[];
-  /** Latest arrival of which no slot tells: those of a longer window, or of an earlier ledger, must still pass. */
+  /** Arrivals up to here are in no slot (those of a longer window or an earlier ledger): wait until they have expired. */
   unknownUntil: number | null;
   leases: Lease[];
   /** In the order in which they were served when it was last looked at, then those that came since. */
   waiters: Waiter[];
-  /** One of each holder (remembered.ts). */
+  /** One of each holder. */
   attempts: Attempt[];
   /** Ids of questions whose return overtook them, the latest ones. */
   returned: string[];
-  /** One of each turn (remembered.ts). */
+  /** One of each turn. */
   served: Turn[];
   /** When a class other than `verify` was last granted a lease; null for never. */
   othersServedAt: number | null;
@@ -331,7 +261,7 @@ export type WaiterRow = [
   leave: number | null,
 ];
 
-/** The window as a run hands it to the next (carried-window.ts). */
+/** The window as a run hands it to the next (carry-window.ts). */
 export interface CarriedWindow extends Omit<WindowState, 'attempts' | 'served'> {
   /** Of holders that do not wait. An earlier version carried moments by name. */
   attempts: Attempt[] | Record<string, number>;
@@ -399,39 +329,8 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
   };
 }
 
-/** Longest delay that is respected, in milliseconds. */
-const maxRetryAfterMs = 24 * 60 * 60 * 1000;
+/** Clocks round and drift: a slot stays occupied this much longer, a ten-thousandth of the window but at least 20 ms. */
+export const slackOf = (windowMs: number): number => Math.max(20, Math.ceil(windowMs / 10_000));
 
-/** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone accepts nearly anything. */
-const imfOrRfc850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
-const asctime = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
-
-/**
- * Reads a `Retry-After` header (service-interface.md: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
- * Dates are relative to the same answer's `Date` header if there is one, so the service's clock may be wrong. Null when
- * absent, negative or unreadable.
- */
-export function readRetryAfter(
-  value: string | undefined,
-  dateHeader: string | undefined,
-  nowMs: number,
-): number | null {
-  const text = value?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), maxRetryAfterMs);
-  const until = readHttpDate(text);
-  if (until === null) return null;
-  const from = readHttpDate(dateHeader) ?? nowMs;
-  return Math.min(Math.max(until - from, 0), maxRetryAfterMs);
-}
-
-/** An HTTP date in milliseconds since the epoch; null when absent or unreadable. */
-export function readHttpDate(value: string | undefined): number | null {
-  const text = value?.trim() ?? '';
-  if (imfOrRfc850.test(text)) return finite(Date.parse(text));
-  if (asctime.test(text)) return finite(Date.parse(`${text} GMT`));
-  return null;
-}
-
-function finite(value: number): number | null {
-  return Number.isFinite(value) ? value : null;
-}
+/** How long a slot stays occupied after the request's arrival. */
+export const occupancyMs = (state: WindowState): number => state.settings.windowMs + slackOf(state.settings.windowMs);

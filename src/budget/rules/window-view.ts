@@ -10,9 +10,9 @@ import {
 } from '../../rules/text.ts';
 import { forecaster } from './forecast.ts';
 import { type Limits, limitsIn, type WaitReason, type WindowView } from './permits.ts';
+import { blockedBy, requestsOfOthers } from './refusals.ts';
 import {
   advance,
-  blockedBy,
   capacityOf,
   expectedReleases,
   freeMoments,
@@ -22,7 +22,7 @@ import {
   programViews,
   reserveOf,
 } from './window.ts';
-import { active, comeBackGraceMs, requestsOfOthers, type WindowState } from './window-state.ts';
+import { active, comeBackGraceMs, type WindowState } from './window-state.ts';
 
 /** The window at `at`, as `budget show` prints it; `forecasts`: of how many holders and of how many waiters. */
 export function viewOf(before: WindowState, at: number, forecasts = Number.POSITIVE_INFINITY): WindowView {

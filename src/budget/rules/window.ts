@@ -1,22 +1,24 @@
-import type { BlockReason, BudgetOverride, LeaseReport, PermitAsk, ProgramView, WindowSettings } from './permits.ts';
+import type { BudgetOverride, LeaseReport, PermitAsk, ProgramView, WindowSettings } from './permits.ts';
 import {
-  type Attempt,
   addRefusal,
   correctSightings,
-  keyTryDelay,
+  recentSightings,
+  refuseKey,
+  requestsOfOthers,
+  throttle,
+  wantCheck,
+} from './refusals.ts';
+import {
+  type Attempt,
   type Lease,
   max,
-  minWaitMs,
+  occupancyMs,
   type ProgramUse,
   placeKeptMs,
   probeDue,
-  type RefusedKey,
-  recentSightings,
-  requestsOfOthers,
   type Turn,
   turnOf,
   type WindowState,
-  wantCheck,
   writtenBefore,
 } from './window-state.ts';
 
@@ -43,12 +45,6 @@ export const foreignText =
  * Arithmetic of slots. A permit occupies a slot from its grant until one window after its request arrived: a request
  * reported finished at `f` until `f + window`, one not reported until `arrivesBy + window`.
  */
-
-/** Clocks round and drift: a slot stays occupied this much longer, a ten-thousandth of the window but at least 20 ms. */
-export const slackOf = (windowMs: number): number => Math.max(20, Math.ceil(windowMs / 10_000));
-
-/** How long a slot stays occupied after the request's arrival. */
-export const occupancyMs = (state: WindowState): number => state.settings.windowMs + slackOf(state.settings.windowMs);
 
 /** Requests an organization may make in one window now: as set by hand, or as configured. */
 export const limitOf = (state: WindowState): number => state.override?.requests ?? state.settings.requests;
@@ -297,69 +293,15 @@ function latestReleased(state: WindowState, isOccupied: (moment: number) => bool
   return latest;
 }
 
-/** What blocks all requests of an organization: a pause, a 429, a refused key, a window with an unknown past. */
-
-const longestOverWindowMs = 60_000;
-/** A request on demand tries the key at once, but not more often than this. */
-const keyTryByPersonMs = 5_000;
-
-/**
- * The moment before which no request may be sent, and why; null when only the window decides. No program tries a refused
- * key: its path may be answered 401 for another reason.
- */
-export function blockedBy(
-  state: WindowState,
-  question: Pick<PermitAsk, 'class' | 'program'> | null,
-): { until: number; reason: BlockReason } | null {
-  const { paused, throttledUntil, refusedKey, unknownUntil, now } = state;
-  if (paused) return { until: paused.until ?? now + state.settings.windowMs, reason: 'paused' };
-  if (throttledUntil !== null) return { until: throttledUntil, reason: 'throttled' };
-  const probing = state.leases.find((lease) => lease.id === state.probe);
-  if (probing) return { until: probing.useBy, reason: 'probing' };
-  if (refusedKey && question?.program !== undefined) {
-    return { until: Math.max(refusedKey.nextTryAt, now + keyTryByPersonMs), reason: 'unauthorized' };
-  }
-  if (refusedKey && refusedKey.nextTryAt > now && !(question && triedByPerson(question, refusedKey, now))) {
-    return { until: refusedKey.nextTryAt, reason: 'unauthorized' };
-  }
-  const unknown = unknownUntil === null ? 0 : unknownUntil + occupancyMs(state);
-  return unknown > now ? { until: unknown, reason: 'window-full' } : null;
-}
-
-const triedByPerson = (question: Pick<PermitAsk, 'class'>, key: RefusedKey, now: number): boolean =>
-  question.class === 'on-demand' && now - key.triedAt >= keyTryByPersonMs;
-
-/**
- * A 429 means the window is full: wait as long as the service asked, up to a little more than a window, or for our
- * oldest slot, whichever is later, then probe. With neither, wait a twentieth of the window.
- */
-export function throttle(state: WindowState, oldest: number | undefined, retryAfterMs: number | null): void {
-  const { windowMs } = state.settings;
-  const unsaid = oldest === undefined ? windowMs / 20 : 0;
-  const told = Math.min(windowMs + longestOverWindowMs, Math.max(minWaitMs, retryAfterMs ?? unsaid));
-  state.throttledUntil = Math.max(state.throttledUntil ?? 0, state.now + told, oldest ?? 0);
-  state.probe = probeDue;
-  state.throttles = [...state.throttles, state.now];
-}
-
-/** All askers wait; one request tries the key again, after a minute at first, then at growing intervals. */
-function refuseKey(state: WindowState, byProbe: boolean): void {
-  const known = state.refusedKey;
-  const tries = known === null ? 1 : known.tries + (byProbe ? 1 : 0);
-  const nextTryAt = state.now + keyTryDelay(tries);
-  state.refusedKey = { since: known?.since ?? state.now, triedAt: state.now, nextTryAt, tries };
-  state.probe = probeDue;
-}
-
 /**
  * An organization's sliding window of analytics requests, as a state machine without a clock (B1 to B4).
  *
- * A permit is granted only for a moment at which fewer slots than the limit are occupied (occupied-slots.ts). In any
+ * A permit is granted only for a moment at which fewer slots than the limit are occupied. In any
  * interval of the window's length, all requests that arrived in it occupy their slots together at the last arrival, so
  * they are never more than the limit.
  *
- * This file has what changes the window; grant-lease.ts answers questions, wake-waiters.ts wakes the waiters that can
- * be served earlier than they were told. All moments are milliseconds of the budget workflow's clock; functions return
+ * This file changes the window; grant-lease.ts answers questions, waiters.ts wakes the waiters that can be served earlier
+ * than they were told, and refusals.ts reads what a 429 or 401 means. All moments are milliseconds of the budget workflow's clock; functions return
  * a new state and never throw.
  */
 

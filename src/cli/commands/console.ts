@@ -1,9 +1,16 @@
+import type { Config, ConsoleConfig } from '../../config/config.ts';
+import { type RunningConsole, startConsole } from '../../console/console.tsx';
+import type { ConsoleSetting } from '../../console/console-setting.ts';
+import { PortTaken } from '../../http-server.ts';
+import { isLoopback } from '../../rules/loopback.ts';
+import { connectOptions } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { noLinkHelp, port } from '../flags.ts';
-import { startConsolePart } from '../parts/console-part.ts';
-import { withParts } from '../parts/running-parts.ts';
-import { warnOfNoSignIn, warnOfOpenConsole } from '../parts/up-warnings.ts';
+import { accessOf } from '../operator.ts';
+import { never, type Part, withParts } from '../parts.ts';
+import type { Output } from '../terminal/output.ts';
 
 export default {
   console: (command, run) =>
@@ -41,4 +48,72 @@ async function runConsole(context: CommandContext, { port, host, link }: Console
     output.note('stopping …');
     return exitCodes.done;
   });
+}
+
+interface ConsolePlace {
+  host: string;
+  port: number;
+  /** Of the Temporal UI that runs beside it; null for the configured one. */
+  temporalUi: string | null;
+  /** False for `--no-link`. */
+  link: boolean;
+  onNewLink(url: string): void;
+}
+
+/** Starts the console. Throws `PortTaken`, and `ConfigError` when the provider's secret is missing. */
+export async function startConsolePart(
+  config: Config,
+  { temporalUi, ...place }: ConsolePlace,
+): Promise<{ console: RunningConsole; part: Part }> {
+  const { write, idleMs, lifetimeMs, url, viewers, operators, contacts, proxy, oidc } = config.console;
+  const console = await startConsole({
+    setting: consoleSetting(config, config.console.temporalUi ?? temporalUi),
+    ...place,
+    url,
+    write,
+    idleMs,
+    lifetimeMs,
+    roles: { viewers, operators, contacts },
+    proxy,
+    openId: openIdOf(oidc),
+  });
+  return { console, part: { name: 'the console', ended: never, stop: () => console.stop() } };
+}
+
+/** Like `startConsolePart`, but on a free port if the usual one is taken. */
+export async function startConsoleSomewhere(
+  config: Config,
+  place: ConsolePlace,
+): Promise<{ console: RunningConsole; part: Part }> {
+  try {
+    return await startConsolePart(config, place);
+  } catch (error) {
+    if (!(error instanceof PortTaken)) throw error;
+    return startConsolePart(config, { ...place, port: 0 });
+  }
+}
+
+function openIdOf(oidc: ConsoleConfig['oidc']) {
+  return oidc && { ...oidc, clientSecret: oidc.clientSecret.read() };
+}
+
+/** What the console needs of the configuration. */
+export function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
+  const { organizations, temporal } = config;
+  const { namespace } = connectOptions(temporal);
+  return { ...accessOf(config), organizations, temporalUi, namespace, explain: explainFailure };
+}
+
+/** An eavesdropper who reads a session's cookie can act in its name. */
+function warnOfOpenConsole(output: Output, { console }: Config, host: string): void {
+  if (isLoopback(host) || console.url?.startsWith('https:')) return;
+  output.warn(
+    `sessions travel to ${host} unencrypted: put a TLS proxy in front of it, and its address into console.url`,
+  );
+}
+
+/** Says so when `--no-link` leaves no way to sign in. */
+export function warnOfNoSignIn(output: Output, { console }: Config, link: boolean): void {
+  if (link || console.proxy !== null || console.oidc !== null) return;
+  output.warn('nobody can sign in to the console: --no-link, and neither console.proxy nor console.oidc is configured');
 }

@@ -3,15 +3,15 @@ import { startGateway } from '../../budget/gateway/gateway.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { analyticsAccesses } from '../../organizations.ts';
+import { isLoopback } from '../../rules/loopback.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { createLog, logDestination } from '../../temporal/log.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { duration, type HostAndPort, hostAndPort, metricsHelp, port } from '../flags.ts';
-import { freeAddress } from '../parts/free-address.ts';
-import { never, type Part, withParts } from '../parts/running-parts.ts';
-import { warnOfOpenGateway } from '../parts/up-warnings.ts';
+import { freeAddress, never, type Part, withParts } from '../parts.ts';
 import { withFeedbackStore } from '../stores.ts';
+import type { Output } from '../terminal/output.ts';
 
 export default {
   gateway: (command, run) =>
@@ -100,4 +100,10 @@ async function runGateway(
     output.note('stopping: answers that are coming may end, requests that wait are refused');
     return exitCodes.done;
   });
+}
+
+/** An eavesdropper who reads a token can use up the organization's requests. */
+function warnOfOpenGateway(output: Output, host: string): void {
+  if (isLoopback(host)) return;
+  output.warn(`tokens and feedback travel to ${host} unencrypted: let only a TLS proxy or a private network reach it`);
 }

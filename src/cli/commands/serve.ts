@@ -1,10 +1,15 @@
+import type { BundleStoreConfig, Config } from '../../config/config.ts';
+import { startBundleServer } from '../../exports/server/bundle-server.ts';
+import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { assertPortFree } from '../../local/ports.ts';
+import { isLoopback } from '../../rules/loopback.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { port } from '../flags.ts';
-import { startBundlePart } from '../parts/bundle-server-part.ts';
-import { withParts } from '../parts/running-parts.ts';
-import { warnOfOpenServer, warnOfOtherBundlePort } from '../parts/up-warnings.ts';
+import { never, type Part, withParts } from '../parts.ts';
 import { bundlePlace } from '../stores.ts';
+import type { Output } from '../terminal/output.ts';
 
 export default {
   serve: (command, run) =>
@@ -34,4 +39,51 @@ async function serve(context: CommandContext, { bundlePort, bundleHost }: ServeF
     await parts.untilAborted(interrupted);
     return exitCodes.done;
   });
+}
+
+/** A disk that fails would fill the terminal otherwise. */
+const warnEveryMs = 60_000;
+
+/** Serves published bundles, on loopback unless another address is given. Throws `PortTaken` naming the flag. */
+export async function startBundlePart(
+  output: Output,
+  bundles: BundleStoreConfig,
+  port: number,
+  flag: string,
+  host = '127.0.0.1',
+): Promise<{ url: string; part: Part }> {
+  await assertPortFree(port, flag);
+  const source = bundles.kind === 'directory' ? { root: bundles.directory } : { store: await openBundleStore(bundles) };
+  const { token, readers, readersPerAddress, idleMs } = bundles.server;
+  const limits = { readers, readersPerAddress, idleMs, ...(token && { token: token.read() }) };
+  const { publicUrl } = bundles;
+  const server = await startBundleServer({ ...source, ...limits, publicUrl, host, port, onFailure: warningOf(output) });
+  return { url: server.url, part: { name: 'the bundle server', ended: never, stop: () => server.stop() } };
+}
+
+function warningOf(output: Output): (error: unknown) => void {
+  let next = 0;
+  return (error) => {
+    if (Date.now() < next) return;
+    next = Date.now() + warnEveryMs;
+    output.warn(
+      `the bundle server could not read a bundle: ${explainFailure(error).message} (see \`docferry store verify\`)`,
+    );
+  };
+}
+
+/** Published addresses name `publicUrl`, even when another program listens there. */
+export function warnOfOtherBundlePort(output: Output, { store }: Config, bundlePort: number): void {
+  const { publicUrl } = store.bundles;
+  const { hostname, port } = new URL(publicUrl);
+  if (!isLoopback(hostname) || port === String(bundlePort)) return;
+  output.warn(`store.bundles.publicUrl is ${publicUrl}, but the bundle server listens on port ${bundlePort}`);
+}
+
+/** Bundles are often documentation for customers only. */
+function warnOfOpenServer(output: Output, { store }: Config, host: string): void {
+  if (isLoopback(host) || store.bundles.server.token !== null) return;
+  output.warn(
+    `bundles are served at ${host} without a token: every client that reaches this address can read them; set store.bundles.server.token`,
+  );
 }

@@ -26,8 +26,7 @@ import { duration } from '../flags.ts';
 import { selected } from '../selection.ts';
 import { withTemporal } from '../session.ts';
 import { withFeedbackStore } from '../stores.ts';
-import type { Step } from '../terminal/live-lines.ts';
-import { fittingLines, type Output, type Paint, type Screen, type Surface } from '../terminal/output.ts';
+import { fittingLines, type Output, type Paint, type Screen, type Step, type Surface } from '../terminal/output.ts';
 import { onInterrupt } from '../terminal/prompts.ts';
 import { tableLines } from '../terminal/text.ts';
 
@@ -53,10 +52,7 @@ export default {
  * What Temporal and the stores say of the selection, each asked a few questions whatever its size. A part that does not
  * answer is named; throws Temporal's failure when the feedback store is down too.
  */
-export async function readStatus(
-  config: Config,
-  selection: Selection,
-): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
+async function readStatus(config: Config, selection: Selection): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
   const { taskQueue } = config.temporal;
   const sources = {
     live: () => withTemporal(config, ({ client }) => readLive(client, taskQueue)),
@@ -84,14 +80,14 @@ const dayMs = 86_400_000;
 const spareColumns = ['in service', 'complete as of', 'ended (UTC)', 'next (UTC)'];
 
 /** Everything that `status` shows. */
-export interface Shown {
+interface Shown {
   sites: readonly SiteLine[];
   projects: readonly ProjectLine[];
   totals: { sites: Totals; projects: Totals };
 }
 
 /** The document of `status` (contracts.md). */
-export interface Look extends Shown {
+interface Look extends Shown {
   unavailable: Unavailable[];
 }
 
@@ -145,7 +141,7 @@ export function statusText({ sites, projects, totals }: Shown, now: number, { pa
 }
 
 /** `1,000 sites: 3 running, 990 idle, 2 failing` */
-export function totalText(what: string, totals: Totals): string {
+function totalText(what: string, totals: Totals): string {
   const counts = lineStates.flatMap((state) => (totals[state] > 0 ? [`${totals[state]} ${state}`] : []));
   const failing = totals.failing > 0 ? [`${totals.failing} failing`] : [];
   const all = [...counts, ...failing].join(', ');
@@ -187,7 +183,7 @@ const otherRows = 10;
  * Looks again and again until Ctrl-C, or for a time: on a terminal one screen, repainted, elsewhere a line for each site and
  * project that has changed. Returns the last look.
  */
-export async function watchStatus(output: Output, look: () => Promise<Look>, forMs: number): Promise<Look> {
+async function watchStatus(output: Output, look: () => Promise<Look>, forMs: number): Promise<Look> {
   const interrupt = onInterrupt();
   const live = await output.startLive();
   const endsAt = Date.now() + forMs;

@@ -1,22 +1,23 @@
+import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Sandbox } from '../../../sandbox/index.ts';
+import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
 import type { DevServer } from '../../local/dev-server.ts';
 import { assertPortFree } from '../../local/ports.ts';
-import type { CommandContext, CommandFile } from '../context.ts';
-import { isThere } from '../doctor/check.ts';
+import { isLoopback } from '../../rules/loopback.ts';
+import type { TemporalSettings } from '../../temporal/connection.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { applySchedulesAtStart, startEmbedded } from '../embedded.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { type HostAndPort, hostAndPort, metricsHelp, noLinkHelp, port } from '../flags.ts';
-import { startBundlePart } from '../parts/bundle-server-part.ts';
-import { applySchedulesAtStart, startEmbedded } from '../parts/embedded-part.ts';
-import { freeAddress } from '../parts/free-address.ts';
-import { type RunningParts, withParts } from '../parts/running-parts.ts';
-import { startSandboxPart } from '../parts/sandbox-part.ts';
-import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../parts/up-config.ts';
-import { warnOfNoSignIn, warnOfSurprises } from '../parts/up-warnings.ts';
-import { startWorkerPart } from '../parts/worker-part.ts';
+import { freeAddress, type RunningParts, withParts } from '../parts.ts';
+import type { Output } from '../terminal/output.ts';
 import { factLines } from '../terminal/text.ts';
+import { isThere } from './doctor-installation.ts';
+import { sandboxConfigText, startSandboxPart, usualSandbox } from './sandbox.ts';
+import { startBundlePart, warnOfOtherBundlePort } from './serve.ts';
+import { startWorkerPart } from './worker.ts';
 
 export default {
   up: (command, run) =>
@@ -155,7 +156,7 @@ async function startConsole(
 ): Promise<string | null> {
   if (wanted === 'off') return null;
   try {
-    const { startConsolePart, startConsoleSomewhere } = await import('../parts/console-part.ts');
+    const { startConsolePart, startConsoleSomewhere, warnOfNoSignIn } = await import('./console.ts');
     const onNewLink = (next: string) => output.note(`to sign in to the console once more: ${next}`);
     const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, link, onNewLink };
     // Another port than a person asked for would surprise them.
@@ -183,4 +184,103 @@ function announce({ output }: CommandContext, addresses: Addresses, isEmbedded: 
   output.say(factLines(facts));
   if (isEmbedded) output.note('for evaluation and small single-host use; Ctrl-C stops it');
   output.result({ ready: true, addresses }, 'docferry: ready');
+}
+
+interface SandboxPorts {
+  sandboxPort: number;
+  storagePort: number;
+}
+
+interface UpPorts extends SandboxPorts {
+  /** Temporal's. */
+  port: number;
+  bundlePort: number;
+}
+
+/**
+ * The configuration of `up`. With `--sandbox`, a folder without one gets one, which the other commands then find too; a
+ * named configuration must exist.
+ */
+export async function loadUpConfig(
+  context: CommandContext,
+  { sandbox, port, sandboxPort, bundlePort }: UpPorts & { sandbox: boolean },
+): Promise<Config> {
+  const named = context.configFile ?? context.env.DOCFERRY_CONFIG;
+  if (sandbox && !named) {
+    const text = sandboxConfigText({ ...usualSandbox, temporalPort: port, sandboxPort, bundlePort });
+    const file = resolve(context.cwd, 'docferry.yaml');
+    if (await writeIfAbsent(file, text)) context.output.note(`wrote ${file} for the sandbox`);
+  }
+  return loadContextConfig(context, 'required');
+}
+
+async function writeIfAbsent(file: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** A sandbox with the configured organizations, projects and sites, and its own keys. */
+export function sandboxOptionsFor(
+  { organizations }: Config,
+  { sandboxPort, storagePort }: SandboxPorts,
+): SandboxOptions {
+  return {
+    port: sandboxPort,
+    storagePort,
+    organizations: organizations.map(({ id, projects, sites }) => ({
+      id,
+      projects: projects.map((project) => ({ id: project.id })),
+      domains: sites.map(({ domain }) => domain),
+    })),
+  };
+}
+
+/** The configuration, pointed at the server that this process runs. */
+export function withEmbedded(config: Config, address: string): Config {
+  const temporal: Config['temporal'] & TemporalSettings = { ...config.temporal, address, embedded: true };
+  return { ...config, temporal };
+}
+
+interface UpSetting {
+  /** Null for `--no-server`. */
+  temporalPort: number | null;
+  bundlePort: number;
+  sandbox: Sandbox | null;
+}
+
+/** Warns of settings that disagree and would cause confusing failures later. */
+export function warnOfSurprises(
+  output: Output,
+  config: Config,
+  { temporalPort, bundlePort, sandbox }: UpSetting,
+): void {
+  if (temporalPort !== null) warnOfOtherTemporal(output, config, temporalPort);
+  warnOfOtherBundlePort(output, config, bundlePort);
+  if (sandbox !== null) warnOfOtherService(output, config, sandbox);
+}
+
+function warnOfOtherTemporal(output: Output, { temporal }: Config, port: number): void {
+  const [host = '', configuredPort] = temporal.address.split(':');
+  if (isLoopback(host) && configuredPort === String(port)) return;
+  output.warn(
+    `the embedded Temporal is at 127.0.0.1:${port}, but other commands use ${temporal.address}: set temporal.address`,
+  );
+}
+
+function warnOfOtherService(output: Output, { service, organizations }: Config, sandbox: Sandbox): void {
+  const { port } = new URL(sandbox.url);
+  const configured = new URL(service.baseUrl);
+  if (!isLoopback(configured.hostname) || configured.port !== port) {
+    output.warn(`service.baseUrl is ${service.baseUrl}, not the sandbox at ${sandbox.url}`);
+    return;
+  }
+  for (const { id, apiKey } of organizations) {
+    const expected = sandbox.organizations.find((organization) => organization.id === id)?.apiKey;
+    if (expected !== apiKey.read()) output.warn(`the sandbox will refuse the key of ${id}: it expects ${expected}`);
+  }
 }

@@ -1,14 +1,16 @@
 import { createServer } from 'node:http';
 import { Option } from 'commander';
+import type { Config } from '../../config/config.ts';
 import { listen, stopListening } from '../../http-server.ts';
+import { rotateLongLog } from '../../local/dev-server.ts';
+import { createLog, type LogPlace, logDestination } from '../../temporal/log.ts';
 import type { WorkKind } from '../../temporal/rules/failover.ts';
-import type { WorkerSettings } from '../../worker.ts';
+import { startWorker, type WorkerSettings } from '../../worker.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
 import { buildId, deploymentName, type HostAndPort, hostAndPort, metricsHelp } from '../flags.ts';
-import { freeAddress } from '../parts/free-address.ts';
-import { never, type Part, withParts } from '../parts/running-parts.ts';
-import { startWorkerPart } from '../parts/worker-part.ts';
+import { freeAddress, keepHeapLean, never, type Part, withParts } from '../parts.ts';
 
 export default {
   worker: (command, run) =>
@@ -96,4 +98,49 @@ function versionOf({ deployment, build }: WorkerFlags): Version | undefined {
 function takeWorkText({ deploymentName, buildId }: Version, namespace: string): string {
   const command = `temporal worker deployment set-current-version --namespace ${namespace} --deployment-name ${deploymentName} --build-id ${buildId}`;
   return `this is build ${buildId} of ${deploymentName}; unless it is the current one, it takes no new work before:\n  ${command}`;
+}
+
+/** A worker in this process; its state is `RUNNING` while it takes work. */
+interface WorkerPart extends Part {
+  state(): string;
+  /** The task queues it polls. */
+  taskQueues: readonly string[];
+}
+
+interface WorkerOptions {
+  level?: 'info' | 'warn';
+  only?: WorkKind | undefined;
+  /** `ip:port` for Prometheus. */
+  metricsAddress?: string | undefined;
+  version?: WorkerSettings['version'] | undefined;
+}
+
+/** Starts a worker, for only one kind of work if so asked. */
+export async function startWorkerPart(
+  config: Config,
+  place: LogPlace,
+  { level = 'info', only, metricsAddress, version }: WorkerOptions = {},
+): Promise<WorkerPart> {
+  if ('file' in place) await rotateLongLog(place.file);
+  const log = createLog(logDestination(place), level);
+  const worker = await startWorker(config, {
+    log,
+    ...(only && { only }),
+    ...(metricsAddress && { metricsAddress }),
+    ...(version && { version }),
+  });
+  keepHeapLean();
+  return {
+    name: 'the worker',
+    state: () => worker.state(),
+    taskQueues: worker.taskQueues,
+    ended: worker.done.then(
+      () => null,
+      (error: unknown) => {
+        const failure = explainFailure(error);
+        return { ...failure, message: `the worker ended: ${failure.message}` };
+      },
+    ),
+    stop: () => worker.stop(),
+  };
 }

@@ -8,8 +8,7 @@ import {
 } from '../../exports/rules/site-export.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import { barText, clockTime, counted, forecastText, momentText, spanText } from '../../rules/text.ts';
-import type { Step } from './live-lines.ts';
-import type { Paint } from './output.ts';
+import type { Paint, Step } from './output.ts';
 
 /** A progress bar with its percentage; an empty bar when the progress is unknown. */
 export function bar(percent: number | null, paint: Paint): string {

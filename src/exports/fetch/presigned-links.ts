@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { readHttpDate } from '../../budget/rules/window-state.ts';
+import { readHttpDate } from '../../budget/rules/refusals.ts';
 import type { ReadBuffers } from '../../files.ts';
 
 /** The object store refused several fresh links; bytes on disk are kept for another call. */

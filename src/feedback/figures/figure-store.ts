@@ -1,8 +1,8 @@
 import type { ProjectActivity } from '../../budget/rules/plan-budget.ts';
 import type { PassRow } from '../reading/pass-store.ts';
+import type { ProjectKey } from '../rules/feedback-entry.ts';
 import type { ReadingKind, VerifiedRange } from '../rules/pass-bounds.ts';
 import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
-import type { ProjectKey } from '../store/queries.ts';
 
 /** How many entries have a value in common. */
 export interface Count {

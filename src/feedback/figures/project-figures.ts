@@ -3,9 +3,9 @@ import { type ObservedRun, observedDays, type ProjectActivity } from '../../budg
 import { holdsPersonal } from '../privacy/apply-privacy.ts';
 import { rangesOf, type VerifiedRow } from '../reading/pass-facts.ts';
 import { passRow } from '../reading/passes.ts';
-import { openStatuses } from '../rules/feedback-entry.ts';
+import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified, type PassKind } from '../rules/pass-bounds.ts';
-import { countRows, documentOf, liveEntries, type ProjectKey, storedEntries, wantedKeys } from '../store/queries.ts';
+import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
 import type { Count, FeedbackStats, LatestCost, StoredProject } from './figure-store.ts';
 import { votedNo, votedYes } from './read-report-figures.ts';

@@ -1,9 +1,9 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { FactSource } from '../rules/fact-queries.ts';
-import { closedStatuses, openStatuses } from '../rules/feedback-entry.ts';
+import { closedStatuses, openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified, markVerified, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
 import { type DatedList, edgesOf, type PassBounds, type StoredCounts, type Target } from '../rules/plan-slices.ts';
-import { batchesOf, countRows, liveEntries, type ProjectKey, within } from '../store/queries.ts';
+import { batchesOf, countRows, liveEntries, within } from '../store/queries.ts';
 import type { FeedbackDatabase } from '../store/tables.ts';
 import type { PassRow } from './pass-store.ts';
 import { datesAreCoarse, everSwept, watermark } from './passes.ts';
@@ -11,7 +11,7 @@ import { listSlices } from './slices.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Which entries are missing, and of which list they have their places. */
+/** The missing entries, and the list their places refer to. */
 interface MissingQuestion extends ProjectKey {
   /** The start of the pass: entries last seen before it are missing. */
   unseenSince: string;
@@ -22,11 +22,11 @@ interface MissingQuestion extends ProjectKey {
 }
 
 /**
- * The dated entries that no reading since has seen, by date, each with its place in the list that windows of `lookFor`
- * would read, and the moments at those windows' edges. Only moments and places are in memory.
+ * The dated entries that were not seen since `unseenSince`, by date, each with its place in the list that windows of
+ * `lookFor` would read, and the moments at those windows' edges. Only moments and places are in memory.
  */
 async function missingEntries(db: Db, question: MissingQuestion): Promise<{ targets: Target[]; list: DatedList }> {
-  // Places are worked out only where something is missing: that takes the whole list.
+  // Numbering the whole list is worth it only if something is missing.
   const missing = liveEntries(db, question)
     .where('created_at_utc', 'is not', null)
     .where('last_seen_at', '<', question.unseenSince)
@@ -80,8 +80,8 @@ function momentOf(moments: ReadonlyMap<number, string>, place: number): string {
 }
 
 /**
- * Whether an entry without a readable id has come since: it may be any of those that seem to be missing, so nothing is
- * shown to be gone.
+ * Whether an entry without a readable id has come since. It may be any of those that seem to be missing, so none of them
+ * counts as gone.
  */
 export async function cameWithoutId(db: Db, project: string, since: string): Promise<boolean> {
   const row = await rejectsSince(db, project, since)
@@ -92,8 +92,8 @@ export async function cameWithoutId(db: Db, project: string, since: string): Pro
 }
 
 /**
- * Whether every entry that has come since had a readable id, and none that is stored came in a form that cannot be
- * understood, which would leave an old version of it.
+ * Whether every entry that has come since had a readable id, and no stored entry came in an unreadable form, which leaves
+ * its old version in the store.
  */
 async function allReadableSince(db: Db, project: string, since: string): Promise<boolean> {
   if (await cameWithoutId(db, project, since)) return false;

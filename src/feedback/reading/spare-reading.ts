@@ -1,8 +1,9 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
+import type { ProjectKey } from '../rules/feedback-entry.ts';
 import type { PassSlice, PlannedSlice } from '../rules/slice.ts';
 import { changesCountedSince, type DatedWindow, entriesPerWindow, worthReading } from '../rules/spare-slices.ts';
-import { batchesOf, liveEntries, type ProjectKey } from '../store/queries.ts';
+import { batchesOf, liveEntries } from '../store/queries.ts';
 import type { FeedbackDatabase } from '../store/tables.ts';
 import { verifiedRanges } from './pass-facts.ts';
 import type { PassRow } from './pass-store.ts';

@@ -1,3 +1,9 @@
+/** A project within its organization. */
+export interface ProjectKey {
+  org: string;
+  project: string;
+}
+
 /** A feedback entry as the store keeps it: the fields of service-interface.md "Feedback entry", unknown ones in `extra`. */
 export interface FeedbackEntry {
   id: string;

@@ -43,7 +43,7 @@ function progressOf({ complete, passed, entries }: Progress): IndexProgress {
 }
 
 async function lockedProgress(trx: Transaction<FeedbackDatabase>): Promise<Progress> {
-  // Locks it, on SQLite as well: there is no other way that both know.
+  // A write locks the row on both databases.
   return await trx
     .updateTable('search_progress')
     .set((row) => ({ passed: row.ref('passed') }))
@@ -109,19 +109,19 @@ export async function completeIndex(
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Of the process that rebuilds the index: one at a time, another would wait for it with the table locked. */
-const forgetting = 7_301_180_745;
+/** Advisory lock of the process that rebuilds the index: a second one would wait for it with the table locked. */
+const rebuildLock = 7_301_180_745;
 
 /** How often an erasure tries to become that process, a second apart. */
 const tries = 100;
 
 /**
- * Rebuilds PostgreSQL's index of words while it is in use: it keeps each word it ever held, even if no entry has it any
- * more. `daily`: only if it was not done for a day and no other process is doing it.
+ * Rebuilds PostgreSQL's index of words, which keeps every word it ever held, while it is in use. `daily`: only if that was
+ * not done within a day and no other process is doing it.
  */
 export async function rebuildSearchIndex(db: Db, how: 'now' | 'daily'): Promise<void> {
   if (how === 'daily' && (await recentlyScrubbed(db))) return;
-  // The lock is of a connection, not of a transaction, which could not work on an index in use.
+  // The lock belongs to the connection: within a transaction an index in use cannot be rebuilt.
   await db.connection().execute(async (connection) => {
     if (!(await begin(connection, how === 'now' ? tries : 1))) {
       if (how === 'daily') return;
@@ -129,14 +129,14 @@ export async function rebuildSearchIndex(db: Db, how: 'now' | 'daily'): Promise<
     }
     try {
       if (how === 'daily' && (await recentlyScrubbed(connection))) return;
-      await makeAnew(connection);
+      await rebuild(connection);
     } finally {
-      await sql`select pg_advisory_unlock(${forgetting})`.execute(connection);
+      await sql`select pg_advisory_unlock(${rebuildLock})`.execute(connection);
     }
   });
 }
 
-async function makeAnew(connection: Db): Promise<void> {
+async function rebuild(connection: Db): Promise<void> {
   const at = new Date().toISOString();
   // What an interrupted rebuild leaves: half an index, or the previous one with all its words.
   await sql`drop index concurrently if exists search_entries_by_word_ccnew`.execute(connection);
@@ -145,9 +145,9 @@ async function makeAnew(connection: Db): Promise<void> {
   await connection.updateTable('search_progress').set({ cleaned_at: at }).execute();
 }
 
-/** Polls for the lock: the rebuild of the process that has it would wait for a connection that waits. */
+/** Polls for the lock: a waiting connection would block the rebuild of the process that has it. */
 async function begin(connection: Db, left: number): Promise<boolean> {
-  const { rows } = await sql<{ begun: boolean }>`select pg_try_advisory_lock(${forgetting}) as begun`.execute(
+  const { rows } = await sql<{ begun: boolean }>`select pg_try_advisory_lock(${rebuildLock}) as begun`.execute(
     connection,
   );
   if (rows[0]?.begun === true) return true;

@@ -3,7 +3,7 @@ import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
 import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
 import { type AuditTable, columnsOf, type FeedbackDatabase, fieldsOf, storedText, storedTextOrNull } from './tables.ts';
 
-/** What people did by hand, which outlives Temporal's retention. It shares the database with the feedback, no more. */
+/** What people did by hand, kept beyond Temporal's retention. It only shares the database with the feedback. */
 export interface AuditRecords {
   /** Inserts audit entries; those that are there already stay as they are. */
   recordAuditEntries(auditEntries: readonly AuditEntry[]): Promise<void>;
@@ -11,12 +11,12 @@ export interface AuditRecords {
   listAuditEntries(filter: AuditFilter): AsyncIterable<AuditEntry>;
 }
 
-/** The audit of a store that is there, opened for nothing else. */
+/** The audit of an existing store, opened for nothing else. */
 export interface OpenAudit extends Pick<AuditRecords, 'recordAuditEntries'> {
   close(): Promise<void>;
 }
 
-/** Which audit entries; all of them without any of these. */
+/** Which audit entries to list; all without a field. */
 export interface AuditFilter {
   /** From this moment on, UTC ISO 8601. */
   since?: string | undefined;
@@ -28,7 +28,7 @@ export interface AuditFilter {
   named?: string | undefined;
   /** A part of the name of the person, likewise. */
   who?: string | undefined;
-  /** Only what comes after this audit entry in the list. */
+  /** Only entries that come after this one in the list. */
   after?: AuditPlace | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function recordAuditEntries(
   }
 }
 
-/** Newest first, read as they are wanted. */
+/** Newest first, read as the caller asks for them. */
 export async function* listAuditEntries(
   db: Kysely<FeedbackDatabase>,
   { since, org, action, subject, named, who, after }: AuditFilter,

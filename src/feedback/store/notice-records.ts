@@ -2,23 +2,23 @@ import type { Kysely, Transaction } from 'kysely';
 import type { NoticeType } from '../../runs/rules/notices.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
-/** What holds or ends, as a step has noticed it. */
+/** A condition that began or ended, as a step has noticed it. */
 export interface NoticeTurn {
   org: string;
   type: NoticeType;
   subject: string;
   /** True: it holds from now on; false: it has ended. */
   open: boolean;
-  /** The step that noticed it: the same in every attempt of that step, and different in every other step. */
+  /** Id of the step that noticed it: the same in every attempt of that step, different for every other step. */
   by: string;
   at: Date;
   /** Until when a person can act; null without an end. */
   until?: string | null;
-  /** What tells two occurrences apart, such as the settings of a receiver; null for nothing. */
+  /** Distinguishes two occurrences, such as the settings of a receiver; null for nothing. */
   mark?: string | null;
 }
 
-/** Something that holds and has been told. */
+/** A condition that holds and for which a notice was sent. */
 interface OpenNotice {
   type: NoticeType;
   subject: string;
@@ -30,11 +30,11 @@ interface OpenNotice {
 /** The record of notices sent, so that a repetition sends none again. It shares the database with the feedback. */
 export interface NoticeRecords {
   /**
-   * Notes a turn, in one step beside which no other comes. Null when nothing changed, since it was noted already; then
-   * there is nothing to tell. A repeat of the turn that did change it gets the same answer as before.
+   * Records a turn in one atomic step. Null when it was recorded already: then no notice is due. A repeat of the turn that
+   * changed it gets the same answer as before.
    */
   turnNotice(turn: NoticeTurn): Promise<{ since: string } | null>;
-  /** All that holds, ordered by type and subject. */
+  /** All conditions that hold, ordered by type and subject. */
   openNotices(org: string): Promise<OpenNotice[]>;
   /** When each site's last export that brought or confirmed a version ended, by domain. */
   lastExports(org: string): Promise<ReadonlyMap<string, string>>;
@@ -42,7 +42,7 @@ export interface NoticeRecords {
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Opens or closes a notice by comparing and setting; says since when it holds or held if this turn did it. */
+/** Opens or closes a notice by compare and set; returns since when it holds or held if this turn changed it. */
 export async function turnNotice(
   db: Transaction<FeedbackDatabase>,
   { org, type, subject, open, by, at, until = null, mark = null }: NoticeTurn,

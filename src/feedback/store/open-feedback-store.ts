@@ -20,8 +20,8 @@ export async function openFeedbackStore(
 }
 
 /**
- * Opens the audit of a feedback store that is there, with the tables that it has: a program that only keeps an audit entry makes
- * none, and changes none that older workers use. Throws `FeedbackStoreUnavailable`.
+ * Opens the audit of an existing feedback store and leaves its tables as they are: a program that only writes an audit entry
+ * must not change tables that older workers use. Throws `FeedbackStoreUnavailable`.
  */
 export async function openAudit(place: FeedbackStorePlace): Promise<OpenAudit> {
   if (place.kind === 'sqlite') return await (await import('./sqlite-store.ts')).openSqliteAudit(place.file);

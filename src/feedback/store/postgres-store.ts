@@ -262,7 +262,7 @@ class ExplainingClient implements PostgresPoolClient {
   }
 
   async #run(sql: string, parameters: ReadonlyArray<unknown>): Promise<unknown> {
-    // After the loss comes a rollback, which must neither wait nor hide what happened.
+    // The rollback after the loss must neither wait nor hide its cause.
     if (this.#lost !== null) throw this.#lost.error;
     try {
       return await this.#client.query(sql, [...parameters]);
@@ -312,7 +312,7 @@ export async function openPostgresFeedbackStore(
   );
 }
 
-/** Opens the audit of a store that is there, and changes no table. Throws as `openPostgresFeedbackStore` does. */
+/** Opens the audit of an existing store, and changes no table. Throws as `openPostgresFeedbackStore` does. */
 export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit> {
   return await withDatabase(place, async (db) => {
     if ((await examine(place, db)).state === 'empty') throw withoutAudit(place.place);
@@ -379,7 +379,7 @@ async function withDatabase<T>(
   }
 }
 
-/** Connects when it is first asked. */
+/** Connects with the first statement. */
 async function databaseAt(place: PostgresPlace, limits: PoolLimits): Promise<Kysely<FeedbackDatabase>> {
   return new Kysely({ dialect: new PostgresDialect({ pool: await openPostgresPool(place, limits) }) });
 }

@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from 'kysely';
 import type { Database } from '../../sqlite.ts';
-import type { FeedbackEntry } from '../rules/feedback-entry.ts';
+import type { FeedbackEntry, ProjectKey } from '../rules/feedback-entry.ts';
 import { documentKey } from '../rules/report-figures.ts';
 import {
   createdAtUtc,
@@ -111,8 +111,8 @@ export function within(
 const allProjects = 7_301_180_744;
 
 /**
- * Locks the entries of the project against other transactions until this one ends, so that reading first tells what will
- * be inserted, changed or unchanged. Call it before the first read, and after writing the row of the pass if both are
+ * Locks the entries of the project against other transactions until this one ends, so that what it reads first is still
+ * true when it writes. Call it before the first read, and after writing the row of the pass if both are
  * needed: always in this order, so that transactions cannot deadlock. On SQLite only one transaction writes at a time.
  *
  * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It ends
@@ -147,18 +147,12 @@ export async function refreshStatistics(db: Transaction<FeedbackDatabase>, page:
   if (isPostgres(db) && /^10+$/.test(`${page}`)) await sql`analyze feedback`.execute(db);
 }
 
-/** A project within its organization. */
-export interface ProjectKey {
-  org: string;
-  project: string;
-}
-
 /** Every entry stored of a project, tombstoned ones included. */
 export function storedEntries(db: Kysely<FeedbackDatabase>, { org, project }: ProjectKey) {
   return db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
 }
 
-/** The entries that the service still has, as far as is known: those not tombstoned. */
+/** The entries that the service still has as far as docferry knows: those not tombstoned. */
 export function liveEntries(db: Kysely<FeedbackDatabase>, key: ProjectKey) {
   return storedEntries(db, key).where('deleted_at', 'is', null);
 }
@@ -196,7 +190,7 @@ const onPostgres = sql<string>`case
     path, '^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*', ''), '[?#].*$', ''), '/+$', ''), ''), '/')
 end`;
 
-/** What the service says of an entry, as columns; the other columns are what we have seen of it. */
+/** What the service sends of an entry, as columns; the others say when docferry saw it. */
 export type Content = Omit<FeedbackTable, 'first_seen_at' | 'last_seen_at' | 'deleted_at'>;
 
 export function entryContent(entry: FeedbackEntry, org: string, project: string): Content {
@@ -224,8 +218,7 @@ export function sameContent(a: Content, b: Content): boolean {
 }
 
 /*
- * What takes removed bytes out of PostgreSQL's files. Both want the owner of the tables; another role has to leave them to
- * the owner.
+ * Statements that scrub removed bytes from PostgreSQL's files. Only the owner of the tables may run them.
  */
 
 /** Old versions of rows, and the values that the planner's statistics took from them. */

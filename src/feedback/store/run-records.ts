@@ -1,7 +1,8 @@
 import type { RunOutcome } from '../../exports/rules/site-export.ts';
+import type { ProjectKey } from '../rules/feedback-entry.ts';
 import type { ReadingKind } from '../rules/pass-bounds.ts';
 
-/** The row that a run of a site export leaves behind (X4). */
+/** The row of a run of a site export (X4). */
 export interface ExportRunRow {
   workflowId: string;
   runId: string;
@@ -26,11 +27,6 @@ export interface SiteKey {
   domain: string;
 }
 
-export interface ProjectKey {
-  org: string;
-  project: string;
-}
-
 /** How the latest run of a site ended. Times are UTC ISO 8601. */
 export interface SiteRecord extends SiteKey {
   lastOutcome: RunOutcome;
@@ -38,8 +34,8 @@ export interface SiteRecord extends SiteKey {
   /** Why it ended so, cut to 300 characters; null when all went well. */
   lastReason: string | null;
   /**
-   * End of the first run that failed, was refused by verification or was rolled out badly since the last that was not;
-   * null when there is none. What a person cancelled counts for neither.
+   * End of the first run that failed, was refused by verification or had a failed rollout since the last good run; null
+   * when there is none. Cancelled runs count as neither.
    */
   failingSince: string | null;
 }
@@ -64,17 +60,17 @@ export interface LatestRecords {
   projects: ProjectRecord[];
 }
 
-/** Which runs are meant: all without a field. */
+/** Which runs to list; all without a field. */
 export interface RunFilter {
   org?: string;
   domain?: string;
   outcome?: RunOutcome;
-  /** They began at this moment or later, UTC ISO 8601. */
+  /** Runs that began at this moment or later, UTC ISO 8601. */
   since?: string;
   limit?: number;
 }
 
-/** The runs of site exports, which outlive Temporal's retention. They share the database with the feedback, no more. */
+/** The runs of site exports, kept beyond Temporal's retention. They only share the database with the feedback. */
 export interface RunRecords {
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;

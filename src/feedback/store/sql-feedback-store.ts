@@ -47,10 +47,10 @@ interface StoreSettings {
   scrub(how: 'now' | 'daily'): Promise<boolean>;
 }
 
-/** The step that ends a pass has ten seconds, in milliseconds: scrubbing that takes longer goes on without it. */
-const passPatienceMs = 5_000;
-/** A worker begins its work then, in milliseconds. */
-const startPatienceMs = 120_000;
+/** In milliseconds: the step that ends a pass has ten seconds, and does not wait longer for the scrubbing. */
+const maxWaitOfPassMs = 5_000;
+/** In milliseconds: then a worker starts working, even if the scrubbing goes on. */
+const maxWaitOfStartMs = 120_000;
 
 /** The feedback store over a migrated database of any dialect. */
 export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
@@ -108,18 +108,18 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     async applyPrivacy(at) {
       const treated = await applyPrivacy(db, write, privacy, at);
       if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) {
-        await briefly(scrub('now'), startPatienceMs);
+        await briefly(scrub('now'), maxWaitOfStartMs);
       }
       return treated;
     },
     async expire(project, at) {
       const treated = await expire(write, project, privacy, at);
-      // Also where nothing was too old: a worker may have been killed before it came to this.
+      // Also if nothing was too old: an earlier worker may have been killed before it scrubbed.
       if (treated.entries + treated.rejects > 0 || (privacy.retentionMs !== null && !(await recentlyScrubbed(db)))) {
         scrubbing ??= scrub('daily').finally(() => {
           scrubbing = null;
         });
-        await briefly(scrubbing, passPatienceMs);
+        await briefly(scrubbing, maxWaitOfPassMs);
       }
       return treated;
     },
@@ -152,7 +152,7 @@ async function briefly(work: Promise<unknown>, ms: number): Promise<void> {
   await Promise.race([work, sleep(ms, undefined, { ref: false })]);
 }
 
-/** `entries` are those the service still has as far as is known, `tombstones` those it no longer has. */
+/** `entries` are those the service still has as far as docferry knows, `tombstones` those it no longer has. */
 async function countEntries(
   db: Db,
   org: string,

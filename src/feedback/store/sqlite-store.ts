@@ -78,7 +78,7 @@ export async function openSqliteFeedbackStore(
   }
 }
 
-/** Opens the audit of a store that is there, and changes no table. Throws as `openSqliteFeedbackStore` does. */
+/** Opens the audit of an existing store, and changes no table. Throws as `openSqliteFeedbackStore` does. */
 export async function openSqliteAudit(file: string): Promise<OpenAudit> {
   const path = resolve(file);
   try {

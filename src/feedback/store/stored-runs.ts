@@ -1,16 +1,9 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { declinedRules, type EndDetail, whyEnded } from '../../exports/rules/site-export.ts';
+import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { type ReadingKind, readingKinds } from '../rules/pass-bounds.ts';
 import { wantedKeys } from './queries.ts';
-import type {
-  ExportRunRow,
-  LatestRecords,
-  ProjectKey,
-  ProjectRecord,
-  RunFilter,
-  SiteKey,
-  SiteRecord,
-} from './run-records.ts';
+import type { ExportRunRow, LatestRecords, ProjectRecord, RunFilter, SiteKey, SiteRecord } from './run-records.ts';
 import { columnsOf, type FeedbackDatabase, fieldsOf, storedText } from './tables.ts';
 
 /** Inserts or replaces the row of a run (X4). */
@@ -69,7 +62,7 @@ export async function jobDurations(
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** How a refused archive differs from a version that a person or the time refused: by the rule of its first reason. */
+/** A version that a person rejected or that waited too long has one of these rules first; a refused archive has another. */
 const notApproved = declinedRules.map((rule) => `{"reasons":[{"rule":"${rule}"%`);
 
 /** The latest runs of these sites and passes of these projects, in a statement for each kind whatever their number. */
@@ -208,7 +201,7 @@ function projectRecords(
   });
 }
 
-/** Of a thousand sites each line is short. */
+/** In characters: a list of a thousand sites stays short. */
 const longestReason = 300;
 
 function shortened(reason: string): string | null {

@@ -5,11 +5,9 @@ import {
   freeMoments,
   latestReleases,
   limitOf,
-  occupancyMs,
   reserveOf,
-  slackOf,
 } from '../../../src/budget/rules/window.ts';
-import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
+import { emptyWindow, occupancyMs, slackOf, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 
 const state = (more: Partial<WindowState> = {}): WindowState => ({ ...emptyWindow(settings, t0), ...more });

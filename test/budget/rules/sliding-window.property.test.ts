@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { packed, unpacked } from '../../../src/budget/rules/carry-window.ts';
 import { type PermitAsk, permitClasses } from '../../../src/budget/rules/permits.ts';
+import { blockedBy } from '../../../src/budget/rules/refusals.ts';
 import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import {
   advance,
-  blockedBy,
   capacityOf,
   configure,
   latestReleases,

@@ -3,19 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
-  checkStores,
-  installationCheck,
-  linksCheck,
-  webhookChecks,
-} from '../../../src/cli/doctor/check-installation.ts';
-import { certificateAuthoritiesCheck, proxyCheck } from '../../../src/cli/doctor/check-network.ts';
-import {
   lackingInTheEnd,
   searchAttributesCheck,
   serverCheck,
   unlessRefused,
   verdictsOn,
-} from '../../../src/cli/doctor/check-temporal.ts';
+} from '../../../src/cli/commands/doctor.ts';
+import {
+  certificateAuthoritiesCheck,
+  checkStores,
+  installationCheck,
+  linksCheck,
+  proxyCheck,
+  webhookChecks,
+} from '../../../src/cli/commands/doctor-installation.ts';
 import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { load, organizationWith } from '../../config/config-folder.ts';
 import { certificate } from '../../service/certificate.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { startHealthPart } from '../../../src/cli/commands/worker.ts';
 import { hostAndPort } from '../../../src/cli/flags.ts';
-import type { Part } from '../../../src/cli/parts/running-parts.ts';
+import type { Part } from '../../../src/cli/parts.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
 import { docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { DocferryProcess } from '../../tools/docferry-process.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freeAddress } from '../../../src/cli/parts/free-address.ts';
+import { freeAddress } from '../../../src/cli/parts.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
 
 describe('freeAddress', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { applySchedulesAtStart } from '../../../src/cli/parts/embedded-part.ts';
+import { applySchedulesAtStart } from '../../../src/cli/embedded.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { applySchedules } from '../../../src/schedules/schedules.ts';

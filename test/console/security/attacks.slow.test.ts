@@ -4,7 +4,7 @@ import { Agent, createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { guardUi } from '../../../src/cli/parts/embedded-part.ts';
+import { guardUi } from '../../../src/cli/embedded.ts';
 import { budgetActions, projectActions, scheduleActions, siteActions } from '../../../src/console/actions.ts';
 import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { bulkVerbs } from '../../../src/console/bulk-actions.ts';

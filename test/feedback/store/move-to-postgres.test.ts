@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { moveFeedback } from '../../../src/feedback/store/move-feedback.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
@@ -31,6 +34,7 @@ describe.skipIf(!hasPostgres())('a feedback store moved to PostgreSQL', () => {
     const { identity } = source.store;
     await source.store.close();
     const before = await tablesOf(source.rows);
+    await releaseLocks();
     const moved = await moveFeedback(source.file, target.place);
     expect(moved.map(({ table }) => table)).toEqual(ourTables);
     const after = await tablesOf(target.rows);
@@ -63,19 +67,20 @@ describe.skipIf(!hasPostgres())('a feedback store moved to PostgreSQL', () => {
     expect(await tablesOf(source.rows)).toEqual(before);
   });
 
-  it('is refused into a database that holds something, and while another connection has the file open', async () => {
+  it('is refused while another connection has the file open, and into a database that holds something', async () => {
+    await expect(moveFeedback(source.file, target.place)).rejects.toThrow('another process has it open');
     await source.store.close();
+    await releaseLocks();
     const other = await openPostgresFeedbackStore(target.place);
     await wholePass(other, 'earlier', [entry('other')]);
     await other.close();
     await expect(moveFeedback(source.file, target.place)).rejects.toThrow('it is not empty (table feedback)');
     expect(await target.rows('select id from feedback')).toEqual([{ id: 'other' }]);
-    await source.open();
-    await expect(moveFeedback(source.file, target.place)).rejects.toThrow('another process has it open');
   });
 
   it('is there as a whole or not at all', async () => {
     await source.store.close();
+    await releaseLocks();
     await (await openPostgresFeedbackStore(target.place)).close();
     await target.run(`create function refuse() returns trigger language plpgsql as $$ begin raise 'planted'; end $$;
       create trigger refuse before insert on erasures for each row execute function refuse()`);
@@ -89,6 +94,7 @@ describe.skipIf(!hasPostgres())('a feedback store moved to PostgreSQL', () => {
 
   it('notices a row that PostgreSQL changed', async () => {
     await source.store.close();
+    await releaseLocks();
     await (await openPostgresFeedbackStore(target.place)).close();
     await target.run(`create function spoil() returns trigger language plpgsql as $$ begin new.old := 'other'; return new; end $$;
       create trigger spoil before insert on feedback_changes for each row execute function spoil()`);
@@ -96,6 +102,14 @@ describe.skipIf(!hasPostgres())('a feedback store moved to PostgreSQL', () => {
     expect(await target.rows('select 1 from feedback')).toEqual([]);
   });
 });
+
+/** A closed connection keeps its lock until its statements are collected (`src/sqlite.ts`). */
+async function releaseLocks(): Promise<void> {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  await nextTurn();
+  await nextTurn();
+}
 
 const odd = ['é', '\u{1F600}', '\uFFFD', '_', ' ', 'ß', 'A\u0000B', '"x",\n', '\\', "'", ''];
 

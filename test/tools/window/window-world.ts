@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { ask } from '../../../src/budget/rules/grant-lease.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
+import { blockedBy } from '../../../src/budget/rules/refusals.ts';
 import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
-import { advance, blockedBy, report } from '../../../src/budget/rules/window.ts';
+import { advance, report } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
 

@@ -11,7 +11,7 @@ import { type ExitCode, exitCodes } from '../../failure.ts';
 import { duration } from '../../flags.ts';
 import { findOrganization } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
-import type { Step } from '../../terminal/live-lines.ts';
+import type { Step } from '../../terminal/output.ts';
 import { fittingLines, type Output } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { askWorker } from '../../waiting.ts';

@@ -4,8 +4,8 @@ import { configJsonSchema } from '../../../config/json-schema.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
 import { readPackageFile } from '../../package-file.ts';
-import { sandboxConfigText, usualSandbox } from '../../parts/sandbox-part.ts';
 import { replaceOutput, stdoutName } from '../../terminal/files.ts';
+import { sandboxConfigText, usualSandbox } from '../sandbox.ts';
 
 export default {
   init: (command, run) =>

@@ -1,12 +1,16 @@
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
-import { addActorFlag, addActorFlags, addBulkFlags, type BulkFlags } from '../../actor.ts';
-import { approveExports } from '../../bulk.ts';
+import { type ActorFlags, addActorFlag, addActorFlags, addBulkFlags, type BulkFlags } from '../../actor.ts';
+import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
-import { siteHelp } from '../../flags.ts';
+import { findVersion } from '../../find-version.ts';
+import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
 import { findSite, isBulk } from '../../selection.ts';
+import { onInterrupt } from '../../terminal/prompts.ts';
+import { waitForExport } from './wait-for-export.ts';
 
+/** The commands by which a person decides which version of a site is in service. */
 export default {
   approve: (command, run) => {
     command
@@ -24,6 +28,28 @@ export default {
       .argument('[version]', 'refuse unless this version waits')
       .requiredOption('--reason <text>', 'why, up to 500 characters; shown in the result and by `export status`')
       .action(run(decideExport, 'rejected')),
+  rollback: (command, run) => {
+    command
+      .argument('<domain>', siteHelp)
+      .argument('<version>', 'a version that `export versions` lists, a unique prefix of it, or previous');
+    addActorFlag(addWaitFlags(command))
+      .option('--reason <text>', 'why; shown with the hold', reason)
+      .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
+      .addHelpText(
+        'after',
+        '\nUntil `export release`, exports still publish versions but put none of them into service.',
+      )
+      .action(run(rollBack));
+  },
+  hold: (command, run) =>
+    addActorFlag(addBulkFlags(command.argument('[domain]', siteHelp), 'sites'))
+      .option('--reason <text>', 'why; shown with the hold', reason)
+      .addHelpText('after', '\nWorks on the bundle store, without Temporal: run it where that store is.')
+      .action(run(holdSite)),
+  release: (command, run) =>
+    addActorFlags(addBulkFlags(command.argument('[domain]', siteHelp), 'sites'))
+      .addHelpText('after', '\nDoes not change what is in service. Works on the bundle store, without Temporal.')
+      .action(run(releaseSite)),
 } satisfies CommandFile;
 
 /** Sends a person's decision to the running export of a site. */
@@ -51,6 +77,66 @@ async function decideExport(
       await operator.reject({ org, domain }, version);
       context.output.result({ ...document, reason: flags.reason ?? '' }, `rejected: ${version} is removed`);
     }
+    return exitCodes.done;
+  });
+}
+
+interface RollbackFlags extends WaitFlags, ActorFlags {
+  onRunning: 'cancel' | 'refuse';
+}
+
+async function rollBack(
+  context: CommandContext,
+  name: string,
+  wanted: string,
+  flags: RollbackFlags,
+): Promise<ExitCode> {
+  const timeoutMs = waitTimeout(flags);
+  const { output } = context;
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, site } = findSite(config, name);
+    const { domain } = site;
+    const version = await findVersion(await operator.installation.bundles(), domain, wanted);
+    const client = await operator.installation.temporal();
+    const interrupt = flags.wait ? onInterrupt() : undefined;
+    const { handle, joined, cancelled } = await operator.rollBack({ org, domain }, version, flags.onRunning);
+    if (cancelled) output.note(`cancelled the running export of ${domain}`);
+    if (!flags.wait) {
+      const { workflowId } = handle;
+      const { runId } = await handle.describe();
+      const document = { workflowId, runId, org, domain, version, joined, cancelledExport: cancelled };
+      output.result(document, `started: ${workflowId}\nfollow it with \`docferry export watch ${domain}\``);
+      return exitCodes.done;
+    }
+    return waitForExport(context, { config, client }, { org, domain, handle, timeoutMs, interrupt });
+  });
+}
+
+async function holdSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
+  if (isBulk(name, flags, 'domain')) return holdSites(context, flags);
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, site } = findSite(config, name);
+    const { domain } = site;
+    const hold = await operator.hold({ org, domain });
+    const text = `${domain} is held at ${hold.version}; \`docferry export release ${domain}\` ends that`;
+    context.output.result({ domain, held: hold.version, hold }, text);
+    return exitCodes.done;
+  });
+}
+
+async function releaseSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
+  if (isBulk(name, flags, 'domain')) return releaseSites(context, flags);
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, site } = findSite(config, name);
+    const { domain } = site;
+    const released = await operator.release({ org, domain });
+    const { version, waiting } = released;
+    const next =
+      waiting === null
+        ? 'the next export decides what is in service'
+        : `${waiting} waited; \`docferry export start ${domain}\` puts what is new into service`;
+    const text = `${domain} is no longer held at ${version}; ${next}`;
+    context.output.result({ domain, held: null, released }, text);
     return exitCodes.done;
   });
 }

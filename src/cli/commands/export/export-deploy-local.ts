@@ -13,7 +13,7 @@ import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
-import { rolloutFacts } from './export-text.ts';
+import { rolloutFacts } from './wait-for-export.ts';
 
 export default {
   'deploy-local': (command, run) =>

@@ -25,7 +25,7 @@ import { withFeedbackStore } from '../../stores.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
 import { answerOrNull } from '../../waiting.ts';
-import { holdText } from './export-text.ts';
+import { holdText } from './wait-for-export.ts';
 
 export default {
   status: (command, run) => command.argument('<domain>', siteHelp).action(run(showExportStatus)),

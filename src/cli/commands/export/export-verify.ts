@@ -14,7 +14,7 @@ import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';
-import { reasonLines } from './export-text.ts';
+import { reasonLines } from './wait-for-export.ts';
 
 export default {
   verify: (command, run) =>

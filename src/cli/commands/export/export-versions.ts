@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes } from '../../failure.ts';
 import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
-import { holdText } from './export-text.ts';
+import { holdText } from './wait-for-export.ts';
 
 export default {
   versions: (command, run) => command.argument('<domain>', siteHelp).action(run(listVersions)),

@@ -1,19 +1,25 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type {
-  ExportInput,
-  ExportResult,
-  ExportState,
-  RollbackInput,
-  RollbackResult,
+import {
+  type ExportInput,
+  type ExportResult,
+  type ExportState,
+  failedTargets,
+  type Reason,
+  type RollbackInput,
+  type RollbackResult,
+  type RolloutResult,
 } from '../../../exports/rules/site-export.ts';
+import type { SiteHold } from '../../../exports/store/bundle-store.ts';
 import { exportState } from '../../../operations/exports.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import type { CommandContext } from '../../context.ts';
 import { type CliFailure, type ExitCode, exitCodes } from '../../failure.ts';
 import type { Session } from '../../session.ts';
+import type { Paint } from '../../terminal/output.ts';
 import { exportStep } from '../../terminal/progress.ts';
 import type { Interrupt } from '../../terminal/prompts.ts';
+import { factLines, indent, timeText } from '../../terminal/text.ts';
 import { waitShowing } from '../../waiting.ts';
-import { exportResultText, rollbackResultText } from './export-text.ts';
 
 /** What runs under the id of a site's exports. */
 export type AwaitedWorkflow = (input: ExportInput & RollbackInput) => Promise<ExportResult | RollbackResult>;
@@ -52,4 +58,67 @@ export async function waitForExport(
   // A failure too, though its result is printed.
   const failed = result.outcome === 'rejected' || result.outcome === 'rollout-failed';
   return failed ? exitCodes.failed : exitCodes.done;
+}
+
+/** The result of an export for people. */
+export function exportResultText(result: ExportResult, paint: Paint): string {
+  const { domain, outcome, version, contentDigest, archive, pages, files, url, jobId, polls, jobsStarted, held } =
+    result;
+  const heading = {
+    published: `${paint.green('published')} a new version of ${domain}`,
+    unchanged: `${paint.green('unchanged')}: ${domain} is the same as published`,
+    'rollout-failed': `${paint.red('rollout failed')}: ${domain} is published, but ${failedTargets(result.rollouts).join(', ')} did not get it`,
+    rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, what is in service stays`,
+  }[outcome];
+  const facts: (readonly [string, string])[] = [];
+  if (version !== null) facts.push(['version', version]);
+  if (held !== null) facts.push(['held', `${domain} stays at ${held} until \`docferry export release ${domain}\``]);
+  if (contentDigest !== null) facts.push(['digest', contentDigest]);
+  if (archive !== null) facts.push(['archive', `${archive.format}, ${sizeText(archive.bytes)}`]);
+  facts.push(['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`]);
+  if (url !== null) facts.push(['url', url]);
+  facts.push(['job', `${jobId ?? 'none'}${jobsStarted > 1 ? ` (${jobsStarted} jobs were started)` : ''}`]);
+  facts.push(['polls', `${polls}`]);
+  facts.push(...rolloutFacts(result.rollouts, paint));
+  const lines = [heading, indent(factLines(facts))];
+  if (result.reasons.length > 0) lines.push('reasons:', reasonLines(result.reasons));
+  return lines.join('\n');
+}
+
+/** The result of a rollback for people. */
+export function rollbackResultText(result: RollbackResult, paint: Paint): string {
+  const { domain, version, previous, pages, files, url, rollouts } = result;
+  const facts: (readonly [string, string])[] = [
+    ['before', previous ?? 'nothing'],
+    ['held', `${domain} stays there until \`docferry export release ${domain}\``],
+    ['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`],
+    ['url', url],
+    ...rolloutFacts(rollouts, paint),
+  ];
+  const failed = failedTargets(rollouts);
+  const heading =
+    failed.length === 0
+      ? `${paint.green('rolled back')} ${domain} to ${version}`
+      : `${paint.red('rollout failed')}: ${version} of ${domain} is current again, but ${failed.join(', ')} did not get it`;
+  return `${heading}\n${indent(factLines(facts))}`;
+}
+
+/** A line for each target. */
+export function rolloutFacts(rollouts: readonly RolloutResult[], paint: Paint): [string, string][] {
+  return rollouts.map(({ target, outcome, detail }) => [
+    target,
+    `${outcome === 'failed' ? paint.red(outcome) : outcome}: ${detail}`,
+  ]);
+}
+
+/** A line for each reason. */
+export function reasonLines(reasons: readonly Reason[]): string {
+  return reasons.map(({ rule, path, detail }) => `  ${rule}${path === null ? '' : `  ${path}`}: ${detail}`).join('\n');
+}
+
+/** A hold in words: where, since when, why, and what waits for its end. */
+export function holdText({ version, since, reason, waiting }: SiteHold): string {
+  const why = reason === null ? '' : `: ${reason}`;
+  const next = waiting === null ? '' : `\n${waiting} waits for the release`;
+  return `held at ${version} since ${timeText(since)} UTC${why}${next}`;
 }

@@ -14,7 +14,7 @@ import {
   recordFilter,
   unmetValues,
 } from '../../flags.ts';
-import { keepHeapLean } from '../../parts/gc-tuning.ts';
+import { keepHeapLean } from '../../parts.ts';
 import { findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { linksCheck } from '../../../../src/cli/doctor/check-installation.ts';
+import { linksCheck } from '../../../../src/cli/commands/doctor-installation.ts';
 import { configJsonSchema } from '../../../../src/config/json-schema.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
 import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';

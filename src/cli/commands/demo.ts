@@ -1,5 +1,5 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
 import type { ExportResult } from '../../exports/rules/site-export.ts';
@@ -9,22 +9,150 @@ import { DatabaseInUse } from '../../local/embedded-errors.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { exportState, startExport } from '../../operations/exports.ts';
 import { startSync, syncState } from '../../operations/syncs.ts';
-import { counted } from '../../rules/text.ts';
+import { counted, countText, sizeText, spanText } from '../../rules/text.ts';
 import { failoverFor } from '../../temporal/connection.ts';
-import { type CommandContext, loadContextConfig } from '../context.ts';
-import { usageFailure } from '../failure.ts';
-import { startBundlePart } from '../parts/bundle-server-part.ts';
-import { startEmbedded } from '../parts/embedded-part.ts';
-import type { RunningParts } from '../parts/running-parts.ts';
-import { sandboxConfigText, sandboxOrganization, startSandboxPart } from '../parts/sandbox-part.ts';
-import { withEmbedded } from '../parts/up-config.ts';
-import { startWorkerPart } from '../parts/worker-part.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { startEmbedded } from '../embedded.ts';
+import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../failure.ts';
+import { type RunningParts, withParts } from '../parts.ts';
 import { type Session, withTemporal } from '../session.ts';
-import { withFeedbackStore } from '../stores.ts';
-import type { LiveView } from '../terminal/live-lines.ts';
-import type { Output } from '../terminal/output.ts';
+import { bundlePlace, withFeedbackStore } from '../stores.ts';
+import type { LiveView, Output, Paint } from '../terminal/output.ts';
 import { exportStep, syncStep } from '../terminal/progress.ts';
+import { factLines, indent } from '../terminal/text.ts';
 import { waitInView } from '../waiting.ts';
+import { sandboxConfigText, sandboxOrganization, startSandboxPart } from './sandbox.ts';
+import { startBundlePart } from './serve.ts';
+import { withEmbedded } from './up.ts';
+import { startWorkerPart } from './worker.ts';
+
+export default {
+  demo: (command, run) =>
+    command.option('--keep', 'keep everything running at the end, until Ctrl-C').action(run(runDemo)),
+} satisfies CommandFile;
+
+const { id: org, project, domain } = sandboxOrganization;
+
+async function runDemo(context: CommandContext, { keep = false }: { keep?: boolean }): Promise<ExitCode> {
+  const { output } = context;
+  return withParts(output, async (parts, interrupted) => {
+    const whole = await show(context, parts, interrupted, keep).catch((error: unknown) => {
+      if (!interrupted.aborted) throw error;
+      throw operationFailure('Interrupted', 'the demo was interrupted', 'run it again: it starts over');
+    });
+    if (keep) {
+      output.note('everything keeps running; Ctrl-C stops it');
+      await parts.untilAborted(interrupted);
+    }
+    return whole ? exitCodes.done : exitCodes.failed;
+  });
+}
+
+/** Plays the story and prints the summary; returns whether everything is as it should be. */
+async function show(
+  context: CommandContext,
+  parts: RunningParts,
+  interrupted: AbortSignal,
+  keep: boolean,
+): Promise<boolean> {
+  const { output } = context;
+  const folder = await prepareDemoFolder(resolve(context.cwd, 'demo-data'));
+  const stage = await setStage(context, parts, folder, interrupted);
+  const results = await parts.during(playStory(output, stage, interrupted));
+  output.result(demoDocument(stage, results), demoText(stage, results, { keep, paint: output.paint }));
+  return isWhole(stage, results);
+}
+
+/** Whether the demo showed what it promises: a published version, all feedback stored, the budget kept. */
+function isWhole(stage: Stage, results: DemoResults): boolean {
+  const published = results.export.outcome === 'published' && results.again.outcome === 'unchanged';
+  const rolledOut = results.export.rollouts.every(({ outcome }) => outcome !== 'failed');
+  const { requests } = budgetOf(stage);
+  const { most, refused } = trafficOf(stage);
+  return published && rolledOut && results.stored === results.served && most <= requests && refused === 0;
+}
+
+function demoDocument(stage: Stage, results: DemoResults): object {
+  const { most, refused } = trafficOf(stage);
+  return {
+    export: results.export,
+    feedback: results.feedback,
+    addresses: addressesOf(stage, results),
+    again: results.again,
+    sandbox: { entries: results.served, mostRequestsInAnyWindow: most, refused },
+    stored: results.stored,
+  };
+}
+
+/** The summary for people. */
+function demoText(stage: Stage, results: DemoResults, { keep, paint }: { keep: boolean; paint: Paint }): string {
+  const { export: first, feedback, again } = results;
+  const { most, refused } = trafficOf(stage);
+  const { requests, windowMs } = budgetOf(stage);
+  const rollouts = first.rollouts.map(({ target, outcome }) => `${outcome} to ${target}`);
+  const verdict = isWhole(stage, results) ? paint.green('Done.') : paint.red('Something went wrong: see below.');
+  const files = addressesOf(stage, results);
+  return [
+    verdict,
+    '',
+    paint.bold(`Export of ${domain}`),
+    indent(
+      factLines([
+        ['version', `${first.version ?? '-'} (${first.outcome})`],
+        ['digest', first.contentDigest ?? '-'],
+        [
+          'content',
+          `${counted(first.pages, 'page')}, ${counted(first.files, 'file')}, ${sizeText(first.archive?.bytes ?? 0)}`,
+        ],
+        ['polls', `${first.polls}`],
+        ['rollout', rollouts.join(', ') || 'none'],
+        ['again', `${again.outcome}: the same content is not published twice`],
+      ]),
+    ),
+    paint.bold(`Feedback of ${feedback.project}`),
+    indent(
+      factLines([
+        ['entries', `${countText(results.stored)} stored of ${countText(results.served)} in the sandbox`],
+        ['requests', `${countText(feedback.requests)} for ${counted(feedback.pages, 'page')}`],
+        [
+          'budget',
+          `${requests} requests in ${spanText(windowMs)}: at most ${most} in any window, ${refused} refused with 429`,
+        ],
+        ['waited', `${spanText(feedback.waitedMs)} for the budget`],
+      ]),
+    ),
+    paint.bold(keep ? 'To look at' : 'To look at (files stay; `docferry demo --keep` leaves the servers running)'),
+    indent(factLines(Object.entries(files).filter(([name]) => keep || !servers.has(name)))),
+  ].join('\n');
+}
+
+function budgetOf({ config }: Stage): { requests: number; windowMs: number } {
+  const budget = config.organizations.find(({ id }) => id === org)?.budget;
+  return { requests: budget?.requests ?? 0, windowMs: budget?.windowMs ?? 0 };
+}
+
+/** What the sandbox received: the most analytics requests in any window, and how many it refused. */
+function trafficOf({ sandbox }: Stage): { most: number; refused: number } {
+  const seen = sandbox.stats().organizations[org];
+  return { most: seen?.maxInAnyWindow ?? 0, refused: seen?.throttled ?? 0 };
+}
+
+/** Addresses that end with the demo. */
+const servers: ReadonlySet<string> = new Set(['temporal', 'ui', 'bundle', 'sandbox']);
+
+function addressesOf({ config, folder, sandbox, uiUrl, configFile, workerLog }: Stage, results: DemoResults) {
+  return {
+    temporal: config.temporal.address,
+    ui: uiUrl,
+    bundle: results.export.url ?? '',
+    sandbox: sandbox.url,
+    site: join(folder, 'site', 'current', 'index.html'),
+    bundles: bundlePlace(config.store.bundles),
+    database: config.store.feedback.place,
+    config: configFile,
+    log: workerLog,
+  };
+}
 
 /** Marks a folder whose contents may be deleted. */
 const marker = '.docferry-demo';
@@ -69,7 +197,7 @@ const entries = 1_150;
 const jobSeconds = 8;
 
 /** Everything that runs during the demo. */
-export interface Stage extends DemoFolder {
+interface Stage extends DemoFolder {
   config: Config;
   sandbox: Sandbox;
   uiUrl: string;
@@ -78,7 +206,7 @@ export interface Stage extends DemoFolder {
 }
 
 /** Starts server, sandbox, bundle server and worker on free ports. */
-export async function setStage(
+async function setStage(
   context: CommandContext,
   parts: RunningParts,
   place: DemoFolder,
@@ -106,10 +234,8 @@ export async function setStage(
   return { ...place, config, sandbox, uiUrl: embedded.uiUrl ?? '', bundlesUrl: bundles.url, workerLog };
 }
 
-const { id: org, project, domain } = sandboxOrganization;
-
 /** The results of the demo. */
-export interface DemoResult {
+interface DemoResults {
   export: ExportResult;
   feedback: SyncResult;
   /** A second export of the same site, which publishes nothing because nothing changed. */
@@ -121,7 +247,7 @@ export interface DemoResult {
 }
 
 /** Exports a site while reading its feedback, then exports it again. */
-export async function tellStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<DemoResult> {
+async function playStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<DemoResults> {
   const { config, sandbox } = stage;
   return withTemporal(config, async (session) => {
     const live = await output.startLive();

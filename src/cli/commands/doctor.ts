@@ -20,9 +20,97 @@ import {
   serverVersion,
 } from '../../temporal/namespace.ts';
 import { bulkQueueOf, oldestServer } from '../../temporal/rules/failover.ts';
+import type { CommandContext, CommandFile } from '../context.ts';
 import { explainFailure, workflowHint } from '../explain-failure.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
+import { packageVersion } from '../package-file.ts';
+import type { Paint } from '../terminal/output.ts';
+import { printable } from '../terminal/text.ts';
 import { howToStart, noWorkerText, queuesWithoutWorker } from '../waiting.ts';
-import { bad, type Check, failed, good, skipped, warning } from './check.ts';
+import {
+  bad,
+  type Check,
+  certificateAuthoritiesCheck,
+  checkBrowsers,
+  checkConfiguration,
+  checkStores,
+  checkTargets,
+  failed,
+  good,
+  installationCheck,
+  linksCheck,
+  proxyCheck,
+  skipped,
+  warning,
+  webhookChecks,
+} from './doctor-installation.ts';
+
+export default {
+  doctor: (command, run) =>
+    command
+      .option('--key', 'have a worker test each API key; costs at most one request per organization')
+      .action(run(examine)),
+} satisfies CommandFile;
+
+const longestText = 1_000;
+
+/** Health checks of this installation, each with its verdict and fix. */
+async function examine(context: CommandContext, { key = false }: { key?: boolean }): Promise<ExitCode> {
+  const checks = await allChecks(context, key);
+  const ok = checks.every(({ level }) => level !== 'error');
+  const document = {
+    ok,
+    checks: checks.map(({ name, level, detail, fix }) => ({ name, ok: isFine(level), level, detail, fix })),
+  };
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  const lines = checks.map((check) => lineOf(check, width, context.output.paint));
+  context.output.result(document, lines.join('\n'));
+  if (!key) context.output.note('the service was not contacted; `docferry doctor --key` tries the API keys');
+  return ok ? exitCodes.done : exitCodes.failed;
+}
+
+async function allChecks(context: CommandContext, askTheService: boolean): Promise<Check[]> {
+  const { env } = context;
+  const { config, check: configuration } = await checkConfiguration(context);
+  const service = config?.service ?? null;
+  const temporal = await checkTemporal(config);
+  try {
+    const general = [
+      installationCheck({ node: process.versions.node, docferry: packageVersion() }),
+      configuration,
+      certificateAuthoritiesCheck(env.NODE_EXTRA_CA_CERTS, new Date()),
+      proxyCheck(env, service, temporal.address),
+      ...temporal.checks,
+    ];
+    if (!config) {
+      const others = ['api-key', 'bundle-links', 'feedback-store', 'bundle-store', 'rollout'];
+      return [...general, ...others.map((name) => skipped(name, 'it needs the configuration'))];
+    }
+    const sites = config.organizations.flatMap((organization) => organization.sites);
+    return [
+      ...general,
+      ...(await keyChecks(config, temporal)),
+      ...config.organizations.flatMap(webhookChecks),
+      ...(askTheService ? await askService(config, temporal) : []),
+      linksCheck(config.service),
+      ...(await checkStores(config)),
+      ...(await checkBrowsers(config)),
+      ...(await Promise.all(sites.map(checkTargets))).flat(),
+    ];
+  } finally {
+    await temporal.client?.connection.close();
+  }
+}
+
+function isFine(level: Check['level']): boolean {
+  return level === 'ok' || level === 'warning';
+}
+
+function lineOf({ name, level, detail, fix }: Check, width: number, paint: Paint): string {
+  const colours = { ok: paint.green, warning: paint.yellow, error: paint.red, skipped: paint.dim };
+  const line = `${colours[level](level.padEnd(7))}  ${name.padEnd(width)}  ${printable(detail, longestText)}`;
+  return fix === null ? line : `${line}. ${paint.cyan('Fix:')} ${printable(fix, longestText)}`;
+}
 
 const connectWithinMs = 3_000;
 
@@ -73,7 +161,7 @@ interface TemporalSight {
 }
 
 /** Temporal, its namespace and search attributes, and whether a worker polls. */
-export async function checkTemporal(config: Config | null): Promise<TemporalSight> {
+async function checkTemporal(config: Config | null): Promise<TemporalSight> {
   const blind = (first: Check, address: string | null, because: string): TemporalSight => {
     const rest = ['namespace', 'search-attributes', 'worker'].map((name) => skipped(name, because));
     return { client: null, address, worker: false, checks: [first, ...rest] };
@@ -211,7 +299,7 @@ function keyCheck({ id, apiKey }: OrganizationConfig): Check {
 const answerWithinMs = 5_000;
 
 /** The keys as they are here, and whether the budgets know that the service refuses them. Asks the service nothing. */
-export async function keyChecks(
+async function keyChecks(
   { organizations }: Config,
   { client, worker }: { client: Client | null; worker: boolean },
 ): Promise<Check[]> {
@@ -234,7 +322,7 @@ export function unlessRefused(check: Check, budget: Pick<WindowView, 'pausedBy'>
 }
 
 /** What the service says to the workers' keys; at most one request for each organization. */
-export async function askService(
+async function askService(
   config: Config,
   { client, worker }: { client: Client | null; worker: boolean },
 ): Promise<Check[]> {

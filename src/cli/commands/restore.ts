@@ -1,20 +1,92 @@
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import { endBudgets } from '../../budget/client.ts';
 import type { Config } from '../../config/config.ts';
 import { succeedDirectoryStore } from '../../exports/store/directory-snapshot.ts';
 import { openAlone } from '../../feedback/store/copy-database.ts';
 import { succeedSqliteStore } from '../../feedback/store/sqlite-store.ts';
-import { copyDurably, flushPath } from '../../files.ts';
+import { copyDurably, flushPath, hashFile } from '../../files.ts';
 import { devServerTool, resolveBinary } from '../../local/binaries.ts';
 import { startDevServer } from '../../local/dev-server.ts';
 import { findFreePort } from '../../local/ports.ts';
+import { lockUnusedDatabase } from '../../local/server-record.ts';
 import { searchAttributes } from '../../rules/workflow-ids.ts';
 import { connectClient } from '../../temporal/connection.ts';
-import type { CommandContext } from '../context.ts';
-import { isThere } from '../doctor/check.ts';
-import { operationFailure, usageFailure } from '../failure.ts';
-import type { BackedUpFile, BackupManifest } from './take-backup.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../failure.ts';
+import { interruptible } from '../terminal/prompts.ts';
+import { factLines } from '../terminal/text.ts';
+import { type BackedUpFile, type BackupManifest, filesOfBackup, missingParts, readBackupManifest } from './backup.ts';
+import { isThere } from './doctor-installation.ts';
+
+export default {
+  restore: (command, run) =>
+    command
+      .argument('<folder>', 'folder that `docferry backup` made')
+      .option('--db <file>', "Temporal's database", './data/temporal.db')
+      .option('--force', 'rename what is already at these places')
+      .action(run(restore)),
+} satisfies CommandFile;
+
+/**
+ * Reads every byte of a backup. Throws the failure `BackupDamaged` for the first file that differs from `backup.json`.
+ */
+async function checkBackup(folder: string, manifest: BackupManifest, signal: AbortSignal): Promise<void> {
+  for (const { path, bytes, sha256 } of filesOfBackup(manifest)) {
+    signal.throwIfAborted();
+    const file = join(folder, path);
+    const found = await stat(file).catch(() => null);
+    if (found === null) throw damaged(`${file} is missing`);
+    if (found.size !== bytes) throw damaged(`${file} has ${found.size} bytes instead of ${bytes}`);
+    if ((await hashFile(file)) !== sha256) throw damaged(`${file} has other content than was backed up`);
+  }
+}
+
+function damaged(problem: string) {
+  return operationFailure(
+    'BackupDamaged',
+    problem,
+    'restore another backup, or copy this one again; nothing was written',
+  );
+}
+
+interface RestoreFlags {
+  db: string;
+  force?: boolean;
+}
+
+async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<ExitCode> {
+  const { output, cwd } = context;
+  const folder = resolve(cwd, from);
+  const backup = await readBackupManifest(folder);
+  const config = await loadContextConfig(context);
+  const temporalFile = resolve(cwd, flags.db);
+  const places = restoredPlaces(config, temporalFile, backup);
+  const lock = await lockUnusedDatabase(temporalFile);
+  try {
+    await requireFreePlaces(places, flags.force === true);
+    output.note('checking every file of the backup …');
+    const restored = await interruptible('nothing was restored', async (signal) => {
+      await checkBackup(folder, backup, signal);
+      return restoreParts({ context, config, folder, backup, places, signal });
+    });
+    for (const { what, missing } of missingParts(backup)) output.warn(`${what} not in the backup: ${missing}`);
+    const document = { from: folder, takenAt: backup.takenAt, places, ...restored, missing: missingParts(backup) };
+    output.result(document, textOf(folder, backup.takenAt, places, restored));
+    return exitCodes.done;
+  } finally {
+    lock.release();
+  }
+}
+
+function textOf(folder: string, takenAt: string, places: RestoredPlaces, { budgets, aside }: Restored): string {
+  const { temporal, feedback, bundles } = places;
+  const parts = Object.entries({ Temporal: temporal, feedback, bundles });
+  const facts = parts.flatMap(([what, place]): [string, string][] => (place === null ? [] : [[what, place]]));
+  if (budgets.length > 0) facts.push(['budgets', `${budgets.join(', ')}: nothing is sent until one window from now`]);
+  if (aside.length > 0) facts.push(['set aside', aside.join(', ')]);
+  return `restored ${folder}, taken ${takenAt}\n${factLines(facts)}\nnever start the original again: it would send beside this one`;
+}
 
 /** Something finished, and where it goes. */
 interface Finished {
@@ -56,14 +128,14 @@ async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]>
 }
 
 /** Where the parts of a backup go; null for a part that it does not hold. Absolute paths. */
-export interface RestoredPlaces {
+interface RestoredPlaces {
   temporal: string | null;
   feedback: string | null;
   bundles: string | null;
 }
 
 /** The places that the configuration names. Throws a usage failure when they are not of the kind that was backed up. */
-export function restoredPlaces({ store }: Config, temporalFile: string, backup: BackupManifest): RestoredPlaces {
+function restoredPlaces({ store }: Config, temporalFile: string, backup: BackupManifest): RestoredPlaces {
   const { feedback, bundles } = store;
   if ('file' in backup.feedback && feedback.kind === 'postgres') {
     throw usageFailure(
@@ -85,7 +157,7 @@ export function restoredPlaces({ store }: Config, temporalFile: string, backup: 
 }
 
 /** Throws unless nothing is at the places or, with `force`, nothing uses it. */
-export async function requireFreePlaces(places: RestoredPlaces, force: boolean): Promise<void> {
+async function requireFreePlaces(places: RestoredPlaces, force: boolean): Promise<void> {
   const taken: string[] = [];
   for (const file of [places.temporal, places.feedback]) if (file !== null && (await isThere(file))) taken.push(file);
   if (places.bundles !== null && (await holdsSomething(places.bundles))) taken.push(places.bundles);
@@ -107,7 +179,7 @@ async function holdsSomething(folder: string): Promise<boolean> {
   return names.length > 0;
 }
 
-export interface Restored {
+interface Restored {
   /** Organizations whose budgets start full (B7). */
   budgets: string[];
   /** What was in the way, under its new name. */
@@ -125,7 +197,7 @@ interface Restoration {
 }
 
 /** Builds every part beside its place, as the successor of the original, and puts all of them in place at the end. */
-export async function restoreParts(restoration: Restoration): Promise<Restored> {
+async function restoreParts(restoration: Restoration): Promise<Restored> {
   const { folder, backup, places, signal } = restoration;
   const working: string[] = [];
   const workFolder = async (place: string) => {

@@ -1,4 +1,7 @@
-import { lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { constants, readFileSync } from 'node:fs';
+import { access, lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
 import { dirname, join } from 'node:path';
 import type {
   BundleStoreConfig,
@@ -16,10 +19,71 @@ import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { BrowserUnusable, browsersOf, findBrowser } from '../../exports/verify/find-browser.ts';
 import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
-import { routeTo } from '../../rules/proxy.ts';
+import { isLoopback } from '../../rules/loopback.ts';
+import { proxyVariable, routeTo } from '../../rules/proxy.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { bad, type Check, codeOf, failed, good, isThere, nearestFolder, warning, whyNotWritable } from './check.ts';
+
+/** `skipped`: not possible, because another check failed. */
+type Level = 'ok' | 'warning' | 'error' | 'skipped';
+
+/** One verdict of `docferry doctor`. */
+export interface Check {
+  /** Stable name for scripts, e.g. `temporal` or `api-key:acme`. */
+  name: string;
+  level: Level;
+  /** One line. */
+  detail: string;
+  /** What to do about it; null when there is nothing to do. */
+  fix: string | null;
+}
+
+export const good = (name: string, detail: string): Check => ({ name, level: 'ok', detail, fix: null });
+
+export const warning = (name: string, detail: string, fix: string): Check => ({ name, level: 'warning', detail, fix });
+
+export const bad = (name: string, detail: string, fix: string): Check => ({ name, level: 'error', detail, fix });
+
+export const skipped = (name: string, because: string): Check => ({
+  name,
+  level: 'skipped',
+  detail: `not checked: ${because}`,
+  fix: null,
+});
+
+/** A check that could not reach a verdict, e.g. because the system or Temporal refused. */
+export function failed(name: string, { message, hint }: { message: string; hint: string | null }): Check {
+  return bad(name, message, hint ?? 'see the message');
+}
+
+/** Why a folder cannot be written, or null when it can; writes nothing. */
+async function whyNotWritable(folder: string): Promise<string | null> {
+  try {
+    if (!(await stat(folder)).isDirectory()) return `${folder} is not a folder`;
+    await access(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return `${folder} cannot be written (${codeOf(error)})`;
+  }
+}
+
+/** The folder itself, or the nearest one around it that exists. */
+async function nearestFolder(path: string): Promise<string> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (folder === dirname(folder) || (await isThere(folder))) return folder;
+  }
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error) => codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR',
+  );
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+}
 
 /** The browsers that render pages, if any site wants that; meaningful where the workers run. */
 export async function checkBrowsers(config: Config): Promise<Check[]> {
@@ -234,4 +298,90 @@ async function checkFuture(name: string, path: string): Promise<Check> {
   const problem = await whyNotWritable(await nearestFolder(path));
   if (problem !== null) return bad(name, `${path} cannot be created: ${problem}`, giveStoreAccess);
   return good(name, `${path} does not exist yet and can be created`);
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const proxyName = 'proxy';
+const setVariables = 'set HTTPS_PROXY to http://host:port, or unset it';
+
+/** Whether the proxy variables are usable for the service and keep the connection to Temporal out of the proxy. */
+export function proxyCheck(env: Environment, service: ServiceConfig | null, temporalAddress: string | null): Check {
+  const ways: string[] = [];
+  for (const address of new Set(service ? [service.baseUrl, service.analyticsBaseUrl] : [])) {
+    const url = new URL(address);
+    const route = routeTo(url, env);
+    if (route.kind === 'unusable') return bad(proxyName, route.message, setVariables);
+    ways.push(route.kind === 'proxy' ? `${url.host} through ${route.host}` : `${url.host} directly`);
+  }
+  const odd = oddExceptions(env);
+  if (odd.length > 0) {
+    const detail = `NO_PROXY has entries that are not understood: ${odd.join(', ')}`;
+    return warning(proxyName, detail, 'list host names, .suffixes or addresses, each without a scheme');
+  }
+  if (temporalAddress !== null && caught(env, temporalAddress)) {
+    const host = hostOf(temporalAddress);
+    const detail = `commands reach Temporal at ${temporalAddress} through the proxy, but workers do not`;
+    return warning(proxyName, detail, `add ${host} to no_proxy`);
+  }
+  const set = ['https_proxy', 'http_proxy', 'all_proxy'].some((variable) => proxyVariable(env, variable) !== '');
+  return good(proxyName, [set ? 'set' : 'none set', ...ways].join('; '));
+}
+
+/** Entries that look like exceptions but match nothing. */
+function oddExceptions(env: Environment): string[] {
+  const entries = proxyVariable(env, 'no_proxy').split(/[\s,]+/);
+  return entries.filter((entry) => entry.includes('://') || (entry.includes('*') && !/^\*(\..+)?$/.test(entry)));
+}
+
+/**
+ * The commands' connection to Temporal reads only the lower-case variables, matches exceptions by suffix, and never uses a
+ * proxy for this machine; the worker's ignores the variables.
+ */
+function caught(env: Environment, address: string): boolean {
+  if (isLoopback(address) || !(env.grpc_proxy || env.https_proxy || env.http_proxy)) return false;
+  const exceptions = (env.no_grpc_proxy || env.no_proxy || '').split(',').map((entry) => entry.trim());
+  const host = hostOf(address);
+  // The range may contain the address.
+  return !exceptions.some((entry) => entry !== '' && (host.endsWith(entry) || (isIPv4(host) && entry.includes('/'))));
+}
+
+function hostOf(address: string): string {
+  return address.replace(/:\d+$/, '');
+}
+
+const authoritiesName = 'certificate-authorities';
+const begin = '-----BEGIN CERTIFICATE-----';
+const setIt = 'set NODE_EXTRA_CA_CERTS to a readable PEM file before the process starts, or unset it';
+
+/** Extra certificate authorities: if their file is unusable, Node silently goes on without them. */
+export function certificateAuthoritiesCheck(file: string | undefined, now: Date): Check {
+  if (!file) return good(authoritiesName, "those that come with Node (NODE_EXTRA_CA_CERTS isn't set)");
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return bad(authoritiesName, `NODE_EXTRA_CA_CERTS names ${file}, which cannot be read (${code})`, setIt);
+  }
+  const certificates = text.split(begin).slice(1);
+  if (certificates.length === 0)
+    return bad(authoritiesName, `NODE_EXTRA_CA_CERTS names ${file}, which contains none in PEM`, setIt);
+  const parsed = certificates.map(parse);
+  if (parsed.includes(null)) return bad(authoritiesName, `a certificate in ${file} cannot be read`, setIt);
+  const old = parsed.filter((certificate) => certificate && new Date(certificate.validTo) < now);
+  // Bundles of public authorities include expired ones.
+  const expired = old.length === 0 ? '' : `, ${old.length} of them expired`;
+  const detail = `those of Node and ${certificates.length} in ${file}${expired}`;
+  return old.length < parsed.length
+    ? good(authoritiesName, detail)
+    : warning(authoritiesName, detail, 'replace them with their successors');
+}
+
+function parse(text: string): X509Certificate | null {
+  try {
+    return new X509Certificate(begin + text);
+  } catch {
+    return null;
+  }
 }
