@@ -159,7 +159,10 @@ export function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }
 
-/** How long a step that can do without the database waits for it: less than a workflow task may take, within which it may run. */
+/**
+ * A step that can do without the database waits for it this long. Such a step may run inside a workflow task, so this is
+ * shorter than a task may take.
+ */
 export const databaseAnswersWithinMs = 1_000;
 
 /** The answer, or null when it takes longer. Throws what the answer throws in time. */

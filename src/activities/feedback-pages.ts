@@ -49,7 +49,7 @@ class BrokenPage extends Error {
 }
 
 /** Whether an unreadable answer is worth several requests, or one more. */
-type MaxWait = 'patient' | 'hasty';
+type Patience = 'patient' | 'hasty';
 
 /** Requests pages under a lease, one at a time, and decides which failures are worth another request. */
 export class PageReader {
@@ -118,7 +118,7 @@ export class PageReader {
    * Sends one request. Null when nothing was read: the lease is over, or the page was broken and is worth another try.
    * Throws `BrokenPage` when it is not, and everything else that the service throws.
    */
-  async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: MaxWait): Promise<FeedbackPage | null> {
+  async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: Patience): Promise<FeedbackPage | null> {
     let sent: SentRequest | undefined;
     try {
       this.#askedAt = lease.now();

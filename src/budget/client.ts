@@ -88,7 +88,7 @@ const failedPrecondition = 9;
 
 /** The workflow has ten updates already, of other processes: they are answered soon. */
 const crowdedForMs = 60_000;
-/** Its last workflow task counts as failed, as when messages cross its continue-as-new; or it has no worker. */
+/** The server refuses updates after a failed workflow task, such as when a message crosses continue-as-new, and without a worker. */
 const betweenTasksForMs = 5_000;
 const pauseMs = 250;
 

@@ -33,7 +33,7 @@ export function visibleJson(json: string): string {
   return json.replace(commanding, escaped);
 }
 
-/** Markdown texts for the Temporal UI and the terminal. They hold only ids, counts and times (X1). */
+/* Markdown texts for the Temporal UI and the terminal. They hold only ids, counts and times (X1). */
 
 /** A moment in milliseconds as `14:05:07 UTC`. */
 export function clockTime(ms: number): string {

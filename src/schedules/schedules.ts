@@ -144,7 +144,7 @@ function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOp
   };
 }
 
-/** A schedule on the server in terms of the model. */
+/** A schedule on the server in terms of `schedules/rules`. */
 export function existingSchedule(description: ScheduleDescription, target: ScheduleTarget): ExistingSchedule {
   const { spec, action, policies, info } = description;
   const { calendars = [], intervals = [] } = spec;

@@ -211,7 +211,7 @@ export function endFacts({ outcome, reason }: { outcome: string; reason: string 
   return reason === '' ? facts : [...facts, ['reason', reason.slice(0, reasonLength)]];
 }
 
-/**
+/*
  * Handlers of messages whose shape is not known: the Temporal UI and older clients may send anything, and an error in a
  * handler would stop the workflow until an operator terminates it (X5).
  */
@@ -365,10 +365,10 @@ export type RunRow = Parameters<Activities['recordExportRun']>[0];
 
 /** Steps that are not worth a separate task: they run within a workflow task and leave one event each. */
 const inPassing = proxyLocalActivities<PassingSteps>(passingOptions);
-/** Any worker may be given the step, and again and again: for what this worker could not do in passing. */
+/** For steps that failed as local activities: any worker may run them, and Temporal retries them. */
 const asTask = proxyActivities<PassingSteps>(recordOptions);
 
-/** What the configuration says about a site; what this worker's lacks, another worker's may have for some minutes yet. */
+/** What the configuration says about a site. If this worker's lacks the site, other workers are asked for some minutes. */
 export function planSite(org: string, domain: string): Promise<SitePlan> {
   return pass('planExport', { org, domain }, { ...recordOptions, summary: `read the configuration of ${domain}` });
 }

@@ -83,7 +83,7 @@ declare global {
  * and tells it nothing else. The SDK takes a new seed before all messages of an activation.
  */
 
-/** Options of a workflow that must notice resets, the one to its first task too: they are read before any reset counts. */
+/** Options of a workflow that must notice resets, even one to its first task: the SDK reads them before a reset takes effect. */
 function noticesResets(): WorkflowDefinitionOptions {
   globalThis.docferryRandom = getActivator().random;
   return {};
@@ -99,7 +99,7 @@ function resetNoticed(): void {
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
- * continue-as-new; the window itself is pure code in the model.
+ * continue-as-new; the window itself is pure code in `budget/rules`.
  */
 export async function rateBudget(given: BudgetInput): Promise<void> {
   // One started by hand without its input ends, so that the next question starts a sound one (X5).
@@ -257,7 +257,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   });
 }
 
-/** A program's 401 made this necessary. Never throws: of a check that is running already, nothing more is wanted. */
+/** After a program's 401. Never throws: if a check is already running, that one is enough. */
 async function startKeyCheck(org: string): Promise<void> {
   try {
     await CancellationScope.nonCancellable(() =>

@@ -108,7 +108,11 @@ export async function writeAuditEntry(entry: AuditEntry & { org: string }): Prom
       await condition(() => over, writtenWithin, { summary: 'the audit writes it down' });
     });
   } catch (error) {
-    log.error('a audit entry could not be handed to the audit', { action, workflowId, failure: failureSummary(error) });
+    log.error('an audit entry could not be handed to the audit', {
+      action,
+      workflowId,
+      failure: failureSummary(error),
+    });
   }
 }
 

@@ -118,12 +118,12 @@ export const refusals = {
   unreachable: { status: 502, error: 'the service cannot be reached' },
   late: { status: 504, error: 'the service did not answer in time' },
   failed: { status: 502, error: 'the request could not be forwarded' },
-  /** @param patienceMs 0 when too many requests wait already */
-  noPermit(told: LastWait | null, patienceMs: number): OwnAnswer {
+  /** @param maxWaitMs 0 when too many requests wait already */
+  noPermit(told: LastWait | null, maxWaitMs: number): OwnAnswer {
     const seconds = told === null ? unknownWaitS : Math.max(1, Math.ceil((told.freeAt - performance.now()) / 1000));
     const why = told === null ? 'others wait for the budget' : reasons[told.reason];
     const error =
-      patienceMs === 0 ? 'too many requests of this client wait already' : `no request could be sent: ${why}`;
+      maxWaitMs === 0 ? 'too many requests of this client wait already' : `no request could be sent: ${why}`;
     return { status: 429, error, headers: { 'Retry-After': `${seconds}` } };
   },
 } satisfies Record<string, OwnAnswer | ((...args: never[]) => OwnAnswer)>;

@@ -50,7 +50,7 @@ interface HandlerOptions {
   tokens: ClientTokens;
   organizations: ReadonlyMap<string, OrganizationAccess>;
   /** Longest wait of a request for a permit. */
-  patienceMs: number;
+  maxWaitMs: number;
   /** Most requests of a client that wait. */
   mostWaiting: number;
   /** A connection on which nothing moves for this long during an answer is cut. */
@@ -116,7 +116,7 @@ class RequestHandler {
     client: GatewayClient,
     target: AnalyticsTarget,
   ): Promise<void> {
-    const { organizations, patienceMs, mostWaiting, closing } = this.#options;
+    const { organizations, maxWaitMs, mostWaiting, closing } = this.#options;
     const organization = organizations.get(client.org);
     if (organization === undefined) throw new Error(`no organization ${client.org}`);
     const { queue } = organization;
@@ -125,7 +125,7 @@ class RequestHandler {
     response.once('close', () => left.abort());
     const waiting = new AbortController();
     const giveUp = () => waiting.abort();
-    const timer = setTimeout(giveUp, patienceMs);
+    const timer = setTimeout(giveUp, maxWaitMs);
     for (const signal of [left.signal, closing]) signal.addEventListener('abort', giveUp, { once: true });
     try {
       for (;;) {
@@ -141,7 +141,7 @@ class RequestHandler {
       closing.removeEventListener('abort', giveUp);
     }
     if (left.signal.aborted) return;
-    refuse(response, closing.aborted ? refusals.closing : refusals.noPermit(queue.told(client), patienceMs));
+    refuse(response, closing.aborted ? refusals.closing : refusals.noPermit(queue.told(client), maxWaitMs));
   }
 
   /** Sends the request under the permit. `unsent`: the permit returns to the budget, and the request may try another. */
@@ -211,7 +211,7 @@ export interface GatewayOptions {
   analytics: ReadonlyMap<string, AnalyticsAccess>;
   permits: PermitSource;
   /** Longest wait of a request for a permit, in milliseconds. */
-  patienceMs: number;
+  maxWaitMs: number;
   log: GatewayLog;
   /** Most connections; 1,024 by default. */
   connections?: number;
@@ -251,7 +251,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const handler = new RequestHandler({
     tokens: new ClientTokens(options.clients),
     organizations,
-    patienceMs: options.patienceMs,
+    maxWaitMs: options.maxWaitMs,
     mostWaiting,
     idleMs,
     closing: closing.signal,

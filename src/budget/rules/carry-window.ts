@@ -12,7 +12,7 @@ import {
   type WindowState,
 } from './window-state.ts';
 
-/**
+/*
  * The window as a run hands it to the next, and `budget move` to another task queue. The server refuses inputs of 2 MiB,
  * so that it holds nothing twice, and of each waiter and lapsed lease a row of values without their names.
  */
@@ -120,7 +120,7 @@ const leaseOf = ([id, useBy, arrivesWithin, ...before]: LapsedLease): Lease => (
   notBefore: before.map((ms) => useBy - ms),
 });
 
-/**
+/*
  * A budget that was moved, terminated or lost starts as if its window were full when there are signs of an earlier one
  * (B7): the earlier ledger knew what was sent, this one does not.
  */

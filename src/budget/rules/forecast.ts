@@ -14,7 +14,7 @@ import {
   type WindowState,
 } from './window-state.ts';
 
-/** Estimates when a pass will be done, from the slots of the window and the competing demand. */
+/* Estimates when a pass will be done, from the slots of the window and the competing demand. */
 
 export interface Slots {
   now: number;

@@ -1,6 +1,6 @@
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 
-/** Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
+/* Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
 
 /** The most requests in a window: as many slots as one run of the budget can carry to the next (docs/budget.md). */
 export const mostRequests = 10_000;
@@ -15,7 +15,7 @@ export interface WindowSettings extends WithFailover {
   arrivalMs: number;
   /** When the configuration that says so was written: an older one does not replace it. Absent: before all others. */
   configuredAt?: number;
-  /** Identity of the feedback store of the workers that say so: another one's are refused (decision 10). */
+  /** Identity of the feedback store of the workers that say so: another one's are refused (budget.md). */
   installation?: string;
 }
 

@@ -76,7 +76,7 @@ export function keyTryDelay(refusals: number): number {
 
 /** After a check, 401s of programs start no other for this long. */
 const believedMs = 15 * 60_000;
-/** Longer than a check takes that finds a permit. */
+/** A check that gets a permit is over within this time. */
 const checkTakesMs = 60_000;
 
 /** A program was answered 401, or asks although the key is refused. */

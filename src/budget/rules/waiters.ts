@@ -19,7 +19,7 @@ import {
   type WindowState,
 } from './window-state.ts';
 
-/**
+/*
  * Spare requests: those that would expire unused (S4, docs/decisions/0007). The window slides, so a slot used now is
  * occupied for one window. A request is spare only if enough slots stay free for what is expected within that time,
  * plus a share for what is not.
@@ -71,7 +71,7 @@ export function spareFrom(state: WindowState, claim: Pick<Waiter, 'leave'>, turn
   return Math.min(latest, moment + turns * everyMs);
 }
 
-/** When waiters can be served, and which of them are woken because that is earlier than they were told. */
+/* When waiters can be served, and which of them are woken because that is earlier than they were told. */
 
 /** The most permits of a lease when others have or want some. */
 export const leaseShared = 5;

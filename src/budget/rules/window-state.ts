@@ -6,7 +6,7 @@ import { type BudgetOverride, type PermitClass, permitClasses, type WindowSettin
  */
 export const { floor, max, min } = Math;
 
-/** The order of waiters (B3): by class, with promotion by age; inside a class the projects take turns. */
+/* The order of waiters (B3): by class, with promotion by age; inside a class the projects take turns. */
 
 /** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
 export const comeBackGraceMs = 5_000;
@@ -133,7 +133,7 @@ export function slotsKeptFor({ wants }: Pick<Claim, 'wants'>, isMoreUrgent: bool
   return isMoreUrgent ? min(wants, lease) : 1;
 }
 
-/** State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
+/* State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
 
 export interface Lease {
   /** Id of the question it answers: the same question gets the same lease. */

@@ -1,3 +1,15 @@
+/**
+ * An organization's sliding window of analytics requests, as a state machine without a clock (B1 to B4).
+ *
+ * A permit is granted only for a moment at which fewer slots than the limit are occupied. In any interval of the window's
+ * length, all requests that arrived in it occupy their slots together at the last arrival, so they are never more than
+ * the limit.
+ *
+ * This file changes the window; grant-lease.ts answers questions, waiters.ts wakes waiters that can be served earlier than
+ * the budget had said, and refusals.ts reads what a 429 or 401 means. All moments are milliseconds of the budget
+ * workflow's clock; functions return a new state and never throw.
+ */
+
 import type { BudgetOverride, LeaseReport, PermitAsk, ProgramView, WindowSettings } from './permits.ts';
 import {
   addRefusal,
@@ -41,7 +53,7 @@ export const foreignText =
   'the budget is in use by another installation with this organization id, whose workers have another feedback store: ' +
   'give each installation a namespace, or wait one window after the last request of the other';
 
-/**
+/*
  * Arithmetic of slots. A permit occupies a slot from its grant until one window after its request arrived: a request
  * reported finished at `f` until `f + window`, one not reported until `arrivesBy + window`.
  */
@@ -122,7 +134,7 @@ export function freeMoments(state: WindowState, occupied: readonly number[], ski
 
 export const ascending = (a: number, b: number): number => a - b;
 
-/**
+/*
  * Programs that ask through the gateway: each may hold its share of the limit, by the slots it occupies, however often
  * the gateway restarts and however many there are (B6). They are no workflows: nothing can wake them.
  */
@@ -186,7 +198,7 @@ function releasesOf(state: WindowState, holder: string, { spent }: ProgramUse): 
   return expectedReleases({ ...state, spent, leases: state.leases.filter((lease) => lease.holder === holder) });
 }
 
-/** What the budget remembers of holders and turns, even of some that have left: an older attempt may still wake up. */
+/* What the budget remembers of holders and turns, even of some that have left: an older attempt may still wake up. */
 
 /** How many holders, and turns of holders, are remembered after they left. */
 const departedKept = 20;
@@ -293,18 +305,6 @@ function latestReleased(state: WindowState, isOccupied: (moment: number) => bool
   return latest;
 }
 
-/**
- * An organization's sliding window of analytics requests, as a state machine without a clock (B1 to B4).
- *
- * A permit is granted only for a moment at which fewer slots than the limit are occupied. In any
- * interval of the window's length, all requests that arrived in it occupy their slots together at the last arrival, so
- * they are never more than the limit.
- *
- * This file changes the window; grant-lease.ts answers questions, waiters.ts wakes the waiters that can be served earlier
- * than they were told, and refusals.ts reads what a 429 or 401 means. All moments are milliseconds of the budget workflow's clock; functions return
- * a new state and never throw.
- */
-
 /** Ids of returned questions that are remembered. */
 const returnedKept = 20;
 
@@ -338,7 +338,7 @@ export function keyCheckStarted(state: WindowState): WindowState {
 }
 
 /**
- * Takes over settings unless they were written before those in force (decision 9); a smaller limit binds at once,
+ * Takes over settings unless they were written before those in force (decisions/0009); a smaller limit binds at once,
  * whatever is occupied already.
  */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
@@ -358,7 +358,7 @@ export function setOverride(before: WindowState, override: BudgetOverride | null
   return advance({ ...before, override, settings: override === null ? undated : before.settings }, at);
 }
 
-/** Pauses until `until`, null: until resumed. Null as `pause` resumes. */
+/** Pauses until `pause.until`, or until a person resumes if that is null. A null `pause` resumes. */
 export function setPause(before: WindowState, pause: { until: number | null } | null, at: number): WindowState {
   const state = advance(before, at);
   return advance({ ...state, paused: pause && { since: state.paused?.since ?? state.now, until: pause.until } }, at);

@@ -29,7 +29,7 @@ export default {
  */
 async function startGatewayPart(
   config: Config,
-  place: { host: string; port: number; patienceMs: number },
+  place: { host: string; port: number; maxWaitMs: number },
   { level, metricsAddress }: { level: 'info' | 'warn'; metricsAddress: string | undefined },
 ): Promise<{ url: string; part: Part }> {
   const clients = clientsOf(config);
@@ -79,11 +79,11 @@ interface GatewayFlags {
   metrics?: HostAndPort;
 }
 
-const usualPatienceMs = 30_000;
+const usualMaxWaitMs = 30_000;
 
 async function runGateway(
   context: CommandContext,
-  { port, host, maxWait = usualPatienceMs, metrics }: GatewayFlags,
+  { port, host, maxWait = usualMaxWaitMs, metrics }: GatewayFlags,
 ): Promise<ExitCode> {
   const { output } = context;
   return withParts(output, async (parts, interrupted) => {
@@ -91,7 +91,7 @@ async function runGateway(
     warnOfOpenGateway(output, host);
     const level = output.quiet ? 'warn' : 'info';
     const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
-    const place = { host, port, patienceMs: maxWait };
+    const place = { host, port, maxWaitMs: maxWait };
     const { url, part } = await startGatewayPart(config, place, { level, metricsAddress });
     parts.add(part);
     const clients = config.gateway.clients.map(({ name }) => name);

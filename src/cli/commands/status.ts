@@ -76,7 +76,7 @@ async function readInService(config: Config, { sites }: Selection): Promise<Map<
 
 const good: ReadonlySet<string> = new Set(['published', 'unchanged', 'completed', 'rolled-back']);
 const dayMs = 86_400_000;
-/** Left out where it is too narrow for all, the first first. */
+/** Columns that a narrow terminal leaves out, in this order. */
 const spareColumns = ['in service', 'complete as of', 'ended (UTC)', 'next (UTC)'];
 
 /** Everything that `status` shows. */
@@ -91,7 +91,7 @@ interface Look extends Shown {
   unavailable: Unavailable[];
 }
 
-/** A line a site and a project, as far as it is wide enough for that, then the totals. */
+/** One line for each site and each project, with as many columns as fit, then the totals. */
 export function statusText({ sites, projects, totals }: Shown, now: number, { paint, columns }: Surface): string {
   const several = new Set([...sites, ...projects].map(({ org }) => org)).size > 1;
   const named = (org: string, name: string) => (several ? `${org}/${name}` : name);

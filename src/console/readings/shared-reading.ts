@@ -16,7 +16,7 @@ export interface ReadingTimes {
   /** A reading is used for this long, before the next one is taken. */
   freshMs: number;
   /** A page waits this long for a new one if there is an old one, */
-  patienceMs: number;
+  maxWaitMs: number;
   /** and this long if there is none. */
   firstMs: number;
 }
@@ -24,7 +24,7 @@ export interface ReadingTimes {
 /** So many times as long as a reading is fresh, pages show it while the next one is taken. */
 const usableFor = 3;
 
-export const usualTimes: ReadingTimes = { freshMs: 2_000, patienceMs: 1_000, firstMs: 15_000 };
+export const usualTimes: ReadingTimes = { freshMs: 2_000, maxWaitMs: 1_000, firstMs: 15_000 };
 
 /** No reading came in time. */
 class ReadingLate extends ExplainedError {
@@ -56,7 +56,7 @@ export class SharedReading<Value> {
 
   /** The latest reading, an old one if no new one comes soon. Throws what the first reading throws, or `ReadingLate`. */
   async get(): Promise<Read<Value>> {
-    const { freshMs, patienceMs, firstMs } = this.#times;
+    const { freshMs, maxWaitMs, firstMs } = this.#times;
     const age = this.#last === null ? Number.POSITIVE_INFINITY : Date.now() - this.#last.at;
     if (age < freshMs) return this.#latest(false);
     const reading = this.#refresh();
@@ -66,7 +66,7 @@ export class SharedReading<Value> {
     }
     const ended = await Promise.race([
       reading.then(() => 'read' as const),
-      waited(this.#last === null ? firstMs : patienceMs),
+      waited(this.#last === null ? firstMs : maxWaitMs),
     ]).catch((error: unknown) => {
       if (this.#last === null) throw error;
       return 'failed' as const;

@@ -20,7 +20,7 @@ import { Act, Foreign, projectAddress, siteAddress, TableHead, type Viewer, When
 import { remember, type Session, type SignedInLogin, sameSecret } from '../security/sessions.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
-/** Every route that acts, each behind `requireOperator`. */
+/** Every route that acts; each asks whether the person is an operator. */
 export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const { reader } = app;
   hono.post('/sites/:org/:domain/:verb', (c) => {

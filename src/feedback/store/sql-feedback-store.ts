@@ -48,9 +48,9 @@ interface StoreSettings {
 }
 
 /** In milliseconds: the step that ends a pass has ten seconds, and does not wait longer for the scrubbing. */
-const maxWaitOfPassMs = 5_000;
+const scrubWaitAtPassEndMs = 5_000;
 /** In milliseconds: then a worker starts working, even if the scrubbing goes on. */
-const maxWaitOfStartMs = 120_000;
+const scrubWaitAtStartMs = 120_000;
 
 /** The feedback store over a migrated database of any dialect. */
 export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
@@ -108,7 +108,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     async applyPrivacy(at) {
       const treated = await applyPrivacy(db, write, privacy, at);
       if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) {
-        await briefly(scrub('now'), maxWaitOfStartMs);
+        await briefly(scrub('now'), scrubWaitAtStartMs);
       }
       return treated;
     },
@@ -119,7 +119,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
         scrubbing ??= scrub('daily').finally(() => {
           scrubbing = null;
         });
-        await briefly(scrubbing, maxWaitOfPassMs);
+        await briefly(scrubbing, scrubWaitAtPassEndMs);
       }
       return treated;
     },

@@ -14,7 +14,7 @@ export interface StoreLineage {
 
 export type Succession = 'restored' | 'moved';
 
-/** The installation that uses a budget: the same for a store and its successors (decision 10). */
+/** The installation that uses a budget: the same for a store and its successors (budget.md). */
 export function installationOf({ identity, predecessors }: StoreLineage): string {
   return predecessors[0] ?? identity;
 }

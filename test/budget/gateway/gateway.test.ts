@@ -93,7 +93,7 @@ describe('the gateway (B6)', () => {
     const service = await startServer(json(page));
     const { get, budget } = await runGateway(service.baseUrl, {
       budget: new BudgetInMemory({ requests: 2, windowMs: 60_000 }),
-      patienceMs: 200,
+      maxWaitMs: 200,
     });
     expect((await Promise.all([get(), get()])).map(({ status }) => status)).toEqual([200, 200]);
     const refused = await get();
@@ -119,7 +119,7 @@ describe('the gateway (B6)', () => {
     const service = await startServer(json(page));
     const { gateway, get, budget } = await runGateway(service.baseUrl, {
       client: { ...client, share: 30 },
-      patienceMs: 300,
+      maxWaitMs: 300,
     });
     const answers = await Promise.all(Array.from({ length: 6 }, () => get()));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429, 429, 429]);
@@ -143,7 +143,7 @@ describe('the gateway (B6)', () => {
 
   it('tells the budget of a 429 of the service, which the client sees as it is', async () => {
     const service = await startServer(json({ error: 'limit' }, 429, { 'retry-after': '120' }));
-    const { get, budget } = await runGateway(service.baseUrl, { patienceMs: 100 });
+    const { get, budget } = await runGateway(service.baseUrl, { maxWaitMs: 100 });
     const answer = await get();
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '120']);
     await expect.poll(() => budget.reports).toMatchObject([{ throttled: { retryAfterMs: 120_000 }, accepted: false }]);
@@ -254,7 +254,7 @@ describe('the gateway (B6)', () => {
     const service = await startServer(json(page));
     const budget = new BudgetInMemory();
     budget.isDown = true;
-    const { get, lines } = await runGateway(service.baseUrl, { budget, patienceMs: 100 });
+    const { get, lines } = await runGateway(service.baseUrl, { budget, maxWaitMs: 100 });
     const answer = await get();
     expect([answer.status, await answer.json()]).toEqual([429, { error: expect.stringContaining('does not answer') }]);
     expect(lines).toContainEqual({ org: 'acme', err: expect.any(Error) });
@@ -265,7 +265,7 @@ describe('the gateway (B6)', () => {
     const { get } = await runGateway(service.baseUrl, {
       budget: new BudgetInMemory({ requests: 1 }),
       mostWaiting: 2,
-      patienceMs: 500,
+      maxWaitMs: 500,
     });
     await get();
     const answers = await Promise.all([get(), get(), get()].map(async (answer) => (await answer).text()));

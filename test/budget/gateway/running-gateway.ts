@@ -40,7 +40,7 @@ export async function runGateway(
       ],
     ]),
     permits: budget,
-    patienceMs: 5_000,
+    maxWaitMs: 5_000,
     log: { info: (line) => lines.push(line), warn: (line) => lines.push(line) },
     ...more,
   });

@@ -8,7 +8,7 @@ import { type Answer, ask, roles, runningConsole, signIn } from '../../tools/con
 /** A console over a search, and a browser that is signed in. */
 async function looking(
   given: Parameters<typeof searchSetting>[0] = {},
-  times = { freshMs: 0, patienceMs: 50, firstMs: 50 },
+  times = { freshMs: 0, maxWaitMs: 50, firstMs: 50 },
 ) {
   const { setting, search } = searchSetting(given);
   const console = await runningConsole({ setting, times });

@@ -4,7 +4,7 @@ import { LatestReadings } from '../../../src/console/readings/shared-reading.ts'
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
-const times = { freshMs: 10_000, patienceMs: 1_000, firstMs: 600_000 };
+const times = { freshMs: 10_000, maxWaitMs: 1_000, firstMs: 600_000 };
 
 describe("a project's charts", () => {
   it('are those of the report, without what people wrote', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { SharedReading } from '../../../src/console/readings/shared-reading.ts';
 
-const times = { freshMs: 30, patienceMs: 5, firstMs: 20 };
+const times = { freshMs: 30, maxWaitMs: 5, firstMs: 20 };
 
 describe('a reading for everybody', () => {
   it('is taken once however many look at a time, and again only when it is old', async () => {
@@ -43,7 +43,7 @@ describe('a reading for everybody', () => {
     const ends: ((value: string) => void)[] = [];
     const reading = new SharedReading(() => new Promise<string>((resolve) => ends.push(resolve)), {
       freshMs: 10_000,
-      patienceMs: 10_000,
+      maxWaitMs: 10_000,
       firstMs: 10_000,
     });
     const first = reading.get();

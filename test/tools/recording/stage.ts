@@ -44,11 +44,11 @@ export interface Stage {
 
 /** Lines go nowhere: what matters is in the histories. */
 const log = createLog({ write: () => true }, 'error');
-const patienceMs = 90_000;
+const maxWaitMs = 90_000;
 
 /** Waits until `read` gives what is awaited; what it throws counts as "not yet". */
 export async function until(what: string, read: () => Promise<unknown>): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + maxWaitMs;
   for (;;) {
     if (await read().catch(() => false)) return;
     if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
