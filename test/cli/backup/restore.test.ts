@@ -5,7 +5,7 @@ import { DirectoryBundleStore } from '../../../src/exports/store/directory-store
 import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { publish } from '../../tools/bundle/staged.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
-import { entry, wholePass } from '../../tools/feedback/temporary-store.ts';
+import { entry, releaseLocks, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 const domain = 'docs.acme.example';
 
@@ -21,6 +21,7 @@ async function backedUp() {
   await bundles.moveCurrent(domain, 'v1', 0, new Date());
   const backup = await docferryJson(['backup', '--out', 'kept'], { cwd });
   await store.close();
+  await releaseLocks();
   return { cwd, feedback, root, backup, identities: { feedback: store.identity, bundles: bundles.identity } };
 }
 

@@ -1,6 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { moveFeedback } from '../../../src/feedback/store/move-feedback.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/store/postgres-store.ts';
@@ -10,6 +7,7 @@ import {
   begin,
   entry,
   page,
+  releaseLocks,
   type TemporaryStore,
   temporarySqliteStore,
   wholePass,
@@ -102,14 +100,6 @@ describe.skipIf(!hasPostgres())('a feedback store moved to PostgreSQL', () => {
     expect(await target.rows('select 1 from feedback')).toEqual([]);
   });
 });
-
-/** A closed connection keeps its lock until its statements are collected (`src/sqlite.ts`). */
-async function releaseLocks(): Promise<void> {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  await nextTurn();
-  await nextTurn();
-}
 
 const odd = ['é', '\u{1F600}', '\uFFFD', '_', ' ', 'ß', 'A\u0000B', '"x",\n', '\\', "'", ''];
 

@@ -1,6 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
 import type { PageUpsert, PassRow } from '../../../src/feedback/reading/pass-store.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
@@ -180,4 +183,12 @@ export async function wholePass(
   await begin(store, passId, over);
   await store.upsertPage(page(passId, entries));
   return await store.finishPass(passId, finished);
+}
+
+/** A closed connection keeps its lock until its statements are collected (`src/sqlite.ts`). */
+export async function releaseLocks(): Promise<void> {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  await nextTurn();
+  await nextTurn();
 }
