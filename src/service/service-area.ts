@@ -47,7 +47,8 @@ export function safeText(text: string, secrets: readonly string[], maxLength: nu
     result = result.replace(runs, (run) => (signs.every((sign) => sign.test(run)) ? removed : run));
   }
   result = result.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
-  const characters = [...result];
+  // A character has two units at most.
+  const characters = [...result.slice(0, 2 * (maxLength + 1))];
   return characters.length <= maxLength ? result : `${characters.slice(0, maxLength - 1).join('')}…`;
 }
 
