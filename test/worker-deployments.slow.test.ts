@@ -75,7 +75,8 @@ describe('two builds of a Worker Deployment', () => {
     expect(await buildsOf(budget)).toEqual(['one', 'two']);
 
     // Decided now, with steps still to be made, which the first build makes.
-    await handle.executeUpdate('approve', { args: [{}] });
+    const version = (await exportState(client, org, domain)).approval?.version;
+    await handle.executeUpdate('approve', { args: [{ version }] });
     expect(await handle.result()).toMatchObject({ outcome: 'published' });
     expect(await buildsOf(handle)).toEqual(['one']);
     const next = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');

@@ -183,7 +183,9 @@ describe('people are told (X7)', () => {
         facts: { version: approval?.version, pagesAdded: 6, pagesRemoved: 0, expiresAt: expect.any(String) },
       },
     ]);
-    await exportHandle(client, org, domain).executeUpdate(approveUpdate, { args: [{}] });
+    await exportHandle(client, org, domain).executeUpdate(approveUpdate, {
+      args: [{ version: approval?.version ?? '' }],
+    });
     expect(await first).toBe('published');
     await expect.poll(() => told(ops, 'approval.wanted')).toMatchObject([{}, { state: 'ended', reason: 'approved' }]);
     expect(states(ops, 'approval.expiring')).toEqual([]);
