@@ -70,10 +70,10 @@ export async function planApprovals<Selected extends Site>(
   sites: readonly Selected[],
   running: RunningById,
 ): Promise<Plan<Selected & { version: string | null }>> {
-  const waits = (site: Site) => running.get(workflowIdOf(exportOf(site)))?.phase === 'awaiting-approval';
+  // Temporal's list shows a phase a moment late, so every running export is asked.
   const asked = await inBatches(sites, callsAtOnce, async (site) => ({
     ...site,
-    version: waits(site) ? await waitingVersion(installation, site) : null,
+    version: runs(running, exportOf(site)) ? await waitingVersion(installation, site) : null,
   }));
   return planOf(asked, ({ version }) => (version === null ? 'no version waits' : null));
 }

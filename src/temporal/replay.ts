@@ -33,7 +33,7 @@ interface ReplayOptions {
 const fetchedAtOnce = 5;
 const longestProblem = 300;
 /** The workflow bundle that the build writes to the root of `dist`. */
-const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
 
 /**
  * Replays docferry's workflows of the namespace, running and ended, with the workflows of this build. Nothing is changed,
