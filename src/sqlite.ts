@@ -75,11 +75,11 @@ export class Database {
    */
   close(): void {
     if (!this.#connection.isOpen) return;
-    if (this.inTransaction) this.exec('rollback');
     try {
+      if (this.inTransaction) this.exec('rollback');
       this.exec('pragma busy_timeout = 0; pragma journal_mode = delete');
     } catch {
-      // Another connection uses the file, or it cannot be written.
+      // Another connection uses the file, or it cannot be written: closing rolls back all the same.
     }
     named(() => this.#connection.close());
   }

@@ -114,9 +114,10 @@ export class Operator {
   /** Cancels what runs under the id of an export or pass; with `runId` that run and no later one. */
   async cancel(target: ScheduleTarget, runId?: string): Promise<KnownRun> {
     const client = await this.installation.temporal();
-    const handle = client.workflow.getHandle(workflowIdOf(target), runId);
-    const run = await runningOf(handle, target, runId);
-    await handle.cancel();
+    const workflowId = workflowIdOf(target);
+    const run = await runningOf(client.workflow.getHandle(workflowId, runId), target, runId);
+    // The run that was described: the audit names it, and another may have begun.
+    await client.workflow.getHandle(workflowId, run.runId).cancel();
     this.record([cancelledRun(target, run.runId)]);
     return run;
   }

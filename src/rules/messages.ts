@@ -60,7 +60,8 @@ export const jsonText = () => z.string(objectText).check(z.refine(isJsonObject, 
 
 function isJsonObject(value: string): boolean {
   try {
-    return typeof JSON.parse(value) === 'object' && value !== 'null';
+    const parsed: unknown = JSON.parse(value);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
   } catch {
     return false;
   }
