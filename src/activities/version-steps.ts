@@ -198,9 +198,12 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
   },
 
   /** Makes an approved version current, unless the site has been held meanwhile. Safe to repeat. */
-  async promoteVersion(input: PinnedVersion & { promote: Promotion }): Promise<{ heldAt: string | null }> {
+  async promoteVersion(
+    input: PinnedVersion & { stageId: string; promote: Promotion },
+  ): Promise<{ heldAt: string | null }> {
     const { domain, version, promote } = input;
     return versionStep(deps, input, async () => {
+      await claimSite(deps, input);
       // It may have waited for days.
       await provenManifest(deps.bundles, domain, version);
       const hold = await promoteUnlessHeld(deps.bundles, domain, version, promote);
@@ -210,8 +213,12 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
   },
 
   /** Removes a version that was not approved. Safe to repeat. */
-  async withdrawVersion(input: PinnedVersion): Promise<void> {
-    return versionStep(deps, input, () => deps.bundles.withdraw(input.domain, input.version));
+  async withdrawVersion(input: PinnedVersion & { stageId: string }): Promise<void> {
+    return versionStep(deps, input, async () => {
+      // Or an earlier run's promotion, cut short by a reset, could still put it into service.
+      await claimSite(deps, input);
+      await deps.bundles.withdraw(input.domain, input.version);
+    });
   },
 });
 

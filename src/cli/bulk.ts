@@ -9,6 +9,7 @@ import {
   planCancel,
   planHolds,
   type RunningById,
+  runIdOf,
   runs,
 } from '../operations/bulk.ts';
 import { type Operator, type Project, type Site, usualPass } from '../operations/operator.ts';
@@ -144,18 +145,20 @@ export async function startExports(
 
 /** Cancels the running exports and rollbacks of many sites. */
 export async function cancelExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
-  return onSelected(context, flags, 'sites', async (operator, sites) =>
-    runBulk(context, flags, planCancel(sites, await runningNow(operator)), {
+  return onSelected(context, flags, 'sites', async (operator, sites) => {
+    const running = await runningNow(operator);
+    return runBulk(context, flags, planCancel(sites, running), {
       kind: 'sites',
       verb: 'cancel the exports of',
       done: 'cancelling',
       lineOf: ({ domain }) => domain,
       async work(site) {
-        const { workflowId } = await operator.cancel(exportOf(site));
+        // The run of the plan, and none that began since.
+        const { workflowId } = await operator.cancel(exportOf(site), runIdOf(running, exportOf(site)));
         return { workflowId, cancelRequested: true };
       },
-    }),
-  );
+    });
+  });
 }
 
 /** Approves what waits at many sites: the versions of the plan, and never one that came after it. */
@@ -262,7 +265,7 @@ export async function cancelSyncs(
         done: 'cancelling',
         lineOf: passLine,
         async work(pass) {
-          const { workflowId } = await operator.cancel(passOf(pass));
+          const { workflowId } = await operator.cancel(passOf(pass), runIdOf(running, passOf(pass)));
           return { workflowId, cancelRequested: true };
         },
       },

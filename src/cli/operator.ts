@@ -10,6 +10,7 @@ import { type ActorFlags, actorOf } from './actor.ts';
 import { type CommandContext, loadContextConfig } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
 import { withFeedbackStore } from './stores.ts';
+import { onInterrupt } from './terminal/prompts.ts';
 import { askWorker } from './waiting.ts';
 
 /** How the configured installation is reached. */
@@ -55,7 +56,9 @@ export async function actingOn<Result>(
   try {
     return await work(operator);
   } finally {
-    const lacking = await operator.end();
+    // What was done needs its audit entry: the first Ctrl-C waits for it, the second ends the program.
+    const interrupt = onInterrupt();
+    const lacking = await operator.end().finally(interrupt.dispose);
     if (lacking !== null) {
       const { message, hint } = explainFailure(lacking.error);
       const why = hint === null ? message : `${message.replace(/\.$/, '')}. ${hint}`;

@@ -14,7 +14,7 @@ export interface Plan<Item> {
 export type Ended<Item, Answer> = { item: Item } & ({ ok: true; answer: Answer } | { ok: false; error: unknown });
 
 /** What runs, by workflow id. */
-export type RunningById = ReadonlyMap<string, Pick<RunningWork, 'phase'>>;
+export type RunningById = ReadonlyMap<string, Pick<RunningWork, 'phase' | 'runId'>>;
 
 export const exportOf = ({ org, domain }: Site): ScheduleTarget & { kind: 'export' } => ({
   kind: 'export',
@@ -26,8 +26,11 @@ export const exportOf = ({ org, domain }: Site): ScheduleTarget & { kind: 'expor
 export const passesOf = ({ org, project }: Project) =>
   readingKinds.map((pass) => ({ kind: 'sync' as const, org, project, pass }));
 
-/** Whether something runs under the id of a site's exports or of a pass. */
-export const runs = (running: RunningById, target: ScheduleTarget): boolean => running.has(workflowIdOf(target));
+/** The run under the id of a site's exports or of a pass; undefined when none is running. */
+export const runIdOf = (running: RunningById, target: ScheduleTarget): string | undefined =>
+  running.get(workflowIdOf(target))?.runId;
+
+export const runs = (running: RunningById, target: ScheduleTarget): boolean => runIdOf(running, target) !== undefined;
 
 /** Does the work for each, a few at a time: a failure of one stops no other. After an abort nothing else begins. */
 export async function forEach<Item, Answer>(
@@ -71,11 +74,20 @@ export async function planApprovals<Selected extends Site>(
   running: RunningById,
 ): Promise<Plan<Selected & { version: string | null }>> {
   // Temporal's list shows a phase a moment late, so every running export is asked.
-  const asked = await inBatches(sites, callsAtOnce, async (site) => ({
-    ...site,
-    version: runs(running, exportOf(site)) ? await waitingVersion(installation, site) : null,
-  }));
-  return planOf(asked, ({ version }) => (version === null ? 'no version waits' : null));
+  const { ended } = await forEach(sites, async (site) =>
+    runs(running, exportOf(site)) ? waitingVersion(installation, site) : null,
+  );
+  const plan: Plan<Selected & { version: string | null }> = { items: [], skipped: [] };
+  for (const one of ended) {
+    if (one.ok && one.answer !== null) plan.items.push({ ...one.item, version: one.answer });
+    else {
+      const why = one.ok
+        ? 'no version waits'
+        : `it cannot be asked: ${one.error instanceof Error ? one.error.message : one.error}`;
+      plan.skipped.push({ item: { ...one.item, version: null }, why });
+    }
+  }
+  return plan;
 }
 
 /** What each site has in service, and where it is held. */

@@ -181,7 +181,7 @@ export class Publication {
     if (version === null) return;
     const { domain } = this.#input;
     await publications.withdrawVersion.executeWithOptions({ ...storeOptions, summary: `remove ${version}` }, [
-      { domain, storeId: this.#progress.storeId, version },
+      { domain, storeId: this.#progress.storeId, stageId: this.#stageId, version },
     ]);
     this.#unapproved = null;
     this.published = null;
@@ -197,7 +197,7 @@ export class Publication {
     const promote = { expected, publishedAt: Date.now() };
     return publications.promoteVersion.executeWithOptions(
       { ...storeOptions, summary: `approved: ${version} becomes current` },
-      [{ domain, storeId: this.#progress.storeId, version, promote }],
+      [{ domain, storeId: this.#progress.storeId, stageId: this.#stageId, version, promote }],
     );
   }
 }

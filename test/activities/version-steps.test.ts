@@ -122,7 +122,7 @@ describe('publishVersion', () => {
       const input = { org: 'acme', domain, storeId, stageId, seal, version, promote };
       await stage(bundles, stageId, `content of ${day}`);
       const { heldAt } = await run(() => publishVersion({ ...input, awaitsApproval: true }));
-      return { heldAt, decided: { domain, storeId, version: input.version }, promote };
+      return { heldAt, decided: { domain, storeId, stageId, version: input.version }, promote };
     };
 
     const refused = await put(5);

@@ -45,7 +45,7 @@ class SharedLease {
     this.#open -= 1;
     if (refusal?.doubted) this.#doubted = refusal;
     // The organization must wait from now on, whatever the others bring: their requests count as under way.
-    if (refusal?.throttled) this.#end(refusal);
+    if (refusal?.throttled) this.#end({ ...this.#doubted, ...refusal });
     else if (this.#open === 0) this.#end(this.#doubted);
   }
 
