@@ -102,6 +102,16 @@ export function size() {
     });
 }
 
+/** A share such as `10%`, as a part of 1. */
+export function share() {
+  const message = 'expected a share from 0% to 1000%, such as 10%';
+  return z
+    .string(message)
+    .regex(/^(\d{1,3}(\.\d+)?|1000)%$/, message)
+    .meta({ title: 'share' })
+    .transform((text) => Number.parseFloat(text) / 100);
+}
+
 export function wholeNumber(min: number, max: number) {
   const message = `expected a whole number from ${min} to ${max}`;
   const bound = { error: message, abort: true };
