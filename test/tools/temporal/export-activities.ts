@@ -46,6 +46,10 @@ export const unchanged = {
     rollouts: [],
   },
 } satisfies FetchBundleResult;
+/** Targets with a place and nothing else. */
+export const targetsOf = (...names: string[]): SitePlan['targets'] =>
+  names.map((target) => ({ target, steps: ['place'] }));
+
 export const sitePlan: SitePlan = {
   storeId: 'store-1',
   jobTimeoutMs: 7_200_000,
@@ -53,7 +57,7 @@ export const sitePlan: SitePlan = {
   startTimeoutMs: 3_600_000,
   approvalTimeoutMs: null,
   usualJobsMs: [],
-  targets: ['directory:./site'],
+  targets: targetsOf('directory:./site'),
   webhooks: [],
 };
 
@@ -76,7 +80,7 @@ export function exportActivities(replace: Partial<Activities> = {}) {
       url: `http://bundles.example/${domain}/${version}`,
       heldAt: null,
     }),
-    rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
+    rollOut: async ({ target, step }) => ({ target, step, outcome: 'rolled-out', detail: 'switched' }),
     discardStaged: async () => {},
     recordExportRun: async () => {},
     recordAuditEntry: async () => {},
