@@ -18,6 +18,7 @@ export function organizationsOf(config: Config): Organization[] {
     }),
     projects: organization.projects.map((project) => project.id),
     spare: spareOf(organization, config.temporal.taskQueue),
+    refresh: null,
     webhooks: organization.webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       format,

@@ -11,6 +11,7 @@ import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
 import type { PassStore } from '../feedback/reading/pass-store.ts';
+import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
 import type { AuditRecords } from '../feedback/store/audit-records.ts';
 import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { NoticeRecords } from '../feedback/store/notice-records.ts';
@@ -52,6 +53,8 @@ export interface Organization {
   sites: readonly Site[];
   /** The use of spare requests; null unless configured. */
   spare: SpareUse | null;
+  /** How its feedback is kept fresh; null unless configured. */
+  refresh: RefreshSettings | null;
   /** Receivers of messages. */
   webhooks: readonly Webhook[];
   watch: WatchLimits;

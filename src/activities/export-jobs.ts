@@ -1,5 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
+import { stepsOf } from '../exports/rollout/rollout-target.ts';
+import type { TargetSteps } from '../exports/rules/rollout-steps.ts';
 import type { ExportParameters } from '../exports/rules/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, NotReady, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
@@ -24,8 +26,8 @@ export interface SitePlan {
   approval: { always: boolean; timeoutMs: number };
   /** How long the site's last complete exports took at the service, the latest first. */
   usualJobsMs: number[];
-  /** Names of the rollout targets, in the order of the configuration. */
-  targets: string[];
+  /** What the rollout targets do with a version, in the order of the configuration. */
+  targets: TargetSteps[];
   /** Names of the webhooks to notify. */
   webhooks: string[];
 }
@@ -54,7 +56,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       startTimeoutMs: site.startTimeoutMs,
       approval: site.approval,
       usualJobsMs,
-      targets: site.targets.map((target) => target.name),
+      targets: site.targets.map(stepsOf),
       webhooks,
     };
   },

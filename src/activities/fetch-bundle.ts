@@ -3,25 +3,20 @@ import { Context, log } from '@temporalio/activity';
 import { type DownloadResult, download, TransferSpeed } from '../exports/fetch/download.ts';
 import { NoRoom } from '../exports/fetch/presigned-links.ts';
 import { alreadyCurrent } from '../exports/rollout/roll-out-version.ts';
-import {
-  type ArchiveFacts,
-  type Reason,
-  type RolloutResult,
-  versionName,
-  versionWithContent,
-} from '../exports/rules/site-export.ts';
+import type { StepTaken } from '../exports/rules/rollout-steps.ts';
+import { type ArchiveFacts, type Reason, versionName, versionWithContent } from '../exports/rules/site-export.ts';
 import { judgeChange } from '../exports/rules/verification-rules.ts';
 import { copySlots } from '../exports/semaphore.ts';
 import { type Current, changing, PointerMoved, type StagedManifest } from '../exports/store/bundle-store.ts';
 import { measuredChange } from '../exports/store/compare-manifests.ts';
-import { sealOf } from '../exports/store/manifests.ts';
+import { manifestIfThere, sealOf } from '../exports/store/manifests.ts';
 import { withRendering } from '../exports/verify/render-site.ts';
 import type { VerificationReport } from '../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
 import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
 import { bundleFailure, publishFailure, transient } from './failures.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
-import { manifestIfThere, type PublishedAt, publishStaged } from './version-steps.ts';
+import { type PublishedAt, publishStaged } from './version-steps.ts';
 
 export interface FetchBundleInput {
   org: string;
@@ -68,7 +63,7 @@ interface KeptVersion {
   /** Of the version, not of the download, which may be packed differently. */
   archive: ArchiveFacts;
   /** Targets that run what is in service, so that they need no rollout. */
-  rollouts: RolloutResult[];
+  rollouts: StepTaken[];
 }
 
 /** What a heartbeat shows of a download: never the link. */
@@ -255,7 +250,7 @@ async function describeKept(
   { version, serving }: { version: string; serving: string },
 ): Promise<KeptVersion> {
   const manifest = await bundles.manifest(domain, version);
-  const rollouts: RolloutResult[] = [];
+  const rollouts: StepTaken[] = [];
   for (const target of targets) {
     // A target that cannot be read gets the version again, in a separate step that reports the trouble.
     const running = await alreadyCurrent(bundles, domain, serving, target).catch(() => null);

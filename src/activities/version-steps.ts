@@ -4,13 +4,12 @@ import {
   type BundleStore,
   type Current,
   type Manifest,
-  NoSuchVersion,
   PointerMoved,
   SiteHeld,
   type SiteHold,
 } from '../exports/store/bundle-store.ts';
 import { changedPages, compareManifests } from '../exports/store/compare-manifests.ts';
-import { provenManifest } from '../exports/store/manifests.ts';
+import { manifestIfThere, provenManifest } from '../exports/store/manifests.ts';
 import { noticeReason } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, requireStore, scheduledAt } from './dependencies.ts';
 import { bundleFailure, publishFailure } from './failures.ts';
@@ -225,14 +224,6 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
     });
   },
 });
-
-/** Null when the version does not exist. */
-export async function manifestIfThere(bundles: BundleStore, domain: string, version: string): Promise<Manifest | null> {
-  return bundles.manifest(domain, version).catch((error: unknown) => {
-    if (error instanceof NoSuchVersion) return null;
-    throw error;
-  });
-}
 
 async function noticeOfApproval(
   deps: ActivityDependencies,

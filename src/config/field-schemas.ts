@@ -87,6 +87,21 @@ export function duration({ min, max }: { min: string; max: string }) {
   });
 }
 
+/** A part such as `50%`, as a number above 0 and at most 1. */
+export function share() {
+  const message = 'expected a share above 0% and up to 100%, with its sign, such as 50%';
+  return z
+    .string(message)
+    .meta({ title: 'share', pattern: String.raw`^\s*\d+(\.\d+)?\s*%\s*$` })
+    .transform((text, context) => {
+      const [, percent = '0'] = /^\s*(\d{1,3}(?:\.\d{1,4})?)\s*%\s*$/.exec(text) ?? [];
+      const part = Number(percent) / 100;
+      if (part > 0 && part <= 1) return part;
+      context.addIssue(message);
+      return z.NEVER;
+    });
+}
+
 /** A size of at least 1, as bytes. */
 export function size() {
   const message = 'expected a size such as 5GiB, 10MB or a number of bytes';

@@ -135,7 +135,31 @@ const budget = z
     configuredAt: new InPlace(({ writtenAt }) => writtenAt),
   }));
 
+const refresh = z
+  .strictObject({
+    every: duration({ min: '1s', max: '1h' })
+      .refine((ms) => ms % 1000 === 0, 'expected whole seconds')
+      .prefault('5m')
+      .describe('Time between two runs of docferry that read what has gathered the most staleness.'),
+    share: share()
+      .prefault('50%')
+      .describe('Part of the requests that the reserve and other clients leave which these runs may use.'),
+  })
+  .transform(({ every, share }) => ({ everyMs: every, share }));
+
 const passes = {
+  atMost: duration({ min: '1s', max: '366d' })
+    .exactOptional()
+    .describe(
+      'The longest that new entries wait to be read; with `refresh`, and at least its `every`. Absent: no deadline.',
+    ),
+  weight: z
+    .number('expected a number from 0.01 to 100')
+    .min(0.01, 'expected a number from 0.01 to 100')
+    .max(100, 'expected a number from 0.01 to 100')
+    .meta({ title: 'number from 0.01 to 100' })
+    .default(1)
+    .describe("How much the staleness of this project's entries counts beside that of others."),
   freshness: duration({ min: '1s', max: '366d' })
     .exactOptional()
     .describe('How far `verifiedUpTo` may lie back before docferry sends `feedback.stale`. Absent: any time.'),
@@ -152,8 +176,9 @@ const project = z
       .describe('A name for people, shown beside the id; commands accept it. Unique within the organization.'),
     ...passes,
   })
-  .transform(({ freshness, ...project }) => ({
+  .transform(({ atMost, freshness, ...project }) => ({
     ...project,
+    ...(atMost !== undefined && { atMostMs: atMost }),
     ...(freshness !== undefined && { freshnessMs: freshness }),
   }));
 
@@ -197,6 +222,11 @@ const shared = {
   budget: budget
     .prefault({})
     .describe('How many analytics requests the organization may send, shared by all its projects.'),
+  refresh: refresh
+    .exactOptional()
+    .describe(
+      'Keeps the feedback of all projects fresh; `{}` for the defaults. Absent: feedback is read only on demand.',
+    ),
   webhooks: z
     .array(webhook, 'expected a list of webhooks')
     .prefault([])

@@ -24,7 +24,7 @@ export class ExportView {
   #approval: AwaitedApproval | null = null;
   #end: { outcome: RunOutcome; reason: string } | null = null;
   version: string | null = null;
-  readonly rollouts: RolloutResult[] = [];
+  rollouts: RolloutResult[] = [];
 
   constructor(input: ExportInput, progress: ExportProgress) {
     this.#input = input;

@@ -1,6 +1,7 @@
 import { condition, isCancellation, log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
+import { nextStep, rolloutResults, type StepTaken, type TargetSteps } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   changesText,
@@ -16,6 +17,7 @@ import type { ExportView } from './export-view.ts';
 import {
   discardDownload,
   failureSummary,
+  failureType,
   refusal,
   rolloutOptions,
   type Sent,
@@ -221,34 +223,41 @@ const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
 
 export interface WantedRollout {
   version: string;
+  /** What readers get so far; null when nothing is known of it. */
+  previous: string | null;
   force: boolean;
-  /** Results of targets that were seen to run the version already: they are left alone. */
-  known?: readonly RolloutResult[];
+  /** Steps by which targets were seen to run the version already: they are left alone. */
+  known?: readonly StepTaken[];
 }
 
-/** Rolls the version out to every target, one after the other; `onResult` is called for each. */
+/**
+ * Rolls the version out to the targets, one after the other, until a step refuses it; `onResults` gets the results of the
+ * targets that are done, after each of them. Returns the steps taken.
+ */
 export async function rollOutToTargets(
-  site: { org: string; domain: string; storeId: string; targets: readonly string[] },
-  { version, force, known = [] }: WantedRollout,
-  onResult: (result: RolloutResult) => void,
-): Promise<void> {
+  site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
+  { version, previous, force, known = [] }: WantedRollout,
+  onResults: (results: RolloutResult[]) => void,
+): Promise<StepTaken[]> {
   const { org, domain, storeId, targets } = site;
-  for (const target of targets) {
-    const seen = known.find((result) => result.target === target);
-    if (seen) {
-      onResult(seen);
-      continue;
-    }
-    try {
-      onResult(
-        await rollouts.rollOut.executeWithOptions(
-          { ...rolloutOptions, summary: summaryText(`${version} to ${target}`) },
-          [{ org, domain, storeId, version, target, force }],
-        ),
-      );
-    } catch (error) {
-      if (isCancellation(error)) throw error;
-      onResult({ target, outcome: 'failed', detail: failureSummary(error).slice(0, 300) });
-    }
+  const taken = [...known];
+  for (let next = nextStep(targets, taken); next !== null; next = nextStep(targets, taken)) {
+    const input = { org, domain, storeId, version, previous, force, ...next };
+    taken.push(await takeStep(input));
+    onResults(rolloutResults(targets, taken));
+  }
+  onResults(rolloutResults(targets, taken));
+  return taken;
+}
+
+async function takeStep(input: Parameters<Activities['rollOut']>[0]): Promise<StepTaken> {
+  const { version, target, step } = input;
+  const summary = summaryText(`${version} to ${target}${step === 'place' ? '' : `: ${step}`}`);
+  try {
+    return await rollouts.rollOut.executeWithOptions({ ...rolloutOptions, summary }, [input]);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    const blames = failureType(error) === 'VersionRefused' ? 'version' : 'target';
+    return { target, step, outcome: 'failed', detail: failureSummary(error), blames };
   }
 }

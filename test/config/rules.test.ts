@@ -62,6 +62,26 @@ describe('values', () => {
     ],
     ['organizations[0].budget.window', organizationWith('budget: { window: 0s }'), /duration from/],
     ['organizations[0].budget.arrival', organizationWith('budget: { arrival: 30 }'), /duration from/],
+    ['organizations[0].refresh.share', organizationWith('refresh: { share: 0% }'), /share above 0% .* it is "0%"/],
+    ['organizations[0].refresh.share', organizationWith('refresh: { share: 100.1% }'), /up to 100%/],
+    [
+      'organizations[0].refresh.share',
+      organizationWith('refresh: { share: 50 }'),
+      /with its sign, such as 50%; it is 50/,
+    ],
+    ['organizations[0].refresh.every', organizationWith('refresh: { every: 2h }'), /duration from 1s to 1h/],
+    ['organizations[0].refresh.every', organizationWith('refresh: { every: 1500ms }'), /whole seconds/],
+    ['organizations[0].projects[0].weight', organizationWith('projects: [{ id: p, weight: 0 }]'), /from 0.01 to 100/],
+    [
+      'organizations[0].projects[0].atMost',
+      organizationWith('projects: [{ id: p, atMost: 15m }]'),
+      /goes with `refresh` of the organization/,
+    ],
+    [
+      'organizations[0].projects[0].atMost',
+      organizationWith('refresh: { every: 5m }\nprojects: [{ id: p, atMost: 4m }]'),
+      /at least 5 min, the `refresh.every` of the organization; it is "4m"/,
+    ],
     ['organizations[0].projects[0].id', organizationWith('projects: [{ id: ../x }]'), /project id/],
     ['organizations[0].projects[0].id', organizationWith(`projects: [{ id: ${'x'.repeat(65)} }]`), /up to 64/],
     [

@@ -58,6 +58,7 @@ export async function activityScene(
         }),
         projects: ['prj_1'],
         spare: null,
+        refresh: null,
         webhooks: [],
         watch: { everyMs: 60_000, freshness: new Map(), lateAfter: new Map() },
         sites: [

@@ -210,6 +210,11 @@ export interface RolloutResult {
   target: string;
   outcome: 'rolled-out' | 'already-current' | 'failed';
   detail: string;
+  /**
+   * What a failure speaks of: the `version`, which then leaves service everywhere, or the `target` alone (a full disk, a
+   * refused push, an unreachable cluster).
+   */
+  blames?: 'version' | 'target';
 }
 
 /** Longest reason a person can give, in characters: it appears in results and in Current Details (architecture.md). */

@@ -47,6 +47,10 @@ export const unchanged = {
     rollouts: [],
   },
 } satisfies FetchBundleResult;
+/** Targets with a place and nothing else. */
+export const targetsOf = (...names: string[]): SitePlan['targets'] =>
+  names.map((target) => ({ target, steps: ['place'] }));
+
 export const sitePlan: SitePlan = {
   storeId: 'store-1',
   jobTimeoutMs: 7_200_000,
@@ -54,7 +58,7 @@ export const sitePlan: SitePlan = {
   startTimeoutMs: 3_600_000,
   approval: { always: false, timeoutMs: 7 * 86_400_000 },
   usualJobsMs: [],
-  targets: ['directory:./site'],
+  targets: targetsOf('directory:./site'),
   webhooks: [],
 };
 
@@ -77,7 +81,7 @@ export function exportActivities(replace: Partial<Activities> = {}) {
       url: `http://bundles.example/${domain}/${version}`,
       heldAt: null,
     }),
-    rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
+    rollOut: async ({ target, step }) => ({ target, step, outcome: 'rolled-out', detail: 'switched' }),
     discardStaged: async () => {},
     recordExportRun: async () => {},
     recordAuditEntry: async () => {},

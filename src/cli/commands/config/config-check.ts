@@ -63,6 +63,7 @@ function expandedOrganization({
   apiKey,
   budget,
   spare,
+  refresh,
   webhooks,
   watchEveryMs,
   projects,
@@ -78,6 +79,7 @@ function expandedOrganization({
       arrival: durationText(budget.arrivalMs),
       spare: spare ?? null,
     },
+    refresh: refresh ? { every: durationText(refresh.everyMs), share: `${refresh.share * 100}%` } : null,
     webhooks: webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       url: url.describe(),
@@ -86,12 +88,14 @@ function expandedOrganization({
       events,
     })),
     watchEvery: durationText(watchEveryMs),
-    projects: projects.map(({ id: project, name, incremental, review, sweep, freshnessMs }) => ({
+    projects: projects.map(({ id: project, name, incremental, review, sweep, atMostMs, weight, freshnessMs }) => ({
       id: project,
       name: name ?? null,
       incremental: expandedSchedule(incremental),
       review: expandedSchedule(review),
       sweep: expandedSchedule(sweep),
+      atMost: atMostMs === undefined ? null : durationText(atMostMs),
+      weight,
       freshness: freshnessMs === undefined ? null : durationText(freshnessMs),
     })),
     sites: sites.map(expandedSite),
