@@ -335,7 +335,7 @@ const limited = <Form extends z.ZodType<ChangeLimit>>(form: Form, usual: number,
 
 const aboveShare = limited(
   z
-    .strictObject({ level: ruleLevel, above: share().prefault('0%') })
+    .strictObject({ level: ruleLevel, above: share({ orNothing: true, most: 10 }).prefault('0%') })
     .transform(({ level, above }): ChangeLimit => ({ level, limit: above })),
   0,
   '{ level: ask, above: 10% }',
