@@ -21,6 +21,7 @@ import type {
   RollbackInput,
   RollbackResult,
 } from './exports/rules/site-export.ts';
+import type { RefreshState } from './feedback/rules/refresh-run.ts';
 import type { SyncInput, SyncResult, SyncState } from './feedback/rules/sync.ts';
 import { searchAttributes } from './rules/workflow-ids.ts';
 import type { Actor } from './runs/rules/audit.ts';
@@ -43,6 +44,7 @@ export const retryKeySignal = defineSignal('retryKey');
 export const lookSignal = defineSignal('look');
 
 export const syncStateQuery = defineQuery<SyncState>('state');
+export const refreshStateQuery = defineQuery<RefreshState>('state');
 /** Sent by the budget to a waiter that can come back earlier than told. */
 export const permitsFreedSignal = defineSignal('permitsFreed');
 

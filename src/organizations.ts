@@ -18,6 +18,7 @@ export function organizationsOf(config: Config): Organization[] {
     }),
     projects: organization.projects.map((project) => project.id),
     spare: spareOf(organization, config.temporal.taskQueue),
+    refresh: null,
     webhooks: organization.webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       format,
@@ -62,7 +63,7 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     jobTimeoutMs: site.job.timeoutMs,
     jobAttempts: site.job.attempts,
     startTimeoutMs: site.job.startTimeoutMs,
-    approvalTimeoutMs: site.approval?.timeoutMs ?? null,
+    approval: site.approval,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
     connections: site.bundle.connections,

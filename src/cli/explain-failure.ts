@@ -130,6 +130,7 @@ const hints: Readonly<Record<FailureType, string>> = {
   WebhookUnreachable: 'check that the receiver is running; nothing else waits for it',
   WorkerShutdown: 'start it again once a worker is running: what was stored stays',
   RolloutFailed: 'fix the target, then start it again: nothing is published twice',
+  VersionRefused: 'look at what readers get, and at the version; the next export tries again',
 };
 
 export function workflowHint(code: string): string | null {

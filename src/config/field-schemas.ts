@@ -87,6 +87,21 @@ export function duration({ min, max }: { min: string; max: string }) {
   });
 }
 
+/** A part such as `50%`, as a number up to `most`, 0 included only if said. */
+export function share({ orNothing = false, most = 1 } = {}) {
+  const message = `expected a share ${orNothing ? 'from' : 'above'} 0% ${orNothing ? '' : 'and up '}to ${most * 100}%, with its sign, such as 50%`;
+  return z
+    .string(message)
+    .meta({ title: 'share', pattern: String.raw`^\s*\d+(\.\d+)?\s*%\s*$` })
+    .transform((text, context) => {
+      const [, percent = 'none'] = /^\s*(\d{1,4}(?:\.\d{1,4})?)\s*%\s*$/.exec(text) ?? [];
+      const part = Number(percent) / 100;
+      if ((part > 0 || orNothing) && part <= most) return part;
+      context.addIssue(message);
+      return z.NEVER;
+    });
+}
+
 /** A size of at least 1, as bytes. */
 export function size() {
   const message = 'expected a size such as 5GiB, 10MB or a number of bytes';

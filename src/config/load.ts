@@ -2,8 +2,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { isSecure } from '../rules/loopback.ts';
-import { nearestName } from '../rules/text.ts';
-import type { Config } from './config.ts';
+import { nearestName, spanText } from '../rules/text.ts';
+import type { Config, OrganizationConfig } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { type Expanded, expandShorthand, type Finding } from './expand.ts';
 import { placed } from './field-schemas.ts';
@@ -34,9 +34,11 @@ function findContradictions(config: Config): Finding[] {
       const message = `another webhook is also called ${name}: give each a different name`;
       if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
     }
-    for (const [p, { id, name }] of organization.projects.entries()) {
+    for (const [p, { id, name, atMostMs: atMost }] of organization.projects.entries()) {
       once('project', id, [...at, 'projects', p, 'id']);
       if (name !== undefined) once('name', `${organization.id}/${name}`, [...at, 'projects', p, 'name']);
+      const message = atMost === undefined ? null : deadlineProblem(atMost, organization.refresh);
+      if (message !== null) findings.push({ path: [...at, 'projects', p, 'atMost'], message });
     }
     for (const [s, site] of organization.sites.entries()) {
       once('domain', site.domain, [...at, 'sites', s, 'domain']);
@@ -55,6 +57,13 @@ function findContradictions(config: Config): Finding[] {
   return findings;
 }
 
+/** What is wrong with a project's deadline for new entries; null when runs come often enough for it. */
+function deadlineProblem(atMostMs: number, refresh: OrganizationConfig['refresh']): string | null {
+  if (refresh === undefined) return 'goes with `refresh` of the organization, for example { every: 5m, share: 50% }';
+  if (atMostMs >= refresh.everyMs) return null;
+  return `expected at least ${spanText(refresh.everyMs)}, the \`refresh.every\` of the organization`;
+}
+
 /** Issues found by the schema, in words and with their places in the file, which `written` knows. */
 function describeIssues(
   issues: readonly z.core.$ZodIssue[],
@@ -62,6 +71,12 @@ function describeIssues(
   written: Expanded['written'],
 ): ConfigProblem[] {
   return issues.flatMap((issue) => {
+    // Of the shapes that a field may have, the one that was meant: another kind of value fails without a path within it.
+    const meant = issue.code === 'invalid_union' ? issue.errors.find((found) => !found.some(isAboutKind)) : undefined;
+    if (meant) {
+      const within = meant.map((found) => ({ ...found, path: [...issue.path, ...found.path] }));
+      return describeIssues(within, yaml, written);
+    }
     if (issue.code !== 'unrecognized_keys') return [problemAt(written(issue.path), messageOf(issue), yaml)];
     return issue.keys.map((key) => {
       const path = written([...issue.path, key]);
@@ -74,6 +89,8 @@ function describeIssues(
     });
   });
 }
+
+const isAboutKind = ({ code, path }: z.core.$ZodIssue): boolean => code !== 'unrecognized_keys' && path.length === 0;
 
 /** A problem with the field at `path`, with its value if that may be shown. */
 function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {

@@ -418,12 +418,12 @@ const interfaceFields = new Set(
 const defaults = z.strictObject({
   organizations: organizationDefaultsSchema
     .optional()
-    .meta({ title: 'budget, webhooks, watchEvery' })
-    .describe('For each organization: its `budget`, `webhooks` and `watchEvery`.'),
+    .meta({ title: 'budget, refresh, webhooks, watchEvery' })
+    .describe('For each organization: its `budget`, `refresh`, `webhooks` and `watchEvery`.'),
   projects: projectDefaultsSchema
     .optional()
     .meta({ title: 'fields of a project' })
-    .describe('For each project: its `incremental`, `review`, `sweep` and `freshness`.'),
+    .describe('For each project: its `incremental`, `review`, `sweep`, `atMost`, `weight` and `freshness`.'),
   sites: siteDefaultsSchema
     .optional()
     .meta({ title: 'fields of a site' })

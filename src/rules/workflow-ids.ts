@@ -6,6 +6,9 @@ export const exportWorkflowId = (org: string, domain: string): string => `export
 export const syncWorkflowId = (org: string, project: string, pass: ReadingKind): string =>
   `sync:${org}:${project}:${pass}`;
 
+/** Of an organization's refresh: its schedule appends the time of the run. */
+export const refreshWorkflowId = (org: string): string => `refresh:${org}`;
+
 export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
 export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
@@ -30,6 +33,7 @@ export const workflowTypes = {
   exportSite: 'exportSite',
   rollBack: 'rollBack',
   syncFeedback: 'syncFeedback',
+  refreshFeedback: 'refreshFeedback',
   rateBudget: 'rateBudget',
   runScheduled: 'runScheduled',
   checkKey: 'checkKey',

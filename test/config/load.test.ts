@@ -65,12 +65,23 @@ describe('loadConfig', () => {
     expect(config.organizations[0]?.apiKey.read()).toBe(key);
   });
 
+  it('keeps feedback fresh with half of the requests unless told otherwise, and not at all unless told', () => {
+    const refreshOf = (more: string) => load(organizationWith(more)).organizations[0]?.refresh;
+    expect(refreshOf('projects: [{ id: prj_1 }]')).toBeUndefined();
+    expect(refreshOf('refresh: {}')).toEqual({ everyMs: 300_000, share: 0.5 });
+    expect(refreshOf('refresh: { every: 1m, share: 12.5% }')).toEqual({ everyMs: 60_000, share: 0.125 });
+    const projects = 'projects: [{ id: prj_1, atMost: 15m, weight: 2.5, freshness: 1h }]';
+    expect(load(organizationWith(`refresh: {}\n${projects}`)).organizations[0]?.projects).toEqual([
+      { id: 'prj_1', atMostMs: 900_000, weight: 2.5, freshnessMs: 3_600_000 },
+    ]);
+  });
+
   it('waits a week for an approval unless told otherwise', () => {
     const approvalOf = (more: string) =>
       load(organizationWith(`sites: [{ domain: docs.acme.example, ${more} }]`)).organizations[0]?.sites[0]?.approval;
-    expect(approvalOf('approval: manual')).toEqual({ timeoutMs: 7 * 86_400_000 });
-    expect(approvalOf('approval: manual, approvalTimeout: 90m')).toEqual({ timeoutMs: 90 * 60_000 });
-    expect(approvalOf('approval: none')).toBeNull();
+    expect(approvalOf('approval: manual')).toEqual({ always: true, timeoutMs: 7 * 86_400_000 });
+    expect(approvalOf('approval: manual, approvalTimeout: 90m')).toEqual({ always: true, timeoutMs: 90 * 60_000 });
+    expect(approvalOf('approvalTimeout: 2d')).toEqual({ always: false, timeoutMs: 2 * 86_400_000 });
   });
 
   it('fills in the same defaults when they are left out', () => {
@@ -79,9 +90,10 @@ describe('loadConfig', () => {
     const [organization, written] = [short.organizations[0], long.organizations[0]];
     expect(short.temporal).toEqual({ ...long.temporal, given: { address: false, namespace: false } });
     expect(organization?.budget).toEqual({ ...written?.budget, configuredAt: expect.any(Number) });
-    expect(organization?.projects).toEqual([{ id: 'prj_1' }]);
+    expect(organization?.projects).toEqual([{ id: 'prj_1', weight: 1 }]);
     const { job, bundle } = written?.sites[0] ?? {};
-    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: null, rollout: [] }]);
+    const never = { always: false, timeoutMs: 7 * 86_400_000 };
+    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: never, rollout: [] }]);
     const relative = ({ directory, store }: Config) =>
       store.bundles.kind === 'directory' && path.relative(directory, store.bundles.directory);
     expect(relative(short)).toBe(relative(long));

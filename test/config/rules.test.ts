@@ -3,6 +3,7 @@ import { parseDuration, parseSize } from '../../src/config/field-schemas.ts';
 import { failureOf, load, minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 const site = (more: string) => organizationWith(`sites:\n  - domain: docs.acme.example\n    ${more}`);
+const rules = (rule: string) => site(`bundle: { rules: { ${rule} } }`);
 const s3 = (fields: string) => `${minimal}store: { bundles: { s3: { ${fields} } } }\n`;
 
 const privacy = (fields: string) => `${minimal}privacy: { ${fields} }\n`;
@@ -61,6 +62,26 @@ describe('values', () => {
     ],
     ['organizations[0].budget.window', organizationWith('budget: { window: 0s }'), /duration from/],
     ['organizations[0].budget.arrival', organizationWith('budget: { arrival: 30 }'), /duration from/],
+    ['organizations[0].refresh.share', organizationWith('refresh: { share: 0% }'), /share above 0% .* it is "0%"/],
+    ['organizations[0].refresh.share', organizationWith('refresh: { share: 100.1% }'), /up to 100%/],
+    [
+      'organizations[0].refresh.share',
+      organizationWith('refresh: { share: 50 }'),
+      /with its sign, such as 50%; it is 50/,
+    ],
+    ['organizations[0].refresh.every', organizationWith('refresh: { every: 2h }'), /duration from 1s to 1h/],
+    ['organizations[0].refresh.every', organizationWith('refresh: { every: 1500ms }'), /whole seconds/],
+    ['organizations[0].projects[0].weight', organizationWith('projects: [{ id: p, weight: 0 }]'), /from 0.01 to 100/],
+    [
+      'organizations[0].projects[0].atMost',
+      organizationWith('projects: [{ id: p, atMost: 15m }]'),
+      /goes with `refresh` of the organization/,
+    ],
+    [
+      'organizations[0].projects[0].atMost',
+      organizationWith('refresh: { every: 5m }\nprojects: [{ id: p, atMost: 4m }]'),
+      /at least 5 min, the `refresh.every` of the organization; it is "4m"/,
+    ],
     ['organizations[0].projects[0].id', organizationWith('projects: [{ id: ../x }]'), /project id/],
     ['organizations[0].projects[0].id', organizationWith(`projects: [{ id: ${'x'.repeat(65)} }]`), /up to 64/],
     [
@@ -97,7 +118,33 @@ describe('values', () => {
     ['organizations[0].sites[0].job.attempts', site('job: { attempts: 0 }'), /whole number/],
     ['organizations[0].sites[0].bundle.maxBytes', site('bundle: { maxBytes: big }'), /size/],
     ['organizations[0].sites[0].approval', site('approval: maybe'), /none or manual/],
-    ['organizations[0].sites[0].approvalTimeout', site('approvalTimeout: 2d'), /goes with "approval: manual"/],
+    ['organizations[0].sites[0].bundle.rules.broken-link', rules('broken-link: asks'), /refuse, ask, warn or off/],
+    [
+      'organizations[0].sites[0].bundle.rules.broken-link',
+      rules('broken-link: { level: ask }'),
+      /expected refuse, ask/,
+    ],
+    [
+      'organizations[0].sites[0].bundle.rules.pages-removed',
+      rules('pages-removed: 5'),
+      /or a level with a limit such as/,
+    ],
+    [
+      'organizations[0].sites[0].bundle.rules.pages-removed.above',
+      rules('pages-removed: { level: ask, above: 10 }'),
+      /share/,
+    ],
+    ['organizations[0].sites[0].bundle.rules.size-changed.level', rules('size-changed: { above: 10% }'), /refuse, ask/],
+    [
+      'organizations[0].sites[0].bundle.rules.pages-changed.below',
+      rules('pages-changed: { level: ask, below: 4 }'),
+      /unknown key/,
+    ],
+    [
+      'organizations[0].sites[0].bundle.rules.too-few-pages.below',
+      rules('too-few-pages: { level: ask, below: 0 }'),
+      /whole number/,
+    ],
     ['organizations[0].sites[0].approvalTimeout', site('approval: manual\n    approvalTimeout: 90d'), /duration from/],
     ['organizations[0].sites[0].rollout[0]', site('rollout: [{}]'), /one kind of target: directory or helmValues/],
     [
@@ -199,6 +246,20 @@ describe('values', () => {
     expect(load(linkHosts(...hosts)).service.linkHosts).toEqual(hosts);
     for (const host of ['::1', '[0:0:0:0:0:0:0:1]', '[FD00::A]', '[::1', '[a.example]'])
       expect(problemsOf(linkHosts(host))[0]).toContain(`it is "${host}"`);
+  });
+
+  it('reads a rule about a change as a level, or as a level with a limit', () => {
+    const read = (rule: string) => load(rules(rule)).organizations[0]?.sites[0]?.bundle.rules;
+    expect(read('pages-removed: { level: ask, above: 10% }, broken-link: ask, too-few-pages: refuse')).toEqual({
+      'pages-removed': { level: 'ask', limit: 0.1 },
+      'broken-link': 'ask',
+      'too-few-pages': { level: 'refuse', limit: 2 },
+    });
+    expect(read('size-changed: ask, too-few-pages: { level: ask, below: 40 }')).toEqual({
+      'size-changed': { level: 'ask', limit: 0 },
+      'too-few-pages': { level: 'ask', limit: 40 },
+    });
+    expect(read('')).toEqual({});
   });
 
   it('keeps a second base address for analytics', () => {

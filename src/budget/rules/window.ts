@@ -375,7 +375,8 @@ export function ignore(before: WindowState, at: number): WindowState {
   return { ...advance(before, at), ignored: before.ignored + 1 };
 }
 
-function closeLease(state: WindowState, lease: Lease, { arrived, accepted, throttled }: LeaseReport): number[] {
+function closeLease(state: WindowState, lease: Lease, result: LeaseReport): number[] {
+  const { arrived, accepted, throttled, doubted } = result;
   state.leases = state.leases.filter((candidate) => candidate !== lease);
   const used = arrived.slice(0, lease.notBefore.length);
   // A process that was stopped may have written long after its lease: its arrivals may be later than `arrivesBy`.
@@ -386,7 +387,8 @@ function closeLease(state: WindowState, lease: Lease, { arrived, accepted, throt
   // The service may not have counted the request it refused.
   const counted = throttled ? arrivals.slice(0, -1) : arrivals;
   state.sightings = correctSightings(state.sightings, counted, state.settings.windowMs);
-  if (state.probe === lease.id) state.probe = accepted ? null : probeDue;
+  // A path that is always answered 401 would take every probe: the window had room for it, and that ends the probing.
+  if (state.probe === lease.id) state.probe = accepted || (doubted && !throttled) ? null : probeDue;
   return arrivals;
 }
 

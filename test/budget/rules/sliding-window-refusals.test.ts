@@ -279,6 +279,24 @@ describe('a 401 to a program behind the gateway', () => {
     expect(scene.state.refusedKey).toBeNull();
   });
 
+  it('ends the probe after a 429: the window has room, whatever the path is worth', () => {
+    const scene = new Scene();
+    scene.report(scene.granted('a', { wants: 1 }), [t0], { throttled: { retryAfterMs: 1_000 } });
+    scene.at(4 * minute);
+    expect(doubt(scene).state.probe).toBeNull();
+    expect(scene.granted('a').notBefore.length).toBeGreaterThan(1);
+  });
+
+  it('leaves the probe due when the window is full again', () => {
+    const scene = new Scene();
+    const full = { throttled: { retryAfterMs: 1_000 } };
+    scene.report(scene.granted('a', { wants: 1 }), [t0], full);
+    scene.at(4 * minute);
+    scene.report(scene.granted('gateway:g', program), [scene.now], { doubted: true, ...full });
+    scene.at(8 * minute);
+    expect(scene.granted('a').notBefore).toHaveLength(1);
+  });
+
   it('never tries a refused key: a check does, when a try is due', () => {
     const scene = new Scene();
     scene.report(scene.granted('a', { wants: 1 }), [t0], { unauthorized: true });

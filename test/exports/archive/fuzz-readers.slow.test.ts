@@ -4,13 +4,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { compare, verify } from '../../tools/fuzz/compare.ts';
-import { inputOf } from '../../tools/fuzz/input-of.ts';
+import { allPairs, inputOf, kindsOfInput } from '../../tools/fuzz/input-of.ts';
 import { startOracles } from '../../tools/fuzz/oracles/installed-oracles.ts';
 import type { Oracle } from '../../tools/fuzz/oracles/oracle.ts';
 import { difference, treeOnDisk } from '../../tools/fuzz/oracles/tree.ts';
-import { Random, seedOf } from '../../tools/fuzz/random.ts';
 import { fuzz } from '../../tools/fuzz/run.ts';
-import { tarKindPairs, tarKindsOf } from '../../tools/fuzz/tar-input.ts';
 
 const fixedSeed = 20_261_121;
 const { installed, missing } = await startOracles();
@@ -37,13 +35,13 @@ describe(`generated archives, read by ${names.join(', ')}; not installed: ${miss
   });
 });
 
-describe('the generated tars', () => {
+describe('the generated archives', () => {
   it('combine each pair of oddities', () => {
     const found = new Set<string>();
-    for (let index = 0; index < 10_000; index += 1) {
-      for (const pair of tarKindPairs(tarKindsOf(new Random(seedOf(fixedSeed, 2 * index))))) found.add(pair);
+    for (let index = 0; index < 20_000; index += 1) {
+      for (const pair of kindsOfInput(fixedSeed, index).pairs) found.add(pair);
     }
-    expect(tarKindPairs().filter((pair) => !found.has(pair))).toEqual([]);
+    expect(allPairs().filter((pair) => !found.has(pair))).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { inputOf } from './input-of.ts';
+import { allPairs, inputOf } from './input-of.ts';
 import { startOracles } from './oracles/installed-oracles.ts';
 import { addSummary, emptySummary, type Finding, type FuzzRun, type FuzzSummary, fuzz } from './run.ts';
 
@@ -74,7 +74,14 @@ async function main(): Promise<number> {
   await Promise.all(Array.from({ length: threads }, takeChunks));
   process.stderr.write('\n');
   const seconds = Math.round((performance.now() - begun) / 100) / 10;
-  process.stdout.write(`${JSON.stringify({ seed, from, seconds, ...oracles, ...sum }, null, 2)}\n`);
+  const { pairs, acceptedPairs, ...rest } = sum;
+  const ofPairs = {
+    known: allPairs().length,
+    drawn: Object.keys(pairs).length,
+    accepted: Object.keys(acceptedPairs).length,
+    notDrawn: allPairs().filter((pair) => !(pair in pairs)),
+  };
+  process.stdout.write(`${JSON.stringify({ seed, from, seconds, ...oracles, pairs: ofPairs, ...rest }, null, 2)}\n`);
   if (values.keep) await keep(values.keep, seed, count === 1 ? [{ index: from, text: '' }] : sum.findings);
   return sum.findings.length === 0 ? 0 : 1;
 }

@@ -38,3 +38,20 @@ export class Random {
 export function seedOf(run: number, index: number): number {
   return Math.imul(run ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35);
 }
+
+/** At least one of them, if there are any. */
+export function someOf<T>(random: Random, all: readonly T[]): T[] {
+  const chosen = all.filter(() => random.chance(0.4));
+  return chosen.length > 0 || all.length === 0 ? chosen : [random.pick(all)];
+}
+
+/** None to three of the kinds, in their own order. */
+export function kindsOf(random: Random, names: readonly string[]): string[] {
+  const chosen = new Set(Array.from({ length: random.pick([0, 1, 1, 2, 2, 3]) }, () => random.pick(names)));
+  return names.filter((name) => chosen.has(name));
+}
+
+/** All pairs of kinds, each as `one + other`. */
+export function pairsOf(names: readonly string[]): string[] {
+  return names.flatMap((one, index) => names.slice(index + 1).map((other) => `${one} + ${other}`));
+}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { VerificationReport } from '../../../src/exports/verify/verify-archive.ts';
 import { compare, verify } from './compare.ts';
-import { inputOf } from './input-of.ts';
+import { inputOf, kindsOfInput } from './input-of.ts';
 import { outsideFile } from './odd-names.ts';
 import type { Oracle } from './oracles/oracle.ts';
 
@@ -27,6 +27,11 @@ export interface FuzzSummary {
   accepted: Record<string, number>;
   /** By rule. */
   refused: Record<string, number>;
+  /** Accepted archives with each kind of oddity. */
+  acceptedKinds: Record<string, number>;
+  /** How many inputs combined each pair of kinds, and how many of these were accepted. */
+  pairs: Record<string, number>;
+  acceptedPairs: Record<string, number>;
   /** How many accepted archives each oracle read, by its name. */
   read: Record<string, number>;
   /** How many accepted archives an oracle stopped at with an error, where the verifier warns of that, by its name. */
@@ -37,6 +42,17 @@ export interface FuzzSummary {
   findings: Finding[];
   peakRssBytes: number;
 }
+
+const counted = [
+  'accepted',
+  'refused',
+  'acceptedKinds',
+  'pairs',
+  'acceptedPairs',
+  'read',
+  'stopped',
+  'disagreements',
+] as const;
 
 export interface FuzzRun {
   seed: number;
@@ -55,6 +71,12 @@ export async function fuzz({ seed, from, to, onInput }: FuzzRun, oracles: readon
     onInput?.(index);
     const input = inputOf(seed, index);
     const report = await verifying(input, summary, index);
+    const { kinds, pairs } = kindsOfInput(seed, index);
+    for (const pair of pairs) count(summary.pairs, pair);
+    if (report?.ok) {
+      for (const kind of kinds) count(summary.acceptedKinds, kind);
+      for (const pair of pairs) count(summary.acceptedPairs, pair);
+    }
     if (report?.ok) {
       const comparing: Promise<void> = compareWith(
         oracles,
@@ -82,6 +104,9 @@ export function emptySummary(): FuzzSummary {
     inputs: 0,
     accepted: {},
     refused: {},
+    acceptedKinds: {},
+    pairs: {},
+    acceptedPairs: {},
     read: {},
     stopped: {},
     disagreements: {},
@@ -93,7 +118,7 @@ export function emptySummary(): FuzzSummary {
 /** Adds the result of a part of a run. */
 export function addSummary(sum: FuzzSummary, part: FuzzSummary): void {
   sum.inputs += part.inputs;
-  for (const name of ['accepted', 'refused', 'read', 'stopped', 'disagreements'] as const) {
+  for (const name of counted) {
     for (const [key, count] of Object.entries(part[name])) sum[name][key] = (sum[name][key] ?? 0) + count;
   }
   for (const { index, text } of part.findings) find(sum, index, text);

@@ -1,7 +1,7 @@
 import { crc32, gzipSync } from 'node:zlib';
 import { damage } from './damage.ts';
 import { outsideFile } from './odd-names.ts';
-import type { Random } from './random.ts';
+import { kindsOf, pairsOf, type Random, someOf } from './random.ts';
 import { smallSite } from './small-site.ts';
 import { octal, type Part, paxOf, seal, tarPart } from './tar-parts.ts';
 import { forms, headerFields, otherKeys, otherValues, sizes, soundRecords, types } from './tar-values.ts';
@@ -20,7 +20,7 @@ interface Archive {
 /** What can be unusual about a tar. An input has several at once: readers that cope with each may not cope with both. */
 const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>> = {
   mode: (random, { parts }) => {
-    for (const part of some(random, parts.filter(isEntry))) {
+    for (const part of someOf(random, parts.filter(isEntry))) {
       const sound = typeOf(part) === '5' ? forms.folderMode : forms.fileMode;
       setField(part, [100, 8], random.pick(random.chance(0.7) ? sound : forms.oddMode));
     }
@@ -33,7 +33,7 @@ const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>
   prefix: field(forms.prefix, [345, 155]),
   'times in the prefix': field(forms.prefixTimes, [476, 24]),
   'size form': (random, { parts }) => {
-    for (const part of some(random, parts)) {
+    for (const part of someOf(random, parts)) {
       const bytes = part.content.length.toString(8);
       const form = [
         `${bytes}\0`,
@@ -46,7 +46,7 @@ const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>
     }
   },
   type: (random, { parts }) => {
-    for (const part of some(random, parts.filter(isEntry))) {
+    for (const part of someOf(random, parts.filter(isEntry))) {
       setField(
         part,
         [156, 1],
@@ -55,16 +55,16 @@ const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>
     }
   },
   magic: (random, { parts }) => {
-    for (const part of some(random, parts)) setField(part, [257, 8], random.pick(forms.magic));
+    for (const part of someOf(random, parts)) setField(part, [257, 8], random.pick(forms.magic));
   },
   slash: (random, { parts }) => {
-    for (const part of some(random, parts.filter(isEntry))) {
+    for (const part of someOf(random, parts.filter(isEntry))) {
       const name = nameOf(part);
       setField(part, [0, 100], name.endsWith('/') ? name.slice(0, -1) : random.chance(0.2) ? `${name}/` : name);
     }
   },
   'dot and slash': (random, { parts }) => {
-    for (const part of some(
+    for (const part of someOf(
       random,
       parts.filter((each) => !'gK'.includes(typeOf(each))),
     )) {
@@ -118,7 +118,7 @@ const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>
   },
   'header about another': (random, archive) => {
     if (!archive.parts.some((part) => !isEntry(part))) before(random, archive, metaPart('x', paxOf([['mtime', '1']])));
-    for (const part of some(
+    for (const part of someOf(
       random,
       archive.parts.filter((each) => !isEntry(each)),
     )) {
@@ -154,7 +154,7 @@ const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>
   },
   // Comes last: other kinds write the checksum as most writers do.
   'checksum form': (random, { parts }) => {
-    for (const { header } of some(random, parts)) {
+    for (const { header } of someOf(random, parts)) {
       const sum = Number.parseInt(header.toString('latin1', 148, 154), 8).toString(8);
       const form = [`${sum}\0`, `${sum.padStart(7, '0')}\0`, `${sum.padStart(7)} `, `${sum.padStart(6)}\0 `];
       header.fill(0, 148, 156);
@@ -164,16 +164,10 @@ const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>
 };
 
 /** The kinds of oddities that the input made from the same random choices has, in the order in which they are made. */
-export function tarKindsOf(random: Random): string[] {
-  const names = Object.keys(kinds);
-  const chosen = new Set(Array.from({ length: random.pick([0, 1, 1, 2, 2, 3]) }, () => random.pick(names)));
-  return names.filter((name) => chosen.has(name));
-}
+export const tarKindsOf = (random: Random): string[] => kindsOf(random, Object.keys(kinds));
 
 /** All pairs of kinds, each as `one + other`. */
-export function tarKindPairs(names = Object.keys(kinds)): string[] {
-  return names.flatMap((one, index) => names.slice(index + 1).map((other) => `${one} + ${other}`));
-}
+export const tarKindPairs = (names = Object.keys(kinds)): string[] => pairsOf(names);
 
 /** A tar, plain or compressed, that was valid before something was changed in it. */
 export function tarInput(random: Random): Buffer {
@@ -201,7 +195,7 @@ export function tarInput(random: Random): Buffer {
 /** A kind that sets one of these fields, in some of the entries. */
 function field(values: readonly string[], ...places: readonly (readonly [number, number])[]): (typeof kinds)[string] {
   return (random, { parts }) => {
-    for (const part of some(random, parts.filter(isEntry))) setField(part, random.pick(places), random.pick(values));
+    for (const part of someOf(random, parts.filter(isEntry))) setField(part, random.pick(places), random.pick(values));
   };
 }
 
@@ -209,12 +203,6 @@ function setField({ header }: Part, [start, length]: readonly [number, number], 
   header.fill(0, start, start + length);
   header.write(value, start, length, 'latin1');
   seal(header);
-}
-
-/** At least one of them, if there are any. */
-function some<T>(random: Random, all: readonly T[]): T[] {
-  const chosen = all.filter(() => random.chance(0.4));
-  return chosen.length > 0 || all.length === 0 ? chosen : [random.pick(all)];
 }
 
 function typeOf({ header }: Part): string {

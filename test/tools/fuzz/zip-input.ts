@@ -10,11 +10,11 @@ import {
 } from '../archives/zip-bytes.ts';
 import { damage } from './damage.ts';
 import { outsideFile } from './odd-names.ts';
-import type { Random } from './random.ts';
+import { kindsOf, pairsOf, type Random, someOf } from './random.ts';
 import { type SmallFile, smallSite } from './small-site.ts';
 import { oddExtra, soundExtra } from './zip-extras.ts';
 
-const descriptorSignature = 8;
+const descriptorFlag = 8;
 const utf8 = 0x800;
 const unixTypes = [0o120000, 0o040000, 0o010000, 0o060000, 0o020000, 0o140000, 0o150000];
 const soundModes = [0o644, 0o755, 0o600, 0o664, 0o400];
@@ -32,8 +32,15 @@ interface Entry {
   local: ZipFields;
   central: ZipFields;
   data: Buffer;
-  descriptor: Buffer;
-  attributes: number;
+  /** What the headers would say of the data if nothing were unusual. */
+  truth: ZipFields;
+  /** Follows the data; null where the local header says all. */
+  descriptor: { hasSignature: boolean; hasOtherWidth: boolean } | null;
+  /** Bytes after the data, and after the descriptor. */
+  trailer: Buffer;
+  /** Type and permissions of Unix. */
+  mode: number;
+  dosBits: number;
   system: number;
   internal: number;
   comment: Buffer;
@@ -47,39 +54,161 @@ interface Entry {
 
 type Wide = 'bytes' | 'packed' | 'offset' | 'disk';
 
+interface Archive {
+  entries: Entry[];
+  /** Whether the end has a 64-bit record. */
+  has64: boolean;
+  comment: Buffer;
+  lead: Buffer;
+  isReversed: boolean;
+}
+
+/** What can be unusual about a zip. An input has several at once: readers that cope with each may not cope with both. */
+const kinds: Readonly<Record<string, (random: Random, archive: Archive) => void>> = {
+  descriptor: (random, { entries }) => {
+    for (const entry of manyOf(random, entries)) addDescriptor(random, entry, { crc: 0, packed: 0, bytes: 0 });
+  },
+  'sizes beside the descriptor': (random, { entries }) => {
+    for (const entry of manyOf(random, entries)) {
+      const { crc, packed, bytes } = entry.truth;
+      const some = { crc: random.pick([0, crc]), packed: random.pick([0, packed]), bytes: random.pick([0, bytes]) };
+      addDescriptor(random, entry, random.pick([{ crc, packed, bytes }, { crc: 0, packed, bytes }, some]));
+    }
+  },
+  'descriptor of the local header alone': (random, { entries }) => {
+    for (const entry of manyOf(random, entries)) {
+      addDescriptor(random, entry, { crc: 0, packed: 0, bytes: 0 });
+      entry.central.flags &= ~descriptorFlag;
+    }
+  },
+  'descriptor without signature': (random, { entries }) => {
+    for (const { descriptor } of manyOf(random, late(random, entries))) if (descriptor) descriptor.hasSignature = false;
+  },
+  'width of the descriptor': (random, { entries }) => {
+    for (const { descriptor } of someOf(random, late(random, entries))) if (descriptor) descriptor.hasOtherWidth = true;
+  },
+  'local header in 64 bits': (random, { entries }) => {
+    for (const entry of manyOf(random, entries)) localIn64(random, entry.local, entry.truth);
+  },
+  'directory in 64 bits': (random, { entries }) => {
+    const form = random.pick(wideForms);
+    for (const entry of manyOf(random, entries)) entry.in64 = random.chance(0.8) ? form : random.pick(wideForms);
+  },
+  'end in 64 bits': (_, archive) => {
+    archive.has64 = true;
+  },
+  'unix type': (random, { entries }) => {
+    for (const entry of someOf(random, entries)) {
+      const type = random.pick([...unixTypes, 0, 0, ...Array(4).fill(isFolder(entry) ? 0o040000 : 0o100000)]);
+      entry.mode = (entry.mode & 0o7777) | type;
+    }
+  },
+  mode: (random, { entries }) => {
+    for (const entry of someOf(random, entries)) {
+      const sound = isFolder(entry) ? [0o755, 0o775, 0o700] : soundModes;
+      entry.mode = (entry.mode & 0o170000) | random.pick(random.chance(0.6) ? sound : oddModes);
+    }
+  },
+  'no unix attributes': (random, { entries }) => {
+    for (const entry of manyOf(random, entries)) entry.mode = 0;
+  },
+  'dos attributes': (random, { entries }) => {
+    for (const entry of someOf(random, entries)) {
+      for (const bit of soundBits) if (random.chance(0.2)) entry.dosBits |= bit;
+    }
+  },
+  'dos type': (random, { entries }) => {
+    for (const entry of someOf(random, entries)) entry.dosBits ^= random.pick([0x10, 0x10, ...oddBits]);
+  },
+  system: (random, { entries }) => {
+    for (const entry of manyOf(random, entries)) entry.system = random.pick(systems);
+  },
+  'version needed': (random, { entries }) => {
+    for (const side of sidesOf(random, entries)) side.needed = random.pick([0, 10, 20, 45]);
+  },
+  'compression flags': (random, { entries }) => {
+    for (const { local, central } of someOf(random, entries)) {
+      const flags = random.pick([2, 4, 6]);
+      for (const side of [local, central]) side.flags |= flags;
+    }
+  },
+  time: (random, { entries }) => {
+    for (const side of sidesOf(random, entries)) {
+      side.modified = random.pick([0x21_0000, 0x5765_6f7b, 0xffffffff, 0x0000_ffff]);
+    }
+  },
+  'internal attributes': (random, { entries }) => {
+    for (const entry of someOf(random, entries)) entry.internal = random.pick([1, 2, 0xffff]);
+  },
+  'comment of an entry': (random, { entries }) => {
+    for (const entry of someOf(random, entries)) {
+      const short = random.pick([Buffer.from('a comment'), random.bytes(random.below(30)), Buffer.from('\u00fc')]);
+      const long = Buffer.alloc(random.pick([4096, 8192, 8193, 65_535]), 'c');
+      entry.comment = random.chance(0.6) ? short : long;
+    }
+  },
+  'comment of the archive': (random, archive) => {
+    archive.comment = random.pick([
+      Buffer.from('hello'),
+      Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`),
+      Buffer.alloc(random.pick([8192, 8193, 16_384, 65_535]), 'c'),
+    ]);
+  },
+  'extra field': (random, { entries }) => {
+    for (const { local, central } of manyOf(random, entries)) {
+      const [forLocal, forCentral] = soundExtra(random, local.name);
+      local.extra = Buffer.concat([local.extra, forLocal]);
+      central.extra = Buffer.concat([central.extra, forCentral]);
+    }
+  },
+  'odd extra field': (random, { entries }) => {
+    for (const side of sidesOf(random, entries)) side.extra = Buffer.concat([side.extra, oddExtra(random, side.name)]);
+  },
+  'long extra field': (random, { entries }) => {
+    const field = extra(0xcafe, Buffer.alloc(random.pick([508, 4096, 16_384, 65_000])));
+    for (const side of sidesOf(random, entries)) side.extra = Buffer.concat([side.extra, field]);
+  },
+  folder: (random, { entries }) => {
+    for (const name of manyOf(random, ['b/', './', 'empty/', 'c/d/'])) {
+      entries.splice(random.below(entries.length + 1), 0, entryOf(random, { name, content: Buffer.alloc(0) }));
+    }
+  },
+  'order of the directory': (_, archive) => {
+    archive.isReversed = true;
+  },
+  'bytes in front': (random, archive) => {
+    archive.lead = random.bytes(1 + random.below(30));
+  },
+};
+
+/** The kinds of oddities that the input made from the same random choices has, in the order in which they are made. */
+export const zipKindsOf = (random: Random): string[] => kindsOf(random, Object.keys(kinds));
+
+/** All pairs of kinds, each as `one + other`. */
+export const zipKindPairs = (names = Object.keys(kinds)): string[] => pairsOf(names);
+
 /** A zip that was valid before something was changed in it. */
 export function zipInput(random: Random): Buffer {
-  // Writers that use 64-bit forms use them in each entry, and streaming writers descriptors.
-  const habit = { in64: random.chance(0.4), late: random.chance(0.4) };
-  const entries = smallSite(random).map((file) => entryOf(random, file, habit));
-  for (const name of ['b/', './', 'empty/']) {
-    if (random.chance(0.12)) entries.push(entryOf(random, { name, content: Buffer.alloc(0) }, habit));
-  }
-  for (const entry of entries) {
-    for (let left = random.pick([0, 0, 0, 1, 2, 3]); left > 0; left -= 1) decorate(random, entry);
-  }
-  for (let left = random.pick([0, 0, 1, 1, 2]); left > 0; left -= 1) changeEntries(random, entries);
-  const bytes = assemble(random, entries, habit.in64);
-  return random.chance(0.25) ? damage(random, bytes, random.pick([1, 4, 16])) : bytes;
+  const chosen = zipKindsOf(random);
+  const entries = smallSite(random).map((file) => entryOf(random, file));
+  const none = Buffer.alloc(0);
+  const archive: Archive = { entries, has64: false, comment: none, lead: none, isReversed: false };
+  for (const name of chosen) kinds[name]?.(random, archive);
+  // What is odd in two ways is left alone: it would hardly ever be accepted otherwise.
+  const isLeftAlone = chosen.length > 1 && random.chance(0.9);
+  for (let left = isLeftAlone ? 0 : random.pick([0, 0, 1, 1, 2]); left > 0; left -= 1) changeEntries(random, entries);
+  const bytes = assemble(random, archive, isLeftAlone ? 0 : 0.01);
+  return !isLeftAlone && random.chance(0.25) ? damage(random, bytes, random.pick([1, 4, 16])) : bytes;
 }
 
-interface Habit {
-  in64: boolean;
-  late: boolean;
-}
-
-function entryOf(random: Random, { name, content }: SmallFile, habit: Habit): Entry {
+function entryOf(random: Random, { name, content }: SmallFile): Entry {
   const stored = random.chance(0.3);
   const data = stored
     ? content
     : deflateRawSync(content, { level: random.pick([1, 6, 9]), windowBits: 12, memLevel: 5 });
-  const late = random.chance(habit.late ? 0.8 : 0.05);
   const isAscii = [...name].every((character) => character <= '~');
-  const [forLocal, forCentral] = random.chance(0.35)
-    ? soundExtra(random, Buffer.from(name))
-    : [Buffer.alloc(0), Buffer.alloc(0)];
   const truth: ZipFields = {
-    flags: (isAscii && random.chance(0.5) ? 0 : utf8) | (late ? descriptorSignature : 0),
+    flags: isAscii && random.chance(0.5) ? 0 : utf8,
     method: stored ? 0 : 8,
     crc: crc32(content),
     packed: data.length,
@@ -87,34 +216,58 @@ function entryOf(random: Random, { name, content }: SmallFile, habit: Habit): En
     name: Buffer.from(name),
     extra: Buffer.alloc(0),
   };
-  const local = { ...truth, extra: forLocal };
-  const central = { ...truth, extra: forCentral };
-  if (late && random.chance(0.1)) central.flags &= ~descriptorSignature;
-  if (late) Object.assign(local, unknownSizes(random, truth));
-  const inLocal = habit.in64 && random.chance(0.6);
-  if (inLocal) localIn64(random, local, truth);
-  const in64 = habit.in64 ? random.pick(wideForms) : [];
   const system = random.pick([0, 3, 3]);
+  const isFolder = name.endsWith('/');
+  const mode = isFolder ? 0o040755 : random.pick([0o100644, 0o100644, 0o100755, 0o644]);
   return {
-    local,
-    central,
+    local: { ...truth },
+    central: { ...truth },
     data,
-    descriptor: late
-      ? descriptorOf(random, truth, (inLocal || in64.length > 0) !== random.chance(0.1))
-      : Buffer.alloc(0),
-    attributes: attributesOf(random, name.endsWith('/'), system),
+    truth,
+    descriptor: null,
+    trailer: Buffer.alloc(0),
+    mode: system === 0 ? 0 : mode,
+    dosBits: isFolder ? 0x10 : 0,
     system,
     internal: 0,
     comment: Buffer.alloc(0),
-    in64,
+    in64: [],
     shift: 0,
     gap: Buffer.alloc(0),
   };
 }
 
+const isFolder = ({ truth }: Entry): boolean => truth.name.toString().endsWith('/');
+
+/** Most often all of them, as a writer with a habit makes them; at least one. */
+function manyOf<T>(random: Random, all: readonly T[]): readonly T[] {
+  return random.chance(0.6) ? all : someOf(random, all);
+}
+
+/** The headers of some entries: of both places, or of one. */
+function sidesOf(random: Random, entries: readonly Entry[]): ZipFields[] {
+  const isBoth = random.chance(0.7);
+  return someOf(random, entries).flatMap(({ local, central }) =>
+    isBoth ? [local, central] : [random.pick([local, central])],
+  );
+}
+
+/** The entries with a descriptor; one gets its own where none has. */
+function late(random: Random, entries: readonly Entry[]): Entry[] {
+  if (entries.every(({ descriptor }) => descriptor === null)) {
+    addDescriptor(random, random.pick(entries), { crc: 0, packed: 0, bytes: 0 });
+  }
+  return entries.filter(({ descriptor }) => descriptor !== null);
+}
+
+/** What the local header says then is `said`. */
+function addDescriptor(random: Random, entry: Entry, said: Pick<ZipFields, 'crc' | 'packed' | 'bytes'>): void {
+  Object.assign(entry.local, said);
+  for (const side of [entry.local, entry.central]) side.flags |= descriptorFlag;
+  entry.descriptor ??= { hasSignature: random.chance(0.9), hasOtherWidth: false };
+}
+
 const wideForms: readonly (readonly Wide[])[] = [
-  [],
-  [],
   ['bytes', 'packed'],
   ['bytes', 'packed'],
   ['bytes', 'packed', 'offset'],
@@ -125,17 +278,6 @@ const wideForms: readonly (readonly Wide[])[] = [
   ['bytes', 'packed', 'offset', 'disk'],
 ];
 
-/** Type, permissions and attributes of DOS, each sound or odd on its own. */
-function attributesOf(random: Random, isFolder: boolean, system: number): number {
-  const type = random.chance(0.03) ? random.pick(unixTypes) : random.pick([0, isFolder ? 0o040000 : 0o100000]);
-  const sound = isFolder ? random.pick([0o755, 0o775, 0o700]) : random.pick(soundModes);
-  const mode = random.chance(0.03) ? random.pick(oddModes) : sound;
-  let bits = isFolder && random.chance(0.7) ? 0x10 : 0;
-  for (const bit of soundBits) if (random.chance(0.1)) bits |= bit;
-  for (const bit of oddBits) if (random.chance(0.008)) bits |= bit;
-  return unix(random.chance(system === 0 ? 0.5 : 0.02) ? 0 : type | mode) + bits;
-}
-
 /** Both sizes in 64 bits, true or left to the descriptor, or beside those of the header; sometimes only a part of them. */
 function localIn64(random: Random, local: ZipFields, { bytes, packed }: ZipFields): void {
   const isUnknown = local.bytes === 0 && local.packed === 0;
@@ -144,58 +286,6 @@ function localIn64(random: Random, local: ZipFields, { bytes, packed }: ZipField
   if (random.chance(0.2)) return;
   if (random.chance(0.95)) local.bytes = 0xffffffff;
   if (random.chance(0.95)) local.packed = 0xffffffff;
-}
-
-/** What a local header leaves to the data descriptor: all, nothing, or a part. */
-function unknownSizes(random: Random, { crc, packed, bytes }: ZipFields): Partial<ZipFields> {
-  switch (random.below(5)) {
-    case 0:
-    case 1:
-      return { crc: 0, packed: 0, bytes: 0 };
-    case 2:
-      return { crc, packed, bytes };
-    case 3:
-      return { crc: 0, packed, bytes };
-    default:
-      return { crc: random.pick([0, crc]), packed: random.pick([0, packed]), bytes: random.pick([0, bytes]) };
-  }
-}
-
-/** Sets what says neither name nor size. */
-function decorate(random: Random, entry: Entry): void {
-  const both = [entry.local, entry.central];
-  const sides = random.chance(0.7) ? both : [random.pick(both)];
-  switch (random.below(9)) {
-    case 0:
-      entry.system = random.pick(systems);
-      return;
-    case 1:
-      for (const side of sides) side.needed = random.pick([0, 10, 20, 45]);
-      return;
-    case 2:
-      for (const side of both) side.flags |= random.pick([2, 4, 6]);
-      return;
-    case 3:
-      for (const side of sides) side.modified = random.pick([0x21_0000, 0x5765_6f7b, 0xffffffff, 0x0000_ffff]);
-      return;
-    case 4:
-      entry.internal = random.pick([1, 2, 0xffff]);
-      return;
-    case 5:
-      entry.comment = random.pick([Buffer.from('a comment'), random.bytes(random.below(30)), Buffer.from('\u00fc')]);
-      return;
-    case 6:
-      entry.comment = Buffer.alloc(random.pick([4096, 8192, 8193, 65_535]), 'c');
-      return;
-    case 7: {
-      const [local, central] = soundExtra(random, entry.local.name);
-      entry.local.extra = Buffer.concat([entry.local.extra, local]);
-      entry.central.extra = Buffer.concat([entry.central.extra, central]);
-      return;
-    }
-    default:
-      for (const side of sides) side.extra = Buffer.concat([side.extra, oddExtra(random, side.name)]);
-  }
 }
 
 function changeEntries(random: Random, entries: Entry[]): void {
@@ -258,7 +348,8 @@ function changeEntries(random: Random, entries: Entry[]): void {
       }
       return;
     case 12:
-      entry.attributes = unix(random.pick(unixTypes) | random.pick(oddModes)) + random.pick(oddBits);
+      entry.mode = random.pick(unixTypes) | random.pick(oddModes);
+      entry.dosBits = random.pick(oddBits);
       return;
     case 13:
       entry.system = random.below(24);
@@ -267,14 +358,13 @@ function changeEntries(random: Random, entries: Entry[]): void {
       side.needed = random.pick([46, 51, 63, 0x0314, 0xffff]);
       return;
     default:
-      entry.descriptor = random.chance(0.5)
-        ? random.bytes(random.pick([12, 16, 20, 24]))
-        : Buffer.concat([entry.descriptor, Buffer.alloc(4)]);
+      entry.trailer = random.chance(0.5) ? random.bytes(random.pick([12, 16, 20, 24])) : Buffer.alloc(4);
       if (random.chance(0.5)) entry.comment = random.bytes(random.below(30));
   }
 }
 
-function assemble(random: Random, entries: readonly Entry[], in64: boolean): Buffer {
+/** @param wrong the probability that a number of the end is wrong */
+function assemble(random: Random, archive: Archive, wrong: number): Buffer {
   const pieces: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;
@@ -282,15 +372,15 @@ function assemble(random: Random, entries: readonly Entry[], in64: boolean): Buf
     pieces.push(piece);
     offset += piece.length;
   };
-  if (random.chance(0.03)) push(random.bytes(1 + random.below(30)));
-  for (const entry of entries) {
+  push(archive.lead);
+  for (const entry of archive.entries) {
     push(entry.gap);
-    const { attributes, system, internal, comment } = entry;
+    const { mode, dosBits, system, internal, comment } = entry;
     const place = Math.max(0, offset + entry.shift);
     const disk = entry.in64.includes('disk') && random.chance(0.5) ? 0xffff : 0;
     const told = {
       offset: entry.in64.includes('offset') ? 0xffffffff : place,
-      attributes,
+      attributes: mode * 2 ** 16 + dosBits,
       system,
       internal,
       comment,
@@ -299,28 +389,27 @@ function assemble(random: Random, entries: readonly Entry[], in64: boolean): Buf
     central.push(zipCentralHeader(widened(entry.central, entry.in64, place), told));
     push(zipLocalHeader(entry.local));
     push(entry.data);
-    push(entry.descriptor);
+    push(descriptorOf(entry));
+    push(entry.trailer);
   }
-  if (central.length > 1 && random.chance(0.03)) central.reverse();
-  if (central.length > 1 && random.chance(0.03)) central.pop();
+  if (archive.isReversed) central.reverse();
+  if (central.length > 1 && random.chance(wrong)) central.pop();
   const start = offset;
   for (const header of central) push(header);
-  for (const piece of endRecords(random, { entries: central.length, start, bytes: offset - start }, in64)) push(piece);
+  const told = { entries: central.length, start, bytes: offset - start };
+  for (const piece of endRecords(random, told, archive, wrong)) push(piece);
   return Buffer.concat(pieces);
 }
 
-function endRecords(random: Random, told: { entries: number; start: number; bytes: number }, in64: boolean): Buffer[] {
+function endRecords(
+  random: Random,
+  told: { entries: number; start: number; bytes: number },
+  { comment, has64 }: Archive,
+  wrong: number,
+): Buffer[] {
   const change = (value: number, most: number) =>
-    random.chance(0.01) ? Math.min(most, Math.max(0, random.pick([...interesting, value + 1, value - 1]))) : value;
-  const comment = random.chance(0.1)
-    ? random.pick([
-        Buffer.from('hello'),
-        Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`),
-        Buffer.alloc(random.pick([8192, 8193, 16_384, 65_535]), 'c'),
-      ])
-    : Buffer.alloc(0);
-  const with64 = random.chance(in64 ? 0.8 : 0.03);
-  const hides = with64 ? random.pick([[], ['start'], ['entries'], ['entries', 'bytes', 'start'], everything]) : [];
+    random.chance(wrong) ? Math.min(most, Math.max(0, random.pick([...interesting, value + 1, value - 1]))) : value;
+  const hides = has64 ? random.pick([[], ['start'], ['entries'], ['entries', 'bytes', 'start'], everything]) : [];
   const said = (what: string, value: number, most: number) => (hides.includes(what) ? most : change(value, most));
   const entries = said('entries', told.entries, 0xffff);
   const end = zipEnd({
@@ -332,7 +421,7 @@ function endRecords(random: Random, told: { entries: number; start: number; byte
     comment,
     commentLength: change(comment.length, 0xffff),
   });
-  if (!with64) return [end];
+  if (!has64) return [end];
   const record = Buffer.alloc(56);
   record.write('PK\x06\x06', 'latin1');
   record.writeBigUInt64LE(BigInt(change(44, 0xffff)), 4);
@@ -362,11 +451,12 @@ function widened(fields: ZipFields, in64: readonly Wide[], offset: number): ZipF
   };
 }
 
-function descriptorOf(random: Random, { crc, packed, bytes }: ZipFields, isWide: boolean): Buffer {
+/** As wide as the sizes of the entry are elsewhere. */
+function descriptorOf({ descriptor, truth, local, in64 }: Entry): Buffer {
+  if (descriptor === null) return Buffer.alloc(0);
+  const { crc, packed, bytes } = truth;
+  const has64 = in64.length > 0 || local.extra.indexOf(Buffer.from([1, 0])) === 0;
+  const isWide = has64 !== descriptor.hasOtherWidth;
   const body = isWide ? Buffer.concat([narrow(crc), wide(packed, bytes)]) : narrow(crc, packed, bytes);
-  return random.chance(0.8) ? Buffer.concat([Buffer.from('PK\x07\x08', 'latin1'), body]) : body;
-}
-
-function unix(mode: number): number {
-  return mode * 2 ** 16;
+  return descriptor.hasSignature ? Buffer.concat([Buffer.from('PK\x07\x08', 'latin1'), body]) : body;
 }
