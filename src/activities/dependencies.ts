@@ -6,7 +6,7 @@ import type { WindowView } from '../budget/rules/permits.ts';
 import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
 import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
 import type { ExportPhase } from '../exports/rules/site-export.ts';
-import type { RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
+import type { ChangeRuleLimits, RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
 import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
@@ -30,8 +30,8 @@ export interface Site {
   jobAttempts: number;
   /** How long a start that may have arrived is repeated. */
   startTimeoutMs: number;
-  /** How long a version waits for a person's approval; null when it needs none. */
-  approvalTimeoutMs: number | null;
+  /** Whether every version waits for a person's approval, and how long one waits, for a rule that asks too. */
+  approval: { always: boolean; timeoutMs: number };
   maxBytes: number;
   maxFiles: number;
   /** Connections a download uses if the source serves ranges. */
@@ -39,7 +39,7 @@ export interface Site {
   /** Longest time of a download, over all attempts. */
   downloadTimeoutMs: number;
   /** Levels of the rules about the content of a bundle that differ from the defaults. */
-  siteRules: SiteRuleLevels & RenderRuleLevels;
+  siteRules: SiteRuleLevels & RenderRuleLevels & ChangeRuleLimits;
   /** How many pages are opened in which browser; null for none. */
   render: { pages: number; browser: string | null; sandbox: boolean } | null;
   targets: readonly RolloutTarget[];

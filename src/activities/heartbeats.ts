@@ -130,7 +130,7 @@ const changes = {
 
 /**
  * The same dependencies for activities: an attempt changes something outside only while it is `stillMine`, which is asked
- * immediately before each change (E11). The last word on the pointer and on a target's switch is asked within them.
+ * immediately before each change (E11). The last word on the pointer is asked within its move, that on a target by the guard of its step.
  */
 export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   const confirm = () => stillMine(deps);
@@ -154,22 +154,6 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
     organizations: organizations.map((organization) => ({
       ...organization,
       service: confirming(organization.service, changes.service, confirm),
-      sites: organization.sites.map((site) => ({
-        ...site,
-        targets: site.targets.map((target) =>
-          confirming(target, [], confirm, {
-            async rollOut(request) {
-              await confirm();
-              const isWanted = async () => {
-                const wanted = (await request.isWanted?.()) ?? true;
-                await confirm();
-                return wanted;
-              };
-              return target.rollOut({ ...request, isWanted });
-            },
-          }),
-        ),
-      })),
     })),
   };
 }

@@ -36,6 +36,7 @@ const failureTypes = [
   'VersionDamaged',
   'JobFailed',
   'RolloutFailed',
+  'VersionRefused',
   'WebhookRefused',
   'WebhookUnreachable',
   'WorkerShutdown',

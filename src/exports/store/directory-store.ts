@@ -78,6 +78,7 @@ import {
 } from './manifests.ts';
 import {
   type InUse,
+  lastRolledOut,
   nothingInUse,
   prunable,
   type RetentionFacts,
@@ -248,7 +249,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    return new Map(Object.entries(this.#rollouts(domain))).get(target) ?? null;
+    return lastRolledOut(this.#rollouts(domain), this.#inUse(domain), target);
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

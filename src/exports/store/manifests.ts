@@ -8,6 +8,7 @@ import {
   type Current,
   type Manifest,
   manifestName,
+  NoSuchVersion,
   type PublishedVersion,
   RecordDamaged,
   type SiteHold,
@@ -127,6 +128,18 @@ export async function provenManifest(store: Manifests, domain: string, version: 
   const wrong = contradictions(domain, version, manifest);
   if (wrong.length > 0) throw new VersionDamaged(wrong.join('; '));
   return manifest;
+}
+
+/** The manifest as it is stored; null when the version does not exist. */
+export async function manifestIfThere(
+  store: Pick<BundleStore, 'manifest'>,
+  domain: string,
+  version: string,
+): Promise<Manifest | null> {
+  return store.manifest(domain, version).catch((error: unknown) => {
+    if (error instanceof NoSuchVersion) return null;
+    throw error;
+  });
 }
 
 async function readManifest(store: Manifests, domain: string, version: string): Promise<Manifest> {

@@ -140,6 +140,10 @@ export class S3Records {
     return (await this.#read(rolloutsPath(domain), parseRollouts)) ?? {};
   }
 
+  async inUse(domain: string): Promise<InUse> {
+    return (await this.#read(inUsePath(domain), parseInUse)) ?? nothingInUse;
+  }
+
   /**
    * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` checks that the version still
    * exists. Throws `NoSuchVersion`.
