@@ -40,6 +40,7 @@ const failureTypes = [
   'WebhookRefused',
   'WebhookUnreachable',
   'WorkerShutdown',
+  'HeartbeatRefused',
 ] as const;
 
 export type FailureType = (typeof failureTypes)[number];

@@ -161,11 +161,11 @@ class ExportRun {
     }
   }
 
-  async #fetch(jobId: string, namedAt: number, { approvalTimeoutMs }: SitePlan): Promise<FetchedBundle> {
+  async #fetch(jobId: string, namedAt: number, { approval }: SitePlan): Promise<FetchedBundle> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.progress;
     const promote = becomesCurrent(parameters);
-    const asks = approvalTimeoutMs !== null && promote;
+    const asks = approval.always && promote;
     const publish = asks ? null : { namedAt, promote };
     const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
@@ -191,7 +191,7 @@ class ExportRun {
     this.view.version = version;
     if (!bundle.published) this.view.enter('publishing');
     const found = { version, contentDigest, archive, pages, files };
-    const placed = await this.#publication.put(version, bundle, settings.approvalTimeoutMs);
+    const placed = await this.#publication.put(version, bundle, settings.approval);
     if ('reason' in placed) {
       return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
     }

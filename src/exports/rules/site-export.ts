@@ -16,6 +16,11 @@ export interface Reason {
   detail: string;
 }
 
+/** `broken-link (guide.html): line 3: …`. */
+export function reasonText({ rule, path, detail }: Reason): string {
+  return `${rule}${path === null ? '' : ` (${path})`}: ${detail}`;
+}
+
 export interface ArchiveFacts {
   /** Lowercase hex SHA-256 of the archive's bytes. */
   sha256: string;
@@ -334,6 +339,8 @@ export interface AwaitedApproval {
   since: number;
   /** When the version counts as rejected. */
   expiresAt: number;
+  /** The rules that ask for it (E8); none when only `approval: manual` does. */
+  asks: Reason[];
   changes: ContentChanges;
 }
 
