@@ -78,7 +78,7 @@ interface Outlook {
 }
 
 /** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */
-export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over';
+export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 
 /** How spare requests are used (`budget.spare: verify`). */
 export interface SpareUse {
@@ -111,7 +111,7 @@ export interface ActivityDependencies {
   deliver(delivery: WebhookDelivery): Promise<void>;
   /** Notifies the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
-  /** Gives Temporal an attempt's heartbeat. Throws when Temporal does not answer. */
+  /** Gives Temporal an attempt's heartbeat. Throws when Temporal refuses it, and would refuse it again. */
   recordHeartbeat(taskToken: Uint8Array, details: unknown): Promise<HeartbeatAnswer>;
 }
 

@@ -92,7 +92,7 @@ describe('people are told (X9)', () => {
       {
         org,
         subject: domain,
-        reason: expect.stringMatching(/^JobFailed: /),
+        reason: expect.stringMatching(/^the service says: /),
         command: `docferry export status ${domain}`,
       },
     ]);

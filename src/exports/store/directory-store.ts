@@ -44,6 +44,7 @@ import {
   PointerMoved,
   type PublishedVersion,
   publishedAddress,
+  replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
@@ -215,7 +216,7 @@ export class DirectoryBundleStore implements BundleStore {
   async claim(domain: string, since: Date): Promise<void> {
     await this.#makeFolder(domain);
     await this.#locked(() => {
-      if ((this.#claimedAt(domain) ?? 0) < since) this.#record(claimPath(domain), { since });
+      if (replacesClaim(this.#claimedAt(domain), since)) this.#record(claimPath(domain), { since });
     });
   }
 
