@@ -132,7 +132,9 @@ store: { bundles: { directory: ./data/bundles, publicUrl: "http://127.0.0.1:${bu
 
   const files = (await readdir(join(folder, 'data'))).filter((name) => name.startsWith('temporal.db'));
   // Journals go with their transactions.
-  const contents = await Promise.all(files.map((name) => readFile(join(folder, 'data', name), 'latin1').catch(() => '')));
+  const contents = await Promise.all(
+    files.map((name) => readFile(join(folder, 'data', name), 'latin1').catch(() => '')),
+  );
   const database = contents.join('\n');
   for (const clear of ['binary/encrypted', 'export:acme:docs.acme.example', 'exportSite'])
     expect(database).toContain(clear);
