@@ -20,7 +20,7 @@ import type { SyncResult } from '../feedback/rules/sync.ts';
 import { factsTable } from '../rules/text.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/workflow-ids.ts';
 import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/starts.ts';
-import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost, readInput, readsInput } from './kit.ts';
 import type { syncFeedback } from './sync-feedback.ts';
@@ -90,6 +90,7 @@ function optionsOf(target: ScheduledInput) {
   return {
     workflowId: workflowIdOf(target),
     ...taskTimeoutFor(failoverIn(target)),
+    ...priorityOf('scheduled', target.org),
     staticSummary: targetSummary(target),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,

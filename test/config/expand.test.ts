@@ -57,7 +57,7 @@ describe('defaults and lists of domains', () => {
         sweep: { everyMs: 604_800_000, jitterMs: 0 },
         weight: 1,
       },
-      { id: 'prj_2', incremental: { cron: '@hourly', timezone: 'UTC', jitterMs: 60_000 }, weight: 1 },
+      { id: 'prj_2', incremental: { cron: '@hourly', timezone: 'UTC', jitterMs: 360_000 }, weight: 1 },
     ]);
     const [first, second, blog] = acme?.sites ?? [];
     expect(first).toMatchObject({
