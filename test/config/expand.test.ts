@@ -63,7 +63,7 @@ describe('defaults and lists of domains', () => {
     expect(first).toMatchObject({
       domain: 'docs1.acme.example',
       schedule: { everyMs: 86_400_000 },
-      approval: { timeoutMs: 2 * 86_400_000 },
+      approval: { always: true, timeoutMs: 2 * 86_400_000 },
       job: { attempts: 5, timeoutMs: 7_200_000 },
       bundle: { render: { pages: 5, sandbox: false } },
     });
@@ -72,7 +72,7 @@ describe('defaults and lists of domains', () => {
     expect(second?.rollout.map(({ name }) => name)).toEqual(['directory:./sites/docs2.acme.example']);
     expect(blog).toMatchObject({
       domain: 'blog.acme.example',
-      approval: null,
+      approval: { always: false, timeoutMs: 2 * 86_400_000 },
       schedule: { cron: '0 6 * * *' },
       bundle: { render: null },
       rollout: [{ kind: 'helmValues', name: 'helmValues:deploy/values.yaml' }],
@@ -132,7 +132,11 @@ describe('defaults and lists of domains', () => {
       'sweep: { every: 7d }\n    id: prj_9',
       'defaults.projects.id (line 8, column 5): unknown key',
     ],
-    ['approval: manual', 'approval: none', 'defaults.sites.approvalTimeout (line 11, column 22): goes with'],
+    [
+      'approvalTimeout: 2d',
+      'approvalTimeout: 90d',
+      'defaults.sites.approvalTimeout (line 11, column 22): expected a duration',
+    ],
     [
       'sites/{domain}',
       'sites',

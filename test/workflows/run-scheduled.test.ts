@@ -7,7 +7,7 @@ import type { SyncInput } from '../../src/feedback/rules/sync.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { type ScheduleTarget, scheduledRunId, workflowIdOf } from '../../src/rules/workflow-ids.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
-import { bundle, sitePlan } from '../tools/temporal/export-activities.ts';
+import { bundle, sitePlan, targetsOf } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -113,7 +113,12 @@ describe('runScheduled', () => {
   it('runs an export and tells the version and the targets that failed', async () => {
     const target = { kind: 'export', org: 'acme', domain: 'docs.acme.example' } as const;
     const activities: Partial<Activities> = {
-      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['directory:./site'] }),
+      planExport: async () => ({
+        ...sitePlan,
+        jobTimeoutMs: 60_000,
+        jobAttempts: 1,
+        targets: targetsOf('directory:./site'),
+      }),
       startJob: async () => ({ jobId: 'job-1' }),
       readJob: async () => ({ state: 'completed', status: 'completed', percent: 100, pageCount: 1, error: null }),
       fetchBundle: async () => bundle,
