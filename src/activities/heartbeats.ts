@@ -115,7 +115,7 @@ export async function stillMine(deps: Pick<ActivityDependencies, 'recordHeartbea
 const changes = {
   bundles: ['saveStaged', 'discardStaged', 'claim', 'publish', 'startRollout', 'recordRollout', 'prune', 'withdraw'],
   holds: ['place', 'release', 'noteWaiting'],
-  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'planSpare', 'countRequests', 'finishPass', 'expire'],
+  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'countRequests', 'finishPass', 'expire'],
   runs: ['recordExportRun'],
   auditEntries: ['recordAuditEntries'],
   notices: ['turnNotice'],

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type ReadingKind, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
 import { cancelSyncs } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
@@ -13,9 +13,7 @@ export default {
   cancel: (command, run) => {
     command
       .argument('[project]', projectHelp)
-      .addOption(
-        new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(readingKinds),
-      );
+      .addOption(new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(passKinds));
     addActorFlag(addBulkFlags(command, 'projects')).action(run(cancelPass));
   },
 } satisfies CommandFile;
@@ -23,7 +21,7 @@ export default {
 async function cancelPass(
   context: CommandContext,
   name: string | undefined,
-  flags: BulkFlags & { pass?: ReadingKind },
+  flags: BulkFlags & { pass?: PassKind },
 ): Promise<ExitCode> {
   if (isBulk(name, flags, 'project')) return cancelSyncs(context, flags);
   const { pass } = flags;

@@ -31,6 +31,7 @@ async function triggerSchedules(
 }
 
 function follow(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return `docferry status --org ${target.org}`;
   return target.kind === 'export'
     ? `docferry export status ${target.domain}`
     : `docferry feedback status ${target.org}/${target.project}`;
@@ -42,12 +43,15 @@ interface BackfillFlags extends ActorFlags {
   all?: boolean;
 }
 
+const madeUp = 'the next run makes up for those that are missing';
+
 /** The server buffers at most 1,000 starts of a schedule. */
 const mostRuns = 1_000;
 
 async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
   return withSchedules(context, wordsOr(words, flags.all), flags, async (operator, { id, target }) => {
+    if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };
     const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
     if (times.length > mostRuns) {
       throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
