@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import {
+  access,
   copyFile,
   link,
   mkdir,
@@ -231,6 +232,32 @@ export function readIfExistsSync(file: string): string | null {
     return readFileSync(file, 'utf8');
   } catch (error) {
     return ifMissing(null)(error);
+  }
+}
+
+/** Whether something is there, readable or not. */
+export function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error) => !['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? ''),
+  );
+}
+
+/** Why a folder cannot be written, or null when it can; writes nothing. */
+export async function whyNotWritable(folder: string): Promise<string | null> {
+  try {
+    if (!(await stat(folder)).isDirectory()) return `${folder} is not a folder`;
+    await access(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return `${folder} cannot be written (${errorCode(error) ?? 'unknown error'})`;
+  }
+}
+
+/** The folder itself, or the nearest one around it that exists. */
+export async function nearestFolder(path: string): Promise<string> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (folder === dirname(folder) || (await isThere(folder))) return folder;
   }
 }
 

@@ -56,7 +56,7 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     jobTimeoutMs: site.job.timeoutMs,
     jobAttempts: site.job.attempts,
     startTimeoutMs: site.job.startTimeoutMs,
-    approvalTimeoutMs: site.approval?.timeoutMs ?? null,
+    approval: site.approval,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
     connections: site.bundle.connections,

@@ -27,7 +27,7 @@ import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
-import { connectClient, connectOptions, failoverFor, TemporalUnreachable } from './temporal/connection.ts';
+import { connectClient, connectOptions, failoverFor, isOutage, TemporalUnreachable } from './temporal/connection.ts';
 import type { Metrics } from './temporal/metrics.ts';
 import { bulkQueueOf, type Failover, failoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
@@ -248,6 +248,7 @@ async function heartbeat(client: Client, taskToken: Uint8Array, details: unknown
       (type) => error instanceof type,
     );
     if (isOver) return 'over';
+    if (isOutage(error)) return 'unreachable';
     throw error;
   }
 }

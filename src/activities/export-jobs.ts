@@ -1,5 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
+import { stepsOf } from '../exports/rollout/rollout-target.ts';
+import type { TargetSteps } from '../exports/rules/rollout-steps.ts';
 import type { ExportParameters } from '../exports/rules/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, NotReady, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
@@ -20,12 +22,12 @@ export interface SitePlan {
   jobAttempts: number;
   /** How long a start that may have arrived is repeated. */
   startTimeoutMs: number;
-  /** How long a version waits for a person's approval; null when it needs none. */
-  approvalTimeoutMs: number | null;
+  /** Whether every version waits for a person's approval, and how long one waits, for a rule that asks too. */
+  approval: { always: boolean; timeoutMs: number };
   /** How long the site's last complete exports took at the service, the latest first. */
   usualJobsMs: number[];
-  /** Names of the rollout targets, in the order of the configuration. */
-  targets: string[];
+  /** What the rollout targets do with a version, in the order of the configuration. */
+  targets: TargetSteps[];
   /** Names of the webhooks to notify. */
   webhooks: string[];
 }
@@ -52,9 +54,9 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
       startTimeoutMs: site.startTimeoutMs,
-      approvalTimeoutMs: site.approvalTimeoutMs,
+      approval: site.approval,
       usualJobsMs,
-      targets: site.targets.map((target) => target.name),
+      targets: site.targets.map(stepsOf),
       webhooks,
     };
   },

@@ -38,6 +38,11 @@ export async function withHeartbeats<Details, Result>(
   }
 }
 
+/** An attempt that cannot tell whether it is still wanted ends: asking again would not help. */
+const refused = (): never => {
+  throw transient('HeartbeatRefused', "Temporal refuses this worker's heartbeats: check its permissions and codec");
+};
+
 const endedEarly = () => transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
 
 /** One attempt of an activity on this worker, and how it stands with Temporal. */
@@ -71,7 +76,7 @@ class Attempt {
       if (text === this.#accepted.details && at - this.#accepted.at < acceptedForMs) return;
       // Takes the place of an older one that waits to be sent, and would come after this one.
       if (this.#hasBeaten) this.beat();
-      const answer = await recordHeartbeat(this.#context.info.taskToken, details).catch(() => 'unreachable' as const);
+      const answer = await recordHeartbeat(this.#context.info.taskToken, details).catch(refused);
       if (answer === 'accepted') {
         this.#accepted = { at, details: text };
         return;
@@ -125,7 +130,7 @@ const changes = {
 
 /**
  * The same dependencies for activities: an attempt changes something outside only while it is `stillMine`, which is asked
- * immediately before each change (E11). The last word on the pointer and on a target's switch is asked within them.
+ * immediately before each change (E11). The last word on the pointer is asked within its move, that on a target by the guard of its step.
  */
 export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   const confirm = () => stillMine(deps);
@@ -149,22 +154,6 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
     organizations: organizations.map((organization) => ({
       ...organization,
       service: confirming(organization.service, changes.service, confirm),
-      sites: organization.sites.map((site) => ({
-        ...site,
-        targets: site.targets.map((target) =>
-          confirming(target, [], confirm, {
-            async rollOut(request) {
-              await confirm();
-              const isWanted = async () => {
-                const wanted = (await request.isWanted?.()) ?? true;
-                await confirm();
-                return wanted;
-              };
-              return target.rollOut({ ...request, isWanted });
-            },
-          }),
-        ),
-      })),
     })),
   };
 }

@@ -1,15 +1,15 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { defaultLimits } from '../exports/archive/check-entry.ts';
-import { rollOutVersion } from '../exports/rollout/roll-out-version.ts';
-import { RolloutSuperseded, TargetRefused } from '../exports/rollout/rollout-target.ts';
-import type { RolloutResult } from '../exports/rules/site-export.ts';
+import { takeStep } from '../exports/rollout/roll-out-version.ts';
+import { TargetRefused, VersionRefused } from '../exports/rollout/rollout-target.ts';
+import type { RolloutStep, StepTaken } from '../exports/rules/rollout-steps.ts';
 import { NoSuchVersion, PointerMoved, VersionDamaged } from '../exports/store/bundle-store.ts';
 import { provenManifest } from '../exports/store/manifests.ts';
 import { verifyVersion } from '../exports/store/verify-store.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
 import { isTemporalFailure, notConfigured, permanent, publishFailure, storeFailure, transient } from './failures.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { stillMine, withHeartbeats } from './heartbeats.ts';
 import { type PinnedVersion, versionStep } from './version-steps.ts';
 
 interface RollOutInput {
@@ -17,54 +17,55 @@ interface RollOutInput {
   domain: string;
   storeId: string;
   version: string;
+  /** What readers got before; null when nothing is known of it. */
+  previous: string | null;
   target: string;
+  step: RolloutStep;
   force: boolean;
 }
 
-/** A target that failed so often is reported as failed; the others continue. */
-const rolloutTries = 4;
+/** A step that failed so often is reported as failed; the other targets continue. */
+const tries: Record<RolloutStep, number> = { place: 4, run: 3, check: 4 };
 
 export const createRolloutActivities = (deps: ActivityDependencies) => ({
-  /** Puts a published version into service at one target, unless it already runs there (E6). */
-  async rollOut(input: RollOutInput): Promise<RolloutResult> {
-    requireStore('bundle', input.storeId, deps.bundles);
-    const { domain, version } = input;
-    const target = siteOf(deps, input.org, domain).targets.find((candidate) => candidate.name === input.target);
-    if (!target) {
+  /** Takes one step to put a published version into service at one target, unless it already runs there (E6). */
+  async rollOut(input: RollOutInput): Promise<StepTaken> {
+    const { bundles } = deps;
+    requireStore('bundle', input.storeId, bundles);
+    const { org, domain, version, previous, step, force } = input;
+    const target = siteOf(deps, org, domain).targets.find((candidate) => candidate.name === input.target);
+    if (!target?.[step]) {
       throw notConfigured('InvalidInput', `rollout target ${input.target} is no longer in the configuration`);
     }
-    return withHeartbeats(
-      () => ({ version }),
-      async (signal) => {
-        try {
-          return await rollOutVersion({
-            bundles: deps.bundles,
-            domain,
-            version,
-            target,
-            force: input.force,
-            whileCurrent: true,
-            signal,
-            onProgress: () => Context.current().heartbeat({ version }),
-          });
-        } catch (error) {
-          throw rolloutFailure(error);
-        }
-      },
-    );
+    // Of both, the answer about the attempt comes last: the one about the version may take a while.
+    const guard = async () => {
+      if ((await bundles.current(domain))?.version !== version) {
+        throw new PointerMoved(`${version} is no longer the current version: the target was left unchanged`);
+      }
+      await stillMine(deps);
+    };
+    const onProgress = () => Context.current().heartbeat({ version });
+    const take = (signal: AbortSignal) =>
+      takeStep({ bundles, domain, version, previous, target, step, force, guard, signal, onProgress });
+    try {
+      return await withHeartbeats(() => ({ version }), take);
+    } catch (error) {
+      throw stepFailure(error, step);
+    }
   },
 });
 
 /** A refusal that a person must fix is not retried; the next export tries again (E6). */
-function rolloutFailure(error: unknown): Error {
+function stepFailure(error: unknown, step: RolloutStep): Error {
   if (isTemporalFailure(error)) return error;
   const message = error instanceof Error ? error.message : 'unknown failure';
-  if (error instanceof RolloutSuperseded) return permanent('Superseded', message);
-  const isFinal = error instanceof TargetRefused || error instanceof NoSuchVersion || error instanceof VersionDamaged;
-  if (isFinal) return permanent('RolloutFailed', message);
+  if (error instanceof PointerMoved) return permanent('Superseded', message);
+  if (error instanceof VersionRefused) return permanent('VersionRefused', message);
+  const isFinal = error instanceof NoSuchVersion || error instanceof VersionDamaged;
+  if (isFinal || (error instanceof TargetRefused && !error.mayPass)) return permanent('RolloutFailed', message);
   const failure = storeFailure(error) ?? transient('RolloutFailed', message);
   // Counted here: what the configuration lacks is tried more often.
-  const isLast = activityInfo().attempt >= rolloutTries;
+  const isLast = activityInfo().attempt >= tries[step];
   return isLast ? ApplicationFailure.nonRetryable(failure.message, failure.type) : failure;
 }
 
@@ -82,7 +83,7 @@ interface RolledBack {
 }
 
 /** Only exports that are about to find the site held can move the pointer meanwhile. */
-const tries = 5;
+const pointerTries = 5;
 
 export const createRollbackActivities = (deps: ActivityDependencies) => ({
   /** Verifies a kept version again and returns the current one; changes nothing. */
@@ -110,7 +111,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     const move = async (): Promise<RolledBack> => {
       const manifest = await provenManifest(bundles, domain, version);
       await bundles.holds.place(domain, { version, reason, at: new Date(at) });
-      for (let left = tries; ; left -= 1) {
+      for (let left = pointerTries; ; left -= 1) {
         const epoch = (await bundles.current(domain))?.epoch ?? 0;
         try {
           await bundles.moveCurrent(domain, version, epoch, new Date(at));

@@ -1,16 +1,15 @@
 import { activityInfo, log } from '@temporalio/activity';
-import { type ContentChanges, changesText } from '../exports/rules/site-export.ts';
+import { type ContentChanges, changesText, type Reason, reasonText } from '../exports/rules/site-export.ts';
 import {
   type BundleStore,
   type Current,
   type Manifest,
-  NoSuchVersion,
   PointerMoved,
   SiteHeld,
   type SiteHold,
 } from '../exports/store/bundle-store.ts';
 import { changedPages, compareManifests } from '../exports/store/compare-manifests.ts';
-import { provenManifest } from '../exports/store/manifests.ts';
+import { manifestIfThere, provenManifest } from '../exports/store/manifests.ts';
 import { noticeReason } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, requireStore, scheduledAt } from './dependencies.ts';
 import { bundleFailure, publishFailure } from './failures.ts';
@@ -179,13 +178,17 @@ interface ApprovalAsked extends PinnedVersion {
   against: string | null;
   /** How long the export waits for a decision, in milliseconds. */
   timeoutMs: number;
+  /** The rules that ask; none for `approval: manual` alone. */
+  asks: readonly Reason[];
+  /** Since when it waits (ISO 8601), to say it again to people who know. */
+  again: string | null;
 }
 
 /** Steps of a version that awaits a person's approval. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
   /**
    * What the version changes compared with the current one: counts, and a few paths (architecture.md). Sends a notice
-   * that it waits for approval. Safe to repeat.
+   * that it waits for approval, and why. Safe to repeat.
    */
   async describeChanges(input: ApprovalAsked): Promise<ContentChanges> {
     const { domain, version, against } = input;
@@ -222,21 +225,13 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** Null when the version does not exist. */
-export async function manifestIfThere(bundles: BundleStore, domain: string, version: string): Promise<Manifest | null> {
-  return bundles.manifest(domain, version).catch((error: unknown) => {
-    if (error instanceof NoSuchVersion) return null;
-    throw error;
-  });
-}
-
 async function noticeOfApproval(
   deps: ActivityDependencies,
-  { org, domain, version, against, timeoutMs }: ApprovalAsked,
+  { org, domain, version, against, timeoutMs, asks, again }: ApprovalAsked,
   changes: ContentChanges,
 ): Promise<void> {
   const at = scheduledAt();
-  const until = new Date(at.getTime() + timeoutMs).toISOString();
+  const until = new Date((again === null ? at.getTime() : Date.parse(again)) + timeoutMs).toISOString();
   const { pages, others } = changes;
   const facts = {
     version,
@@ -248,11 +243,19 @@ async function noticeOfApproval(
     otherFiles: others.added + others.removed + others.changed + others.moved,
     expiresAt: until,
   };
-  const reason = noticeReason(changesText(changes));
-  const by = `approval ${activityInfo().workflowExecution?.runId} ${version}`;
+  const reason = noticeReason([...asks.map(reasonText), changesText(changes)].join('; '));
+  const by = `approval ${activityInfo().workflowExecution?.runId} ${version}${again === null ? '' : ' again'}`;
   await sendNoticesAlways(
     deps,
-    { type: 'approval.wanted', subject: domain, state: 'begun', reason, facts, until },
+    {
+      type: 'approval.wanted',
+      subject: domain,
+      state: 'begun',
+      reason,
+      facts,
+      until,
+      ...(again !== null && { again }),
+    },
     { org, by, at },
   );
 }

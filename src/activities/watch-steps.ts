@@ -1,4 +1,5 @@
 import { activityInfo, log } from '@temporalio/activity';
+import { observe } from '../exports/rollout/rollout-target.ts';
 import type { BundleStore, InService } from '../exports/store/bundle-store.ts';
 import type { NoticeType } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
@@ -73,8 +74,9 @@ export async function driftedTargets(
     const listedVersion = listed.get(domain)?.current;
     if (!listedVersion) continue;
     for (const target of targets) {
-      const running = await target.runningVersion();
-      if (running === null || running === listedVersion) continue;
+      const seen = await observe(target);
+      if (seen.runs !== 'version' || seen.version === listedVersion) continue;
+      const { version: running } = seen;
       const version = (await bundles.current(domain))?.version;
       if (version === undefined || running === version) continue;
       if ((await bundles.rolledOut(domain, target.name)) !== version) continue;

@@ -129,7 +129,9 @@ const hints: Readonly<Record<FailureType, string>> = {
   WebhookRefused: 'see what the receiver logged; nothing else waits for it',
   WebhookUnreachable: 'check that the receiver is running; nothing else waits for it',
   WorkerShutdown: 'start it again once a worker is running: what was stored stays',
+  HeartbeatRefused: 'check what the worker may do in the namespace, and its codec; then start the run again',
   RolloutFailed: 'fix the target, then start it again: nothing is published twice',
+  VersionRefused: 'look at what readers get, and at the version; the next export tries again',
 };
 
 export function workflowHint(code: string): string | null {

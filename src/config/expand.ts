@@ -146,12 +146,9 @@ function expandSite(site: unknown, entry: number, defaults: Mapping): { site: un
 
 /** A site with its defaults and its own domain in the paths of its targets. */
 function completed(own: Mapping, defaults: Mapping): Mapping {
-  const { approvalTimeout, ...site } = merged(defaults, own);
-  // The default for how long to wait does not concern a site that does not wait.
-  const waits = own.approvalTimeout !== undefined || own.approval === undefined || site.approval === 'manual';
+  const site = merged(defaults, own);
   return {
     ...site,
-    ...(waits && approvalTimeout !== undefined && { approvalTimeout }),
     ...(site.rollout !== undefined && { rollout: withDomain(site.rollout, own.domain) }),
   };
 }

@@ -71,6 +71,12 @@ function describeIssues(
   written: Expanded['written'],
 ): ConfigProblem[] {
   return issues.flatMap((issue) => {
+    // Of the shapes that a field may have, the one that was meant: another kind of value fails without a path within it.
+    const meant = issue.code === 'invalid_union' ? issue.errors.find((found) => !found.some(isAboutKind)) : undefined;
+    if (meant) {
+      const within = meant.map((found) => ({ ...found, path: [...issue.path, ...found.path] }));
+      return describeIssues(within, yaml, written);
+    }
     if (issue.code !== 'unrecognized_keys') return [problemAt(written(issue.path), messageOf(issue), yaml)];
     return issue.keys.map((key) => {
       const path = written([...issue.path, key]);
@@ -83,6 +89,8 @@ function describeIssues(
     });
   });
 }
+
+const isAboutKind = ({ code, path }: z.core.$ZodIssue): boolean => code !== 'unrecognized_keys' && path.length === 0;
 
 /** A problem with the field at `path`, with its value if that may be shown. */
 function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {

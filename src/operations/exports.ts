@@ -75,15 +75,19 @@ export class ExportRunning extends ExplainedError {
   readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
 }
 
+/** Limits how long a worker is asked for the state of a running workflow; Temporal's own limit when absent. */
+type AskWorker = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+
 /**
  * Starts the export of a site. If one with the same parameters is running, joins it or refuses, as asked; if its
- * parameters differ, refuses. Throws `ExportRunning`.
+ * parameters differ, refuses. Throws `ExportRunning`, and what `askWorker` throws: only a running one is asked.
  */
 export async function startExport(
   client: Client,
   taskQueue: string,
   input: ExportInput,
   onRunning: 'join' | 'refuse',
+  askWorker: AskWorker = (ask) => ask(),
 ): Promise<StartedExport> {
   const workflowId = exportWorkflowId(input.org, input.domain);
   const started = await startUnlessRunning(client, workflowId, () =>
@@ -100,7 +104,7 @@ export async function startExport(
   if (started !== null) return { handle: started, joined: false, runId: started.firstExecutionRunId };
   const handle = exportHandle(client, input.org, input.domain);
   if (onRunning === 'refuse') throw new ExportRunning(`an export of ${input.domain} is already running`);
-  const running = await handle.query(exportStateQuery);
+  const running = await askWorker(() => handle.query(exportStateQuery));
   if (!sameParameters(running.parameters, input.parameters)) {
     throw new ExportRunning(
       `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
@@ -162,8 +166,7 @@ interface RollbackStart {
   onRunning: 'cancel' | 'refuse';
   /** Throws to leave a running export alone. */
   beforeCancel: () => Promise<void>;
-  /** Limits how long a worker is asked for the state of the running workflow; Temporal's own limit when absent. */
-  askWorker?: <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+  askWorker?: AskWorker;
 }
 
 /**

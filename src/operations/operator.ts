@@ -97,9 +97,10 @@ export class Operator {
     parameters: ExportParameters,
     onRunning: 'join' | 'refuse' = 'join',
   ): Promise<StartedExport> {
-    const { taskQueue, failover } = this.installation.access;
+    const { taskQueue, failover, askWorker } = this.installation.access;
     const input = { org, domain, parameters, failover };
-    const started = await this.installation.ask((client) => startExport(client, taskQueue, input, onRunning));
+    const client = await this.installation.temporal();
+    const started = await startExport(client, taskQueue, input, onRunning, (ask) => askWorker(client, ask));
     this.record(startedExport(org, domain, started.runId, parameters));
     return started;
   }

@@ -36,9 +36,11 @@ const failureTypes = [
   'VersionDamaged',
   'JobFailed',
   'RolloutFailed',
+  'VersionRefused',
   'WebhookRefused',
   'WebhookUnreachable',
   'WorkerShutdown',
+  'HeartbeatRefused',
 ] as const;
 
 export type FailureType = (typeof failureTypes)[number];

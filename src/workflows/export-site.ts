@@ -18,6 +18,7 @@ import {
   retryKeySignal,
 } from '../contract.ts';
 import { readApproval, readExportInput, readPhase, readRejection } from '../exports/rules/export-messages.ts';
+import { nextStep } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   type ExportInput,
@@ -160,11 +161,11 @@ class ExportRun {
     }
   }
 
-  async #fetch(jobId: string, namedAt: number, { approvalTimeoutMs }: SitePlan): Promise<FetchedBundle> {
+  async #fetch(jobId: string, namedAt: number, { approval }: SitePlan): Promise<FetchedBundle> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.progress;
     const promote = becomesCurrent(parameters);
-    const asks = approvalTimeoutMs !== null && promote;
+    const asks = approval.always && promote;
     const publish = asks ? null : { namedAt, promote };
     const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
@@ -182,7 +183,7 @@ class ExportRun {
       const { version, url, rollouts } = kept;
       this.view.version = version;
       this.#publication.keep(version, contentDigest, url);
-      await this.#rollOut({ version: heldAt ?? version, known: rollouts }, settings.targets);
+      await this.#rollOut({ version: heldAt ?? version, previous: null, known: rollouts }, settings.targets);
       const found = { version, contentDigest, archive: kept.archive, pages, files, url };
       return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt });
     }
@@ -190,11 +191,12 @@ class ExportRun {
     this.view.version = version;
     if (!bundle.published) this.view.enter('publishing');
     const found = { version, contentDigest, archive, pages, files };
-    const placed = await this.#publication.put(version, bundle, settings.approvalTimeoutMs);
+    const placed = await this.#publication.put(version, bundle, settings.approval);
     if ('reason' in placed) {
       return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
     }
-    await this.#rollOut({ version: placed.heldAt ?? version }, settings.targets);
+    const previous = bundle.current?.version ?? null;
+    await this.#rollOut({ version: placed.heldAt ?? version, previous }, settings.targets);
     return this.#result(jobId, { ...found, outcome: 'published', url: placed.url, held: placed.heldAt });
   }
 
@@ -202,16 +204,16 @@ class ExportRun {
    * Nothing for an export that does not become current. A held site rolls out the version it is held at: a target that
    * failed during the rollback gets it now.
    */
-  async #rollOut(wanted: Omit<WantedRollout, 'force'>, targets: readonly string[]): Promise<void> {
+  async #rollOut(wanted: Omit<WantedRollout, 'force'>, targets: SitePlan['targets']): Promise<void> {
     const { org, domain, parameters } = this.#input;
     if (!becomesCurrent(parameters)) return;
     const { known = [] } = wanted;
-    if (targets.some((name) => !known.some(({ target }) => target === name))) this.view.enter('rolling-out');
+    if (nextStep(targets, known) !== null) this.view.enter('rolling-out');
     await rollOutToTargets(
       { org, domain, storeId: this.progress.storeId, targets },
       { ...wanted, force: parameters.force === true },
-      (result) => {
-        this.view.rollouts.push(result);
+      (results) => {
+        this.view.rollouts = results;
         this.view.show();
       },
     );

@@ -1,6 +1,7 @@
-import { condition, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { condition, isCancellation, log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
+import { nextStep, rolloutResults, type StepTaken, type TargetSteps } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   changesText,
@@ -9,21 +10,27 @@ import {
   longestReason,
   type Reason,
   type RolloutResult,
+  reasonText,
 } from '../exports/rules/site-export.ts';
 import { spanText, summaryText } from '../rules/text.ts';
 import type { ExportView } from './export-view.ts';
 import {
   discardDownload,
   failureSummary,
+  failureType,
   refusal,
   rolloutOptions,
   type Sent,
+  type SitePlan,
   storeOptions,
   wholeVersionOptions,
 } from './kit.ts';
 import { writeAuditEntry } from './write-records.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
+
+/** People are told again of a version that waits for so long. */
+const remindAfterMs = 86_400_000;
 
 /** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
 export class Approval {
@@ -67,25 +74,35 @@ export class Approval {
     if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 
-  /** Null when the version is approved in time, else why it is rejected. */
+  /** Null when the version is approved in time, else why it is rejected. People are told at once and again after a day. */
   async wait(ask: {
     storeId: string;
     version: string;
     against: string | null;
     timeoutMs: number;
+    asks: Reason[];
   }): Promise<Reason | null> {
-    const { storeId, version, against, timeoutMs } = ask;
+    const { version, timeoutMs, asks } = ask;
     const { org, domain } = this.#input;
-    const changes = await stores.describeChanges.executeWithOptions(
-      { ...storeOptions, summary: `compare ${version} with the current version` },
-      [{ org, domain, storeId, version, against, timeoutMs }],
-    );
+    const describe = (summary: string, again: string | null) =>
+      stores.describeChanges.executeWithOptions({ ...storeOptions, summary: summaryText(summary) }, [
+        { org, domain, ...ask, again },
+      ]);
+    const changes = await describe(`compare ${version} with the current version`, null);
     const since = Date.now();
-    this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });
+    this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, asks, changes });
+    const why = [...asks.map(reasonText), changesText(changes)].join('; ');
+    const decided = (ms: number) =>
+      condition(() => this.#decision !== null, ms, { summary: summaryText(`approve or reject ${version}: ${why}`) });
     try {
-      await condition(() => this.#decision !== null, timeoutMs, {
-        summary: summaryText(`approve or reject ${version}: ${changesText(changes)}`),
-      });
+      if (timeoutMs <= remindAfterMs) await decided(timeoutMs);
+      else if (!(await decided(remindAfterMs))) {
+        // A decision does not wait for it.
+        describe(`say again that ${version} waits`, new Date(since).toISOString()).catch((failure: unknown) =>
+          log.warn('people were not reminded of the version that waits', { failure: failureSummary(failure) }),
+        );
+        await decided(timeoutMs - remindAfterMs);
+      }
     } finally {
       this.#view.awaitApproval(null);
     }
@@ -137,13 +154,13 @@ export class Publication {
   }
 
   /**
-   * Publishes what the fetch has not, waits up to `approvalMs` for a person's approval if that is not null, and moves the
-   * pointer. On a held site the version waits for the release, without approval.
+   * Publishes what the fetch has not, waits for a person's approval if rules or the configuration ask for it, and moves
+   * the pointer. On a held site the version waits for the release, without approval.
    */
-  async put(version: string, bundle: VerifiedBundle, approvalMs: number | null): Promise<Placed> {
+  async put(version: string, bundle: VerifiedBundle, { always, timeoutMs }: SitePlan['approval']): Promise<Placed> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.#progress;
-    const asks = approvalMs !== null && becomesCurrent(parameters);
+    const asks = becomesCurrent(parameters) && (always || bundle.asks.length > 0);
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
     const publish = () =>
@@ -166,7 +183,7 @@ export class Publication {
     await this.discardStaged();
     if (!asks || heldAt !== null) return { url, heldAt };
     const against = bundle.current?.version ?? null;
-    const reason = await this.#approval.wait({ storeId, version, against, timeoutMs: approvalMs });
+    const reason = await this.#approval.wait({ storeId, version, against, timeoutMs, asks: bundle.asks });
     if (reason) {
       await this.withdraw();
       return { reason };
@@ -206,34 +223,41 @@ const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
 
 export interface WantedRollout {
   version: string;
+  /** What readers get so far; null when nothing is known of it. */
+  previous: string | null;
   force: boolean;
-  /** Results of targets that were seen to run the version already: they are left alone. */
-  known?: readonly RolloutResult[];
+  /** Steps by which targets were seen to run the version already: they are left alone. */
+  known?: readonly StepTaken[];
 }
 
-/** Rolls the version out to every target, one after the other; `onResult` is called for each. */
+/**
+ * Rolls the version out to the targets, one after the other, until a step refuses it; `onResults` gets the results of the
+ * targets that are done, after each of them. Returns the steps taken.
+ */
 export async function rollOutToTargets(
-  site: { org: string; domain: string; storeId: string; targets: readonly string[] },
-  { version, force, known = [] }: WantedRollout,
-  onResult: (result: RolloutResult) => void,
-): Promise<void> {
+  site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
+  { version, previous, force, known = [] }: WantedRollout,
+  onResults: (results: RolloutResult[]) => void,
+): Promise<StepTaken[]> {
   const { org, domain, storeId, targets } = site;
-  for (const target of targets) {
-    const seen = known.find((result) => result.target === target);
-    if (seen) {
-      onResult(seen);
-      continue;
-    }
-    try {
-      onResult(
-        await rollouts.rollOut.executeWithOptions(
-          { ...rolloutOptions, summary: summaryText(`${version} to ${target}`) },
-          [{ org, domain, storeId, version, target, force }],
-        ),
-      );
-    } catch (error) {
-      if (isCancellation(error)) throw error;
-      onResult({ target, outcome: 'failed', detail: failureSummary(error).slice(0, 300) });
-    }
+  const taken = [...known];
+  for (let next = nextStep(targets, taken); next !== null; next = nextStep(targets, taken)) {
+    const input = { org, domain, storeId, version, previous, force, ...next };
+    taken.push(await takeStep(input));
+    onResults(rolloutResults(targets, taken));
+  }
+  onResults(rolloutResults(targets, taken));
+  return taken;
+}
+
+async function takeStep(input: Parameters<Activities['rollOut']>[0]): Promise<StepTaken> {
+  const { version, target, step } = input;
+  const summary = summaryText(`${version} to ${target}${step === 'place' ? '' : `: ${step}`}`);
+  try {
+    return await rollouts.rollOut.executeWithOptions({ ...rolloutOptions, summary }, [input]);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    const blames = failureType(error) === 'VersionRefused' ? 'version' : 'target';
+    return { target, step, outcome: 'failed', detail: failureSummary(error), blames };
   }
 }

@@ -54,7 +54,7 @@ defineWorkflowOptions(rollBack, { ...readsInput, workflowDefinitionOptions: pinn
 class Rollback {
   readonly #input: RollbackInput;
   readonly #startedAt = workflowInfo().startTime;
-  readonly #rollouts: RolloutResult[] = [];
+  #rollouts: RolloutResult[] = [];
   #phase: ExportPhase = 'starting';
   #contentDigest: string | null = null;
   #kept: Promise<void> | null = null;
@@ -113,8 +113,9 @@ class Rollback {
     this.#kept = this.#keep(actor, current);
     this.#contentDigest = rolledBack.contentDigest;
     this.#enter('rolling-out');
-    await rollOutToTargets({ org, domain, storeId, targets }, { version, force: false }, (result) => {
-      this.#rollouts.push(result);
+    const wanted = { version, previous: current, force: false };
+    await rollOutToTargets({ org, domain, storeId, targets }, wanted, (results) => {
+      this.#rollouts = results;
       this.#show();
     });
     const { workflowId, runId } = workflowInfo();

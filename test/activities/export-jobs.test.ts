@@ -84,7 +84,15 @@ describe('what a worker lacks in its configuration', () => {
     [
       'InvalidInput',
       (storeId) =>
-        createRolloutActivities(scene.deps).rollOut({ ...site, storeId, version: 'v1', target: 'new', force: false }),
+        createRolloutActivities(scene.deps).rollOut({
+          ...site,
+          storeId,
+          version: 'v1',
+          previous: null,
+          target: 'new',
+          step: 'place',
+          force: false,
+        }),
     ],
     ['UnknownProject', () => createPassActivities(scene.deps).beginPass({ org: 'acme', ...pass })],
   ])('is left to other workers for five minutes, then the failure: %s', async (type, step) => {

@@ -116,6 +116,50 @@ describe('fetchBundle', () => {
     expect(await bundles.current(domain)).toMatchObject({ version: newer });
   });
 
+  it('leaves to a person what a rule asks about, also after an attempt that died behind the staging (E8)', async () => {
+    const jobId = await exported();
+    const { bundles, organizations } = scene.deps;
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    const site = organizations[0]?.sites[0] as Site;
+    const file = join(scene.folder, 'small.zip');
+    await writeFile(file, zip(smallSite));
+    scene.sandbox.setFaults({ archiveFile: file });
+    site.siteRules = { 'no-404-page': 'ask', 'too-few-pages': { level: 'ask', limit: 40 } };
+    const asks = [{ rule: 'too-few-pages', path: null, detail: 'the version has 2 pages' }, { rule: 'no-404-page' }];
+    expect(await fetchBundle(jobId, attempt(), publish)).toMatchObject({ ok: true, kept: null, asks });
+    const before = { attempt: 2, heartbeatDetails: scene.heartbeats.at(-1) };
+    const again = await fetchBundle(jobId, attempt(before), publish);
+    expect(again).toMatchObject({ ok: true, kept: null, asks });
+    expect(again).not.toHaveProperty('published');
+    expect(downloads()).toHaveLength(1);
+    expect(await bundles.versions(domain)).toEqual([]);
+    // What does not become current needs no approval, and what is current already has it.
+    const only = await fetchBundle(jobId, attempt(before), { ...publish, promote: false });
+    expect(only).toMatchObject({ asks: [], published: { heldAt: null } });
+    const [{ version } = { version: 'none' }] = await bundles.versions(domain);
+    await bundles.moveCurrent(domain, version, 0, new Date());
+    expect(await fetchBundle(jobId, attempt(), { ...publish, namedAt: Date.now() })).toMatchObject({
+      asks: [],
+      kept: { version },
+    });
+  });
+
+  it('refuses what a rule about the change refuses, and keeps nothing of it', async () => {
+    const jobId = await exported();
+    const { bundles, organizations } = scene.deps;
+    (organizations[0]?.sites[0] as Site).siteRules = { 'size-changed': { level: 'refuse', limit: 0.1 } };
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version });
+    if ((await bundles.current(domain)) === null) await bundles.moveCurrent(domain, version, 0, new Date());
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    expect(await fetchBundle(jobId, attempt(), publish)).toMatchObject({
+      ok: false,
+      reasons: [{ rule: 'size-changed', detail: expect.stringContaining(version) }],
+    });
+    expect(await bundles.versions(domain)).toMatchObject([{ version }]);
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
+  });
+
   it('leaves the publication to a step of its own when it fails', async () => {
     const jobId = await exported();
     const { bundles } = scene.deps;
@@ -179,6 +223,7 @@ describe('fetchBundle', () => {
       bytesPerSecond: 1,
       downloadMs: 1,
       seal: '',
+      asks: [],
     };
     const second = await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details }));
     expect(second).toMatchObject({ ok: true, linksRequested: 2 });
@@ -278,7 +323,7 @@ describe('fetchBundle', () => {
     scene.sandbox.setFaults({ archiveFile: import.meta.filename });
     const result = await fetchBundle(jobId);
     expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
-    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
   });
 
   it.skipIf(chromium === null)(
@@ -306,7 +351,7 @@ describe('fetchBundle', () => {
         ok: false,
         reasons: [{ rule: 'page-script-error', path: 'index.html', detail: 'Error: boom' }],
       });
-      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
       rendering({}, '/nowhere/chromium');
       expect(await failureOf(fetchBundle(jobId))).toMatchObject({
         type: 'InvalidInput',

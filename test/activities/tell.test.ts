@@ -103,6 +103,8 @@ describe('people are told (X7)', () => {
       version: 'v1',
       against: null,
       timeoutMs: 60_000,
+      asks: [],
+      again: null,
     };
     await mockActivity().run(createApprovalActivities(scene.deps).describeChanges, input);
     expect(words()).toEqual(['ops approval.wanted begun', 'chat approval.wanted begun']);

@@ -10,7 +10,7 @@ import {
   promoteUnlessHeld,
   summarizeChanges,
 } from '../../src/activities/version-steps.ts';
-import { DirectoryTarget } from '../../src/exports/rollout/directory-target.ts';
+import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
 import {
   type BundleStore,
@@ -22,6 +22,7 @@ import {
   StoreUnreachable,
 } from '../../src/exports/store/bundle-store.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import { versionOf } from '../tools/bundle/place.ts';
 import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';
 
 const domain = 'docs.acme.example';
@@ -49,8 +50,8 @@ async function withVersions(days: readonly number[]) {
 }
 
 /** Gives the scene's site a folder as target. */
-function giveTarget(): DirectoryTarget {
-  const target = new DirectoryTarget({ name: 'directory:./site', path: join(scene.folder, 'site') });
+function giveTarget() {
+  const target = { name: 'directory:./site', place: new DirectoryPlace({ path: join(scene.folder, 'site') }) };
   scene.deps.organizations = scene.deps.organizations.map((organization) => ({
     ...organization,
     sites: organization.sites.map((site) => ({ ...site, targets: [target] })),
@@ -213,14 +214,14 @@ describe('fetchBundle', () => {
     expect(await staged()).toEqual([]);
     const { rollOut } = createRolloutActivities(scene.deps);
     const site = { org: 'acme', domain, storeId: bundles.identity };
-    await run(() => rollOut({ ...site, version, target: target.name, force: false }));
-    const rollouts = [{ target: target.name, outcome: 'already-current', detail: `runs ${version}` }];
+    await run(() => rollOut({ ...site, version, target: target.name, previous: null, step: 'place', force: false }));
+    const rollouts = [{ target: target.name, step: 'place', outcome: 'already-current', detail: `runs ${version}` }];
     expect(await fetch('again', false)).toMatchObject({ kept: { ...kept, rollouts } });
     // Read back, not remembered (E9).
     await rm(join(scene.folder, 'site'), { recursive: true });
     expect(await fetch('again', false)).toMatchObject({ kept });
-    const unreadable = async () => Promise.reject(new Error('no answer'));
-    Object.assign(target, { runningVersion: unreadable });
+    const unreadable = async () => ({ runs: 'unknown', why: 'no answer' }) as const;
+    Object.assign(target.place, { observe: unreadable });
     expect(await fetch('again', false)).toMatchObject({ kept });
     expect(await fetch('third', true)).toMatchObject({ ok: true });
     expect(await staged()).toEqual(['third']);
@@ -232,10 +233,23 @@ describe('rollOut', () => {
     const { storeId, target } = await withVersions([1, 2]);
     const { rollOut } = createRolloutActivities(scene.deps);
     const rolling = (version: string) =>
-      failureOf(run(() => rollOut({ org: 'acme', domain, storeId, version, target: target.name, force: false })));
+      failureOf(
+        run(() =>
+          rollOut({
+            org: 'acme',
+            domain,
+            storeId,
+            version,
+            target: target.name,
+            previous: null,
+            step: 'place',
+            force: false,
+          }),
+        ),
+      );
     expect(await rolling(versionAt(3))).toMatchObject({ type: 'RolloutFailed', nonRetryable: true });
     expect(await rolling(versionAt(1))).toMatchObject({ type: 'Superseded', nonRetryable: true });
-    expect(await target.runningVersion()).toBeNull();
+    expect(await versionOf(target)).toBeNull();
     expect(await readdir(scene.folder)).not.toContain('site');
   });
 });

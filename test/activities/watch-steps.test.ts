@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { driftedTargets, heldSites } from '../../src/activities/watch-steps.ts';
+import type { Observed } from '../../src/exports/rules/rollout-steps.ts';
 import { domain, first, second, siteOfTwoVersions } from '../tools/bundle/two-versions.ts';
 
 async function sitesOfTwo() {
@@ -38,7 +39,12 @@ async function siteWithTarget() {
   const { bundles, acme, site } = await siteOfTwoVersions();
   await bundles.recordRollout(domain, 'shelf', first);
   const running: { version: string | null } = { version: first };
-  const shelf = { name: 'shelf', runningVersion: async () => running.version, rollOut: () => expect.fail() };
+  const observe = async (): Promise<Observed> =>
+    running.version === null
+      ? { runs: 'unknown', why: 'it is elsewhere' }
+      : { runs: 'version', version: running.version, since: null };
+  const place = { observe, examine: () => expect.fail(), take: () => expect.fail() };
+  const shelf = { name: 'shelf', place };
   const watched = { ...acme, sites: [{ ...site, targets: [shelf] }] };
   return {
     bundles,

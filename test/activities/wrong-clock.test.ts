@@ -39,7 +39,16 @@ describe('a worker whose clock is ahead', () => {
     scene = await activityScene();
     scene.deps.bundles.manifest = async () => ({ files: [] }) as never;
     const storeId = scene.deps.bundles.identity;
-    const asked = { org: 'acme', domain, storeId, version: 'v1', against: null, timeoutMs: 60_000 };
+    const asked = {
+      org: 'acme',
+      domain,
+      storeId,
+      version: 'v1',
+      against: null,
+      timeoutMs: 60_000,
+      asks: [],
+      again: null,
+    };
     await atTemporalsTime().run(createApprovalActivities(scene.deps).describeChanges, asked);
     expect(await scene.deps.notices.openNotices('acme')).toMatchObject([
       { type: 'approval.wanted', since: iso(now), until: iso(now + 60_000) },

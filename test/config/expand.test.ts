@@ -62,7 +62,7 @@ describe('defaults and lists of domains', () => {
     expect(first).toMatchObject({
       domain: 'docs1.acme.example',
       schedule: { everyMs: 86_400_000 },
-      approval: { timeoutMs: 2 * 86_400_000 },
+      approval: { always: true, timeoutMs: 2 * 86_400_000 },
       job: { attempts: 5, timeoutMs: 7_200_000 },
       bundle: { render: { pages: 5, sandbox: false } },
     });
@@ -71,7 +71,7 @@ describe('defaults and lists of domains', () => {
     expect(second?.rollout.map(({ name }) => name)).toEqual(['directory:./sites/docs2.acme.example']);
     expect(blog).toMatchObject({
       domain: 'blog.acme.example',
-      approval: null,
+      approval: { always: false, timeoutMs: 2 * 86_400_000 },
       schedule: { cron: '0 6 * * *' },
       bundle: { render: null },
       rollout: [{ kind: 'helmValues', name: 'helmValues:deploy/values.yaml' }],
@@ -126,12 +126,12 @@ describe('defaults and lists of domains', () => {
       'defaults.sites.bundle.render.sandbx (line 13, column 35): unknown key; did you mean "sandbox"?',
     ],
     ['requests: 60', 'limit: 60', 'defaults.organizations.budget.limit (line 4, column 30): unknown key'],
+    ['freshness: 7d', 'freshness: 7d\n    id: prj_9', 'defaults.projects.id (line 8, column 5): unknown key'],
     [
-      'freshness: 7d',
-      'freshness: 7d\n    id: prj_9',
-      'defaults.projects.id (line 8, column 5): unknown key',
+      'approvalTimeout: 2d',
+      'approvalTimeout: 90d',
+      'defaults.sites.approvalTimeout (line 11, column 22): expected a duration',
     ],
-    ['approval: manual', 'approval: none', 'defaults.sites.approvalTimeout (line 11, column 22): goes with'],
     [
       'sites/{domain}',
       'sites',

@@ -88,9 +88,9 @@ defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } 
   it('waits a week for an approval unless told otherwise', () => {
     const approvalOf = (more: string) =>
       load(organizationWith(`sites: [{ domain: docs.acme.example, ${more} }]`)).organizations[0]?.sites[0]?.approval;
-    expect(approvalOf('approval: manual')).toEqual({ timeoutMs: 7 * 86_400_000 });
-    expect(approvalOf('approval: manual, approvalTimeout: 90m')).toEqual({ timeoutMs: 90 * 60_000 });
-    expect(approvalOf('approval: none')).toBeNull();
+    expect(approvalOf('approval: manual')).toEqual({ always: true, timeoutMs: 7 * 86_400_000 });
+    expect(approvalOf('approval: manual, approvalTimeout: 90m')).toEqual({ always: true, timeoutMs: 90 * 60_000 });
+    expect(approvalOf('approvalTimeout: 2d')).toEqual({ always: false, timeoutMs: 2 * 86_400_000 });
   });
 
   it('fills in the same defaults when they are left out', () => {
@@ -101,7 +101,8 @@ defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } 
     expect(organization?.budget).toEqual({ ...written?.budget, configuredAt: expect.any(Number) });
     expect(organization?.projects).toEqual([{ id: 'prj_1', weight: 1 }]);
     const { job, bundle } = written?.sites[0] ?? {};
-    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: null, rollout: [] }]);
+    const never = { always: false, timeoutMs: 7 * 86_400_000 };
+    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: never, rollout: [] }]);
     const relative = ({ directory, store }: Config) =>
       store.bundles.kind === 'directory' && path.relative(directory, store.bundles.directory);
     expect(relative(short)).toBe(relative(long));

@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { editHelmValues } from '../../src/exports/rollout/edit-helm-values.ts';
-import { HelmValuesTarget } from '../../src/exports/rollout/helm-values-target.ts';
+import { HelmValuesPlace } from '../../src/exports/rollout/helm-values-place.ts';
+import type { RolloutRequest } from '../../src/exports/rollout/rollout-target.ts';
 import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
+import { unguarded } from '../tools/bundle/place.ts';
 import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { helm, helmPath } from './helm.ts';
@@ -24,8 +26,9 @@ async function rolledOut(values: string) {
   const url = store.urlOf(domain, manifest);
   const file = join(folder, 'values.yaml');
   await writeFile(file, values);
-  const target = new HelmValuesTarget({ name: 'helmValues:values.yaml', file, publicUrl: server.url });
-  await target.rollOut({ domain, manifest, withArchive: (use) => store.withArchive(domain, version, use), url });
+  const target = new HelmValuesPlace({ file, publicUrl: server.url });
+  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, version, use);
+  await target.take({ domain, manifest, withArchive, url, ...unguarded });
   return { folder, file, url };
 }
 

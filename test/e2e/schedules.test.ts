@@ -49,7 +49,8 @@ describe('schedules start the work by themselves', () => {
   });
 
   it('shows the failure of the work', async () => {
-    await begin({ sandbox: { pages: 5, jobFails: 1_000 }, job: '{ timeout: 5m, attempts: 1 }', schedule: '{ every: 2s }' });
+    await begin({ sandbox: { pages: 5 }, job: '{ timeout: 5m, attempts: 1 }', schedule: '{ every: 2s }' });
+    scene.sandbox.setFaults({ failJobs: 1_000 });
     await apply();
     await expect.poll(async () => (await ended()).length, { interval: 500 }).toBeGreaterThanOrEqual(1);
     const [first] = await ended();

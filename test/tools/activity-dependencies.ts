@@ -66,7 +66,7 @@ export async function activityScene(
             jobTimeoutMs: 60_000,
             jobAttempts: 1,
             startTimeoutMs: 3_600_000,
-            approvalTimeoutMs: null,
+            approval: { always: false, timeoutMs: 7 * 86_400_000 },
             maxBytes: 1_000_000_000,
             maxFiles: 10_000,
             connections: 1,

@@ -10,6 +10,7 @@ import {
   input,
   reading,
   sitePlan,
+  targetsOf,
 } from '../tools/temporal/export-activities.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { untilChildrenEnd, withWorker } from '../tools/temporal/workflow-run.ts';
@@ -65,7 +66,7 @@ describe('an export that is cancelled or cannot clean up', () => {
     const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable'));
     const { activities, calls } = exportActivities({
       discardStaged: readOnly,
-      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['web'] }),
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: targetsOf('web') }),
     });
     const version = expect.stringMatching(/^\d{8}T\d{6}Z-abababababab$/);
     await withWorker(env, activities, async ({ taskQueue }) => {

@@ -11,6 +11,7 @@ import {
   input,
   reading,
   sitePlan,
+  targetsOf,
   unchanged,
 } from '../tools/temporal/export-activities.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
@@ -97,14 +98,17 @@ describe('exportSite', () => {
   });
 
   it('leaves targets alone that were seen to run the version, and gives it to the others', async () => {
-    const web = { target: 'web', outcome: 'already-current', detail: 'runs it' } as const;
+    const web = { target: 'web', step: 'place', outcome: 'already-current', detail: 'runs it' } as const;
     const { activities, calls } = exportActivities({
       fetchBundle: async () => ({ ...unchanged, heldAt: 'v0', kept: { ...unchanged.kept, rollouts: [web] } }),
-      planExport: async () => ({ ...sitePlan, targets: ['web', 'mirror'] }),
+      planExport: async () => ({ ...sitePlan, targets: targetsOf('web', 'mirror') }),
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
-      expect(result.rollouts).toMatchObject([web, { target: 'mirror', outcome: 'rolled-out' }]);
+      expect(result.rollouts).toMatchObject([
+        { target: 'web', outcome: 'already-current' },
+        { target: 'mirror', outcome: 'rolled-out' },
+      ]);
     });
     expect(calls.rollOut).toMatchObject([{ target: 'mirror', version: 'v0' }]);
   });
@@ -286,11 +290,11 @@ describe('exportSite', () => {
 
   it('ends as a failed rollout when a target fails, and goes on with the others', async () => {
     const { activities, calls } = exportActivities({
-      planExport: async () => ({ ...sitePlan, targets: ['bad', 'good'], webhooks: ['chat'] }),
+      planExport: async () => ({ ...sitePlan, targets: targetsOf('bad', 'good'), webhooks: ['chat'] }),
       sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
-      rollOut: async ({ target }) => {
+      rollOut: async ({ target, step }) => {
         if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
-        return { target, outcome: 'rolled-out', detail: 'switched' };
+        return { target, step, outcome: 'rolled-out', detail: 'switched' };
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {

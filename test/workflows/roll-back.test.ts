@@ -4,7 +4,7 @@ import type { Activities } from '../../src/activities/index.ts';
 import type { RollbackInput } from '../../src/exports/rules/site-export.ts';
 import { ExportRunning, exportState, startExport, startRollback } from '../../src/operations/exports.ts';
 import { gate } from '../tools/proxies/gate.ts';
-import { exportActivities, input, reading, sitePlan } from '../tools/temporal/export-activities.ts';
+import { exportActivities, input, reading, sitePlan, targetsOf } from '../tools/temporal/export-activities.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -64,10 +64,10 @@ describe('rollBack', () => {
 
   it('verifies, holds and moves, rolls out to every target, and says that one failed; the service is not asked', async () => {
     const { activities, calls } = rollbackActivities({
-      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 1, jobAttempts: 1, targets: ['bad', 'good'] }),
-      rollOut: async ({ target }) => {
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 1, jobAttempts: 1, targets: targetsOf('bad', 'good') }),
+      rollOut: async ({ target, step }) => {
         if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
-        return { target, outcome: 'rolled-out', detail: 'switched' };
+        return { target, step, outcome: 'rolled-out', detail: 'switched' };
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {

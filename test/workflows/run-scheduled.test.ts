@@ -6,7 +6,7 @@ import { startExport } from '../../src/operations/exports.ts';
 import { scheduledRunId, workflowIdOf } from '../../src/rules/workflow-ids.ts';
 import type { ScheduledInput } from '../../src/schedules/rules/starts.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
-import { bundle, sitePlan } from '../tools/temporal/export-activities.ts';
+import { bundle, sitePlan, targetsOf } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -27,7 +27,12 @@ const start = (taskQueue: string, target: ScheduledInput) =>
 
 /** An export that publishes and is not rolled out. */
 const exportActivities: Partial<Activities> = {
-  planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['directory:./site'] }),
+  planExport: async () => ({
+    ...sitePlan,
+    jobTimeoutMs: 60_000,
+    jobAttempts: 1,
+    targets: targetsOf('directory:./site'),
+  }),
   startJob: async () => ({ jobId: 'job-1' }),
   readJob: async () => ({ state: 'completed', status: 'completed', percent: 100, pageCount: 1, error: null }),
   fetchBundle: async () => bundle,

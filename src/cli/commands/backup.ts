@@ -9,6 +9,7 @@ import {
   filesBelow,
   hashFile,
   ifMissing,
+  isThere,
   linkOrCopy,
   placeFolder,
   readIfExists,
@@ -22,7 +23,6 @@ import { packageVersion } from '../package-file.ts';
 import { bundlePlace, withFeedbackStore } from '../stores.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
-import { isThere } from './doctor-installation.ts';
 
 export default {
   backup: (command, run) =>

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { constants, readFileSync } from 'node:fs';
-import { access, lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { dirname, join } from 'node:path';
 import type {
@@ -9,16 +9,17 @@ import type {
   FeedbackStoreConfig,
   OrganizationConfig,
   PrivacyConfig,
-  RolloutConfig,
   ServiceConfig,
   SiteConfig,
 } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { editHelmValues, ValuesRefused } from '../../exports/rollout/edit-helm-values.ts';
+import { rolloutTargets } from '../../exports/rollout/roll-out-version.ts';
+import { examine, TargetRefused } from '../../exports/rollout/rollout-target.ts';
 import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { BrowserUnusable, browsersOf, findBrowser } from '../../exports/verify/find-browser.ts';
 import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
+import { isThere, nearestFolder, whyNotWritable } from '../../files.ts';
 import { isLoopback } from '../../rules/loopback.ts';
 import { proxyVariable, routeTo } from '../../rules/proxy.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
@@ -54,35 +55,6 @@ export const skipped = (name: string, because: string): Check => ({
 /** A check that could not reach a verdict, e.g. because the system or Temporal refused. */
 export function failed(name: string, { message, hint }: { message: string; hint: string | null }): Check {
   return bad(name, message, hint ?? 'see the message');
-}
-
-/** Why a folder cannot be written, or null when it can; writes nothing. */
-async function whyNotWritable(folder: string): Promise<string | null> {
-  try {
-    if (!(await stat(folder)).isDirectory()) return `${folder} is not a folder`;
-    await access(folder, constants.W_OK | constants.X_OK);
-    return null;
-  } catch (error) {
-    return `${folder} cannot be written (${codeOf(error)})`;
-  }
-}
-
-/** The folder itself, or the nearest one around it that exists. */
-async function nearestFolder(path: string): Promise<string> {
-  for (let folder = path; ; folder = dirname(folder)) {
-    if (folder === dirname(folder) || (await isThere(folder))) return folder;
-  }
-}
-
-export async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error) => codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR',
-  );
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }
 
 /** The browsers that render pages, if any site wants that; meaningful where the workers run. */
@@ -155,44 +127,22 @@ export function linksCheck({ baseUrl, linkHosts, allowInsecure }: ServiceConfig)
   return good(name, `${allowInsecure ? 'http:// and https://' : 'https://'} to public hosts${hosts}`);
 }
 
-const giveTargetAccess = 'give the user that runs docferry write access to it, or correct the rollout of the site';
+const giveTargetAccess = 'give the user that runs docferry access to it, or correct the rollout of the site';
 
 /** Whether each of the site's targets could take a version now; changes nothing. */
-export async function checkTargets({ domain, rollout }: SiteConfig): Promise<Check[]> {
+export async function checkTargets(site: SiteConfig, publicUrl: string): Promise<Check[]> {
   return Promise.all(
-    rollout.map((target) => {
-      const name = `rollout:${domain}:${target.name}`;
-      return target.kind === 'directory' ? checkDirectory(name, target) : checkHelmValues(name, target);
+    rolloutTargets(site, publicUrl).map(async (target) => {
+      const name = `rollout:${site.domain}:${target.name}`;
+      try {
+        return good(name, await examine(target));
+      } catch (error) {
+        return error instanceof TargetRefused
+          ? bad(name, error.message, giveTargetAccess)
+          : failed(name, explainFailure(error));
+      }
     }),
   );
-}
-
-async function checkDirectory(name: string, { path }: RolloutConfig & { kind: 'directory' }): Promise<Check> {
-  const current = join(path, 'current');
-  const found = await lstat(current).catch(() => null);
-  if (found && !found.isSymbolicLink()) {
-    return bad(name, `${current} is not a symbolic link`, 'move it away, or choose another folder');
-  }
-  for (const folder of [path, join(path, 'releases')]) {
-    const problem = await whyNotWritable(await nearestFolder(folder));
-    if (problem !== null) return bad(name, problem, giveTargetAccess);
-  }
-  return good(name, `${path} can be written`);
-}
-
-async function checkHelmValues(name: string, { file }: RolloutConfig & { kind: 'helmValues' }): Promise<Check> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-    editHelmValues(text, { bundleUrl: 'http://localhost/', version: 'x' });
-  } catch (error) {
-    if (error instanceof ValuesRefused) return bad(name, `${file} ${error.message}`, 'correct the values file');
-    const fix = 'create it (it may be empty), or correct the rollout of the site';
-    return bad(name, `${file} cannot be read (${codeOf(error)})`, fix);
-  }
-  const problem = await whyNotWritable(dirname(await realpath(file)));
-  if (problem !== null) return bad(name, `${file} cannot be replaced: ${problem}`, giveTargetAccess);
-  return good(name, `${file} can be replaced`);
 }
 
 /** Whether address and secret of each webhook can be read here and are well-formed; no webhook is called. */

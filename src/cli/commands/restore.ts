@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { succeedDirectoryStore } from '../../exports/store/directory-snapshot.ts';
 import { openAlone } from '../../feedback/store/copy-database.ts';
 import { succeedSqliteStore } from '../../feedback/store/sqlite-store.ts';
-import { copyDurably, flushPath, hashFile } from '../../files.ts';
+import { copyDurably, flushPath, hashFile, isThere } from '../../files.ts';
 import { devServerTool, resolveBinary } from '../../local/binaries.ts';
 import { startDevServer } from '../../local/dev-server.ts';
 import { findFreePort } from '../../local/ports.ts';
@@ -17,7 +17,6 @@ import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../fai
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
 import { type BackedUpFile, type BackupManifest, filesOfBackup, missingParts, readBackupManifest } from './backup.ts';
-import { isThere } from './doctor-installation.ts';
 
 export default {
   restore: (command, run) =>

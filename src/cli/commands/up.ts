@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
+import { isThere } from '../../files.ts';
 import type { DevServer } from '../../local/dev-server.ts';
 import { assertPortFree } from '../../local/ports.ts';
 import { isLoopback } from '../../rules/loopback.ts';
@@ -14,7 +15,6 @@ import { type HostAndPort, hostAndPort, metricsHelp, noLinkHelp, port } from '..
 import { freeAddress, type RunningParts, withParts } from '../parts.ts';
 import type { Output } from '../terminal/output.ts';
 import { factLines } from '../terminal/text.ts';
-import { isThere } from './doctor-installation.ts';
 import { sandboxConfigText, startSandboxPart, usualSandbox } from './sandbox.ts';
 import { startBundlePart, warnOfOtherBundlePort } from './serve.ts';
 import { startWorkerPart } from './worker.ts';

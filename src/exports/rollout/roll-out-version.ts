@@ -1,72 +1,73 @@
-import type { SiteConfig } from '../../config/config.ts';
-import type { RolloutResult } from '../rules/site-export.ts';
+import type { RolloutConfig, SiteConfig } from '../../config/config.ts';
+import type { RolloutStep, StepTaken } from '../rules/rollout-steps.ts';
 import type { BundleStore } from '../store/bundle-store.ts';
-import { provenManifest } from '../store/manifests.ts';
-import { DirectoryTarget } from './directory-target.ts';
-import { HelmValuesTarget } from './helm-values-target.ts';
-import { RolloutSuperseded, type RolloutTarget } from './rollout-target.ts';
+import { manifestIfThere, provenManifest } from '../store/manifests.ts';
+import { DirectoryPlace } from './directory-place.ts';
+import { HelmValuesPlace } from './helm-values-place.ts';
+import { observe, type Place, type RolloutRequest, type RolloutTarget, stepsOf } from './rollout-target.ts';
 
-interface VersionRollout {
+interface VersionStep extends Pick<RolloutRequest, 'guard' | 'signal' | 'onProgress'> {
   bundles: BundleStore;
   domain: string;
   version: string;
   target: RolloutTarget;
-  /** Rolls out even where the version runs already. */
+  step: RolloutStep;
+  /** The version that readers got before; null when nothing is known of it. */
+  previous: string | null;
+  /** Takes the step even where the version runs already. */
   force?: boolean;
-  /** Only while the domain points at the version: set for exports, not for a person who names a version. */
-  whileCurrent?: boolean;
-  signal?: AbortSignal;
-  /** Called as work proceeds, for heartbeats. */
-  onProgress?: () => void;
 }
 
-/** The result for a target that was given the version before and, read back, runs it (E9); null for any other. */
+/**
+ * The result for a target that was given the version before and, read back, runs it (E9); null for any other. A target
+ * without a place counts as running what it was given last.
+ */
 export async function alreadyCurrent(
   bundles: Pick<BundleStore, 'rolledOut'>,
   domain: string,
   version: string,
   target: RolloutTarget,
-): Promise<RolloutResult | null> {
-  const recorded = await bundles.rolledOut(domain, target.name);
-  if (recorded !== version || (await target.runningVersion()) !== version) return null;
-  return { target: target.name, outcome: 'already-current', detail: `runs ${version}` };
+): Promise<StepTaken | null> {
+  const [step] = stepsOf(target).steps;
+  if (step === undefined || (await bundles.rolledOut(domain, target.name)) !== version) return null;
+  const found = target.place && (await observe(target));
+  if (found && !(found.runs === 'version' && found.version === version)) return null;
+  return { target: target.name, step, outcome: 'already-current', detail: `runs ${version}` };
 }
 
 /**
- * Puts a version of the store into service at one target and records the success, unless the target already runs it
- * (E6). Its manifest is proved first (E10). Throws what the store and the target throw, and `RolloutSuperseded`.
+ * Takes one step of the rollout of a stored version to a target. The first step is not taken where the target runs the
+ * version already (E6), and the last one records the success. The manifest is proved first (E10). Throws what the store
+ * and the step throw.
  */
-export async function rollOutVersion({
-  bundles,
-  domain,
-  version,
-  target,
-  ...how
-}: VersionRollout): Promise<RolloutResult> {
-  const running = how.force ? null : await alreadyCurrent(bundles, domain, version, target);
+export async function takeStep(given: VersionStep): Promise<StepTaken> {
+  const { bundles, domain, version, target, step, previous, force, ...how } = given;
+  const { steps } = stepsOf(target);
+  const isFirst = step === steps[0];
+  const running = isFirst && !force ? await alreadyCurrent(bundles, domain, version, target) : null;
   if (running !== null) return running;
   const manifest = await provenManifest(bundles, domain, version);
   // From now on retention keeps the version.
-  await bundles.startRollout(domain, target.name, version);
+  if (isFirst) await bundles.startRollout(domain, target.name, version);
+  await how.guard();
   const work = { signal: how.signal, onProgress: how.onProgress };
-  const isWanted = async () => (await bundles.current(domain))?.version === version;
-  if (how.whileCurrent && !(await isWanted())) throw new RolloutSuperseded(version);
-  const detail = await target.rollOut({
+  const detail = await target[step]?.take({
     domain,
     manifest,
+    previous: previous === null || previous === version ? null : await manifestIfThere(bundles, domain, previous),
     withArchive: (read) => bundles.withArchive(domain, version, read, work),
-    ...(how.whileCurrent && { isWanted }),
     url: bundles.urlOf(domain, manifest),
-    ...(how.signal && { signal: how.signal }),
-    ...(how.onProgress && { onProgress: how.onProgress }),
+    ...how,
   });
-  await bundles.recordRollout(domain, target.name, version);
-  return { target: target.name, outcome: 'rolled-out', detail };
+  if (step === steps.at(-1)) await bundles.recordRollout(domain, target.name, version);
+  return { target: target.name, step, outcome: 'rolled-out', detail: detail ?? 'nothing to do' };
 }
 
 /** The site's rollout targets; `publicUrl` is the address under which its bundles are published. */
 export function rolloutTargets(site: SiteConfig, publicUrl: string): RolloutTarget[] {
-  return site.rollout.map((target) =>
-    target.kind === 'directory' ? new DirectoryTarget(target) : new HelmValuesTarget({ ...target, publicUrl }),
-  );
+  return site.rollout.map((target) => ({ name: target.name, place: placeOf(target, publicUrl) }));
+}
+
+function placeOf(target: RolloutConfig, publicUrl: string): Place {
+  return target.kind === 'directory' ? new DirectoryPlace(target) : new HelmValuesPlace({ ...target, publicUrl });
 }

@@ -15,6 +15,11 @@ export interface Reason {
   detail: string;
 }
 
+/** `broken-link (guide.html): line 3: …`. */
+export function reasonText({ rule, path, detail }: Reason): string {
+  return `${rule}${path === null ? '' : ` (${path})`}: ${detail}`;
+}
+
 export interface ArchiveFacts {
   /** Lowercase hex SHA-256 of the archive's bytes. */
   sha256: string;
@@ -205,6 +210,11 @@ export interface RolloutResult {
   target: string;
   outcome: 'rolled-out' | 'already-current' | 'failed';
   detail: string;
+  /**
+   * What a failure speaks of: the `version`, which then leaves service everywhere, or the `target` alone (a full disk, a
+   * refused push, an unreachable cluster).
+   */
+  blames?: 'version' | 'target';
 }
 
 /** Longest reason a person can give, in characters: it appears in results and in Current Details (architecture.md). */
@@ -317,6 +327,8 @@ export interface AwaitedApproval {
   since: number;
   /** When the version counts as rejected. */
   expiresAt: number;
+  /** The rules that ask for it (E8); none when only `approval: manual` does. */
+  asks: Reason[];
   changes: ContentChanges;
 }
 

@@ -190,7 +190,7 @@ export interface BundleStore {
   withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
   /** The immutable address of a version's archive under `publicUrl`. */
   urlOf(domain: string, manifest: Manifest): string;
-  /** The version that last rolled out to `target` successfully, or null. */
+  /** The version that last rolled out to `target`; null for none, and once the rollout of another has begun. */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
   startRollout(domain: string, target: string, version: string): Promise<void>;
@@ -231,10 +231,24 @@ export class PointerMoved extends Error {
   override readonly name = 'PointerMoved';
 }
 
+const clocksDifferByMs = 5 * 60_000;
+
+/** A claim that lies further ahead than clocks differ comes from a wrong one, and binds nobody. */
+const isAhead = (claimedAt: Date, since: Date): boolean =>
+  claimedAt.getTime() > Math.max(Date.now(), since.getTime()) + clocksDifferByMs;
+
+/** Whether a claim takes the place of the one before. */
+export const replacesClaim = (before: Date | null, since: Date): boolean =>
+  before === null || before < since || isAhead(before, since);
+
 /** Throws `PointerMoved` when the domain was claimed after the mover's step was scheduled. */
 export function requireUnclaimed(domain: string, claimedAt: Date | null, mover: Mover | undefined): void {
   if (claimedAt === null || mover === undefined || claimedAt <= mover.since) return;
-  throw new PointerMoved(`${domain} was claimed by a later run`);
+  if (isAhead(claimedAt, mover.since)) return;
+  const [claimed, own] = [claimedAt.toISOString(), mover.since.toISOString()];
+  throw new PointerMoved(
+    `a run that began this step at ${claimed} has claimed ${domain}, and this run began it at ${own}, by Temporal's clock`,
+  );
 }
 
 export class NoSuchVersion extends ExplainedError {

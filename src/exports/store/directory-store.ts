@@ -44,6 +44,7 @@ import {
   PointerMoved,
   type PublishedVersion,
   publishedAddress,
+  replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
@@ -77,6 +78,7 @@ import {
 } from './manifests.ts';
 import {
   type InUse,
+  lastRolledOut,
   nothingInUse,
   prunable,
   type RetentionFacts,
@@ -214,7 +216,7 @@ export class DirectoryBundleStore implements BundleStore {
   async claim(domain: string, since: Date): Promise<void> {
     await this.#makeFolder(domain);
     await this.#locked(() => {
-      if ((this.#claimedAt(domain) ?? 0) < since) this.#record(claimPath(domain), { since });
+      if (replacesClaim(this.#claimedAt(domain), since)) this.#record(claimPath(domain), { since });
     });
   }
 
@@ -247,7 +249,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    return new Map(Object.entries(this.#rollouts(domain))).get(target) ?? null;
+    return lastRolledOut(this.#rollouts(domain), this.#inUse(domain), target);
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

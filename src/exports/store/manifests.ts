@@ -8,6 +8,7 @@ import {
   type Current,
   type Manifest,
   manifestName,
+  NoSuchVersion,
   type PublishedVersion,
   RecordDamaged,
   type SiteHold,
@@ -36,6 +37,8 @@ const currentSchema = z.object({
   publishedAt: z.string(),
   epoch: z.int().positive(),
 });
+/** A run has claimed the domain before its first publication (`BundleStore.claim`): nothing is in service. */
+const claimedSchema = z.object({ version: z.null() }).transform(() => null);
 const holdSchema = z.object({
   version: z.string(),
   since: z.string(),
@@ -59,7 +62,8 @@ export type StoreIdentity = z.infer<typeof identitySchema>;
 // The JSON files of a bundle store (contracts.md). Each throws `RecordDamaged` when the text is another.
 const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
 export const parseManifest = (text: string): Manifest => parsed('manifest.json', manifestSchema, text);
-export const parseCurrent = (text: string): Current => parsed('current.json', currentSchema, text);
+export const parseCurrent = (text: string): Current | null =>
+  parsed('current.json', z.union([currentSchema, claimedSchema]), text);
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
 export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
 export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
@@ -124,6 +128,18 @@ export async function provenManifest(store: Manifests, domain: string, version: 
   const wrong = contradictions(domain, version, manifest);
   if (wrong.length > 0) throw new VersionDamaged(wrong.join('; '));
   return manifest;
+}
+
+/** The manifest as it is stored; null when the version does not exist. */
+export async function manifestIfThere(
+  store: Pick<BundleStore, 'manifest'>,
+  domain: string,
+  version: string,
+): Promise<Manifest | null> {
+  return store.manifest(domain, version).catch((error: unknown) => {
+    if (error instanceof NoSuchVersion) return null;
+    throw error;
+  });
 }
 
 async function readManifest(store: Manifests, domain: string, version: string): Promise<Manifest> {

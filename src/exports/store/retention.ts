@@ -32,6 +32,16 @@ export function withRollout(inUse: InUse, target: string, version: string): InUs
   return { ...inUse, rollingOut: { ...inUse.rollingOut, [target]: version } };
 }
 
+/** As `BundleStore.rolledOut`. */
+export function lastRolledOut(
+  rollouts: Readonly<Record<string, string>>,
+  { rollingOut }: InUse,
+  target: string,
+): string | null {
+  const recorded = new Map(Object.entries(rollouts)).get(target) ?? null;
+  return (new Map(Object.entries(rollingOut)).get(target) ?? recorded) === recorded ? recorded : null;
+}
+
 /** The record once this promotion has begun, or ended when `since` is null. */
 export function withPromotion(inUse: InUse, { version, id }: PromotionAttempt, since: Date | null): InUse {
   const name = `${version}/${id}`;

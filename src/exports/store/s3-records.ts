@@ -14,6 +14,7 @@ import {
   marksRoot,
   NoSuchVersion,
   PointerMoved,
+  replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
@@ -139,6 +140,10 @@ export class S3Records {
     return (await this.#read(rolloutsPath(domain), parseRollouts)) ?? {};
   }
 
+  async inUse(domain: string): Promise<InUse> {
+    return (await this.#read(inUsePath(domain), parseInUse)) ?? nothingInUse;
+  }
+
   /**
    * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` checks that the version still
    * exists. Throws `NoSuchVersion`.
@@ -158,7 +163,7 @@ export class S3Records {
   /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
   async #renewEpoch(domain: string, known: Current): Promise<boolean> {
     const found = await this.#bucket.read(currentPath(domain));
-    if (found === null || parseCurrent(found.text).epoch !== known.epoch) return false;
+    if (found === null || parseCurrent(found.text)?.epoch !== known.epoch) return false;
     const renewed = { ...known, epoch: known.epoch + 1 };
     return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
   }
@@ -196,17 +201,15 @@ export class S3Records {
     throw new StoreUnreachable('the object store refuses every change of current.json');
   }
 
-  /** As `BundleStore.claim`. The pointer's new epoch fails a swap that has begun. */
+  /** As `BundleStore.claim`. The pointer changes, or begins to exist without a version, which fails a swap that has begun. */
   async claim(domain: string, since: Date): Promise<void> {
     await this.#change(claimPath(domain), (text) =>
-      text !== null && parseClaim(text).since >= since ? null : toJson({ since }),
+      replacesClaim(text === null ? null : parseClaim(text).since, since) ? toJson({ since }) : null,
     );
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const current = await this.current(domain);
-      if (current === null || (await this.#renewEpoch(domain, current))) return;
-      await waitAfterConflict(tries);
-    }
-    throw new StoreUnreachable(`${domain} cannot be claimed: its pointer keeps moving`);
+    await this.#change(currentPath(domain), (text) => {
+      const current = text === null ? null : parseCurrent(text);
+      return toJson(current === null ? { version: null, claimedAt: since } : { ...current, epoch: current.epoch + 1 });
+    });
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

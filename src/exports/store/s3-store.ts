@@ -42,7 +42,7 @@ import {
   type Work,
 } from './bundle-store.ts';
 import { manifestIn, parseIdentity, parseManifest, publishedVersion, requireSameContent, toJson } from './manifests.ts';
-import { SharedLookout } from './retention.ts';
+import { lastRolledOut, SharedLookout } from './retention.ts';
 import { type S3Agents, S3Bucket, type S3Headers } from './s3-bucket.ts';
 import { copyIfAbsent, readS3Object, S3Staging } from './s3-multipart.ts';
 import { S3Records } from './s3-records.ts';
@@ -196,7 +196,8 @@ export class S3BundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    return new Map(Object.entries(await this.#records.rollouts(domain))).get(target) ?? null;
+    const [rollouts, inUse] = await Promise.all([this.#records.rollouts(domain), this.#records.inUse(domain)]);
+    return lastRolledOut(rollouts, inUse, target);
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

@@ -56,6 +56,8 @@ export interface Noticed {
   mark?: string;
   /** True when another message says it: only its state is kept. */
   silent?: boolean;
+  /** Since when it holds (ISO 8601): sent although people know it already. */
+  again?: string;
 }
 
 /** Longest reason in a message, in characters. */

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { flushTree } from '../../../src/exports/rollout/directory-target.ts';
+import { flushTree } from '../../../src/exports/rollout/directory-place.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 it('flushes every file and folder once, and stops when aborted', async () => {

@@ -1,10 +1,11 @@
 import { readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DirectoryTarget } from '../../../src/exports/rollout/directory-target.ts';
-import { HelmValuesTarget } from '../../../src/exports/rollout/helm-values-target.ts';
-import { rollOutVersion } from '../../../src/exports/rollout/roll-out-version.ts';
-import type { RolloutTarget } from '../../../src/exports/rollout/rollout-target.ts';
+import { DirectoryPlace } from '../../../src/exports/rollout/directory-place.ts';
+import { HelmValuesPlace } from '../../../src/exports/rollout/helm-values-place.ts';
+import { takeStep } from '../../../src/exports/rollout/roll-out-version.ts';
+import { observe, type RolloutTarget } from '../../../src/exports/rollout/rollout-target.ts';
+import { unguarded } from '../../tools/bundle/place.ts';
 import { publishSite, smallSiteVersion } from '../../tools/bundle/published-version.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
@@ -16,8 +17,8 @@ const newer = `20261121T101500Z-${digest}`;
 
 interface Place {
   target: RolloutTarget;
-  /** What somebody does by hand, and what it then runs as far as docferry can tell. */
-  drifts: { what: string; change(): Promise<void>; runs: string | null }[];
+  /** What somebody does by hand, and what it then runs: a version, `none` or `unknown`. */
+  drifts: { what: string; change(): Promise<void>; runs: string }[];
   /** Whether the version is really in service there. */
   serves(version: string): Promise<void>;
 }
@@ -30,11 +31,11 @@ async function directory(): Promise<Place> {
     await symlink(to, current);
   };
   return {
-    target: new DirectoryTarget({ name: 'directory:./site', path }),
+    target: { name: 'directory:./site', place: new DirectoryPlace({ path }) },
     drifts: [
       { what: 'points at an older release', change: () => link(`releases/${older}`), runs: older },
-      { what: 'points at a folder of somebody else', change: () => link('/srv/maintenance'), runs: null },
-      { what: 'has lost its link', change: () => rm(current), runs: null },
+      { what: 'points at a folder of somebody else', change: () => link('/srv/maintenance'), runs: 'unknown' },
+      { what: 'has lost its link', change: () => rm(current), runs: 'none' },
     ],
     async serves(version) {
       expect(await readlink(current)).toBe(`releases/${version}`);
@@ -52,11 +53,11 @@ async function helmValues(): Promise<Place> {
     await writeFile(file, text.replace(from, to));
   };
   return {
-    target: new HelmValuesTarget({ name: 'helmValues:values.yaml', file, publicUrl }),
+    target: { name: 'helmValues:values.yaml', place: new HelmValuesPlace({ file, publicUrl }) },
     drifts: [
       { what: 'names an older version', change: edit(new RegExp(newer, 'g'), older), runs: older },
-      { what: 'is switched off', change: edit('enabled: true', 'enabled: false'), runs: null },
-      { what: 'takes the bundle from elsewhere', change: edit(publicUrl, 'http://elsewhere.example'), runs: null },
+      { what: 'is switched off', change: edit('enabled: true', 'enabled: false'), runs: 'none' },
+      { what: 'takes the bundle from elsewhere', change: edit(publicUrl, 'http://elsewhere.example'), runs: 'unknown' },
     ],
     async serves(version) {
       expect(await readFile(file, 'utf8')).toContain(`/versions/${version}/`);
@@ -73,20 +74,24 @@ describe.each([
     const { store: bundles } = await publishSite({ root, domain, version: older });
     await publishSite({ root, domain, version: newer });
     const { target, drifts, serves } = await place();
-    const rollOut = (version: string) => rollOutVersion({ bundles, domain, version, target });
+    const rollOut = (version: string) => takeStep({ bundles, domain, version, target, step: 'place', ...unguarded });
+    const runs = async () => {
+      const found = await observe(target);
+      return found.runs === 'version' ? found.version : found.runs;
+    };
     await rollOut(older);
     expect(await rollOut(newer)).toMatchObject({ outcome: 'rolled-out' });
-    expect(await rollOut(newer)).toEqual({ target: target.name, outcome: 'already-current', detail: `runs ${newer}` });
-    for (const { what, change, runs } of drifts) {
+    expect(await rollOut(newer)).toMatchObject({ outcome: 'already-current', detail: `runs ${newer}` });
+    for (const { what, change, runs: expected } of drifts) {
       await change();
       // The store still remembers the success: only what is read back counts.
       expect(await bundles.rolledOut(domain, target.name), what).toBe(newer);
-      expect(await target.runningVersion(), what).toBe(runs);
+      expect(await runs(), what).toBe(expected);
       const repaired = await rollOut(newer);
       expect(repaired.outcome, what).toBe('rolled-out');
-      if (runs !== null) expect(repaired.detail, what).toContain(`before: ${runs}`);
+      if (expected === older) expect(repaired.detail, what).toContain(`before: ${older}`);
       await serves(newer);
-      expect(await target.runningVersion(), what).toBe(newer);
+      expect(await runs(), what).toBe(newer);
     }
   });
 });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rollOutVersion } from '../../../src/exports/rollout/roll-out-version.ts';
+import { takeStep } from '../../../src/exports/rollout/roll-out-version.ts';
 import { versionName } from '../../../src/exports/rules/site-export.ts';
 import type { BundleStore, Manifest } from '../../../src/exports/store/bundle-store.ts';
 import { VersionDamaged } from '../../../src/exports/store/bundle-store.ts';
 import { provenManifest, toJson } from '../../../src/exports/store/manifests.ts';
+import { unguarded } from '../../tools/bundle/place.ts';
 import { filesOf, publish, siteDomain, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 
@@ -18,15 +19,18 @@ async function rolledOut(bundles: BundleStore): Promise<Manifest[]> {
   const given: Manifest[] = [];
   const target = {
     name: 'directory:./site',
-    runningVersion: async () => null,
-    rollOut: async ({ manifest }: { manifest: Manifest }) => {
-      given.push(manifest);
-      return 'done';
+    run: {
+      take: async ({ manifest }: { manifest: Manifest }) => {
+        given.push(manifest);
+        return 'done';
+      },
     },
   };
-  await rollOutVersion({ bundles, domain: siteDomain, version: older, target }).catch((error: unknown) => {
-    if (!(error instanceof VersionDamaged)) throw error;
-  });
+  await takeStep({ bundles, domain: siteDomain, version: older, target, step: 'run', ...unguarded }).catch(
+    (error: unknown) => {
+      if (!(error instanceof VersionDamaged)) throw error;
+    },
+  );
   return given;
 }
 

@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BundlePlaceConfig } from '../../../src/config/config.ts';
 import { PartialFile } from '../../../src/exports/fetch/partial-file.ts';
-import { DirectoryTarget } from '../../../src/exports/rollout/directory-target.ts';
-import { rollOutVersion } from '../../../src/exports/rollout/roll-out-version.ts';
-import { RolloutSuperseded } from '../../../src/exports/rollout/rollout-target.ts';
+import { DirectoryPlace } from '../../../src/exports/rollout/directory-place.ts';
+import { takeStep } from '../../../src/exports/rollout/roll-out-version.ts';
 import { versionName } from '../../../src/exports/rules/site-export.ts';
 import {
   type BundleStore,
@@ -61,8 +60,11 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
     await bundles.prune(siteDomain, kept);
     await bundles.removeAbandoned(siteDomain, new Date());
     await bundles.discardStaged(stageId);
-    const target = new DirectoryTarget({ name: 'directory:./site', path: site, keep: kept });
-    await rollOutVersion({ bundles, domain: siteDomain, version, target, whileCurrent: true });
+    const target = { name: 'directory:./site', place: new DirectoryPlace({ path: site, keep: kept }) };
+    const guard = async () => {
+      if ((await bundles.current(siteDomain))?.version !== version) throw new PointerMoved('overtaken');
+    };
+    await takeStep({ bundles, domain: siteDomain, version, previous: null, target, step: 'place', guard });
     return version;
   } catch (error) {
     if (!(await isOvertaken(error, bundles, version))) throw error;
@@ -73,7 +75,7 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
 
 /** Whether another run was quicker: it moved the pointer, or retention removed this version among newer ones. */
 async function isOvertaken(error: unknown, bundles: BundleStore, version: string): Promise<boolean> {
-  if (error instanceof PointerMoved || error instanceof RolloutSuperseded) return true;
+  if (error instanceof PointerMoved) return true;
   const stored = (await bundles.inventory(siteDomain)).map((each) => each.version);
   const isGone = error instanceof VersionConflict && !stored.includes(version);
   return (isGone || error instanceof NoSuchVersion) && stored.filter((other) => other > version).length >= kept;

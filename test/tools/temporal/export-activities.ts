@@ -33,6 +33,7 @@ export const bundle: FetchBundleResult & { ok: true } = {
   seal: 'ef'.repeat(32),
   current: null,
   heldAt: null,
+  asks: [],
   kept: null,
 };
 /** The bundle of a site whose current version has this content already. */
@@ -46,14 +47,18 @@ export const unchanged = {
     rollouts: [],
   },
 } satisfies FetchBundleResult;
+/** Targets with a place and nothing else. */
+export const targetsOf = (...names: string[]): SitePlan['targets'] =>
+  names.map((target) => ({ target, steps: ['place'] }));
+
 export const sitePlan: SitePlan = {
   storeId: 'store-1',
   jobTimeoutMs: 7_200_000,
   jobAttempts: 3,
   startTimeoutMs: 3_600_000,
-  approvalTimeoutMs: null,
+  approval: { always: false, timeoutMs: 7 * 86_400_000 },
   usualJobsMs: [],
-  targets: ['directory:./site'],
+  targets: targetsOf('directory:./site'),
   webhooks: [],
 };
 
@@ -76,7 +81,7 @@ export function exportActivities(replace: Partial<Activities> = {}) {
       url: `http://bundles.example/${domain}/${version}`,
       heldAt: null,
     }),
-    rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
+    rollOut: async ({ target, step }) => ({ target, step, outcome: 'rolled-out', detail: 'switched' }),
     discardStaged: async () => {},
     recordExportRun: async () => {},
     recordAuditEntry: async () => {},

@@ -8,7 +8,13 @@ import type {
   Schedule,
   SiteConfig,
 } from '../../../config/config.ts';
-import { renderRuleTexts, siteRuleTexts } from '../../../exports/rules/verification-rules.ts';
+import {
+  type ChangeLimit,
+  type ChangeRule,
+  limitText,
+  renderRuleTexts,
+  siteRuleTexts,
+} from '../../../exports/rules/verification-rules.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
@@ -112,15 +118,22 @@ function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, ro
       maxFiles,
       connections,
       timeout: durationText(timeoutMs),
-      rules: { ...usualRules, ...rules },
+      rules: { ...usualRules, ...Object.fromEntries(Object.entries(rules).map(expandedRule)) },
       render,
     },
-    approval: approval === null ? 'none' : 'manual',
-    approvalTimeout: approval === null ? null : durationText(approval.timeoutMs),
+    approval: approval.always ? 'manual' : 'none',
+    approvalTimeout: durationText(approval.timeoutMs),
     rollout: rollout.map((target) =>
       target.kind === 'directory' ? { directory: { path: target.path } } : { helmValues: { file: target.file } },
     ),
   };
+}
+
+/** A rule about a change has a limit. Without one of its own it is left out: the usual one may be two. */
+function expandedRule([rule, set]: [string, string | ChangeLimit | undefined]): [string, unknown] {
+  if (set === undefined || typeof set === 'string') return [rule, set];
+  const [word = '', limit = ''] = limitText(rule as ChangeRule, set.limit).split(' ');
+  return [rule, { level: set.level, [word]: word === 'below' ? Number(limit) : limit }];
 }
 
 function expandedSchedule(schedule: Schedule | undefined): object | null {

@@ -1,6 +1,8 @@
 import type { Config, SiteConfig } from '../../../config/config.ts';
 import { defaultLimits } from '../../../exports/archive/check-entry.ts';
-import { rollOutVersion, rolloutTargets } from '../../../exports/rollout/roll-out-version.ts';
+import { rolloutTargets, takeStep } from '../../../exports/rollout/roll-out-version.ts';
+import { stepsOf, VersionRefused } from '../../../exports/rollout/rollout-target.ts';
+import { nextStep, rolloutResults, type StepTaken } from '../../../exports/rules/rollout-steps.ts';
 import type { RolloutResult } from '../../../exports/rules/site-export.ts';
 import { type BundleStore, NoSuchVersion, VersionDamaged } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
@@ -84,7 +86,7 @@ async function verify(
   }
 }
 
-/** Tries all targets, even when one fails. */
+/** Takes the same steps as an export; nothing is tried twice. */
 async function rollOutTo(
   config: Config,
   bundles: BundleStore,
@@ -92,16 +94,23 @@ async function rollOutTo(
   version: string,
   signal: AbortSignal,
 ): Promise<RolloutResult[]> {
-  const results: RolloutResult[] = [];
-  for (const target of rolloutTargets(site, config.store.bundles.publicUrl)) {
-    const result = await rollOutVersion({ bundles, domain: site.domain, version, target, signal }).catch(
-      (error: unknown): RolloutResult => {
-        signal.throwIfAborted();
-        const detail = error instanceof Error ? error.message : 'unknown failure';
-        return { target: target.name, outcome: 'failed', detail };
-      },
-    );
-    results.push(result);
+  const { domain } = site;
+  const targets = rolloutTargets(site, config.store.bundles.publicUrl);
+  const plan = targets.map(stepsOf);
+  const previous = (await bundles.current(domain))?.version ?? null;
+  const guard = async () => signal.throwIfAborted();
+  const taken: StepTaken[] = [];
+  for (let next = nextStep(plan, taken); next !== null; next = nextStep(plan, taken)) {
+    const { target: name, step } = next;
+    const target = targets.find((one) => one.name === name);
+    if (!target) break;
+    const failed = (error: unknown): StepTaken => {
+      signal.throwIfAborted();
+      const detail = error instanceof Error ? error.message : 'unknown failure';
+      const blames = error instanceof VersionRefused ? 'version' : 'target';
+      return { target: name, step, outcome: 'failed', detail, blames };
+    };
+    taken.push(await takeStep({ bundles, domain, version, previous, target, step, guard, signal }).catch(failed));
   }
-  return results;
+  return rolloutResults(plan, taken);
 }

@@ -8,7 +8,7 @@ import { addWaitFlags, onRunning, siteHelp, type WaitFlags, waitTimeout } from '
 import { withOperator } from '../../operator.ts';
 import { findSite, isBulk, refuseInBulk } from '../../selection.ts';
 import { refusedKey } from '../../session.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
+import { startInterruptibly } from '../../terminal/prompts.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 export default {
@@ -45,14 +45,17 @@ async function startOrJoinExport(
     const { org, site } = findSite(config, name);
     const { domain } = site;
     const client = await operator.installation.temporal();
-    const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { handle, joined, runId } = await operator.startExport({ org, domain }, parametersOf(flags), flags.onRunning);
+    const { started, interrupt } = await startInterruptibly(output, () =>
+      operator.startExport({ org, domain }, parametersOf(flags), flags.onRunning),
+    );
+    const { handle, joined, runId } = started;
     const { workflowId } = handle;
     if (joined) output.note(`joined the export of ${domain} that is already running`);
     if (!flags.wait) {
       const document = { workflowId, runId: runId ?? (await handle.describe()).runId, org, domain, joined };
       const follow = `follow it with \`docferry export watch ${domain}\``;
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\n${follow}`);
+      interrupt.dispose();
       return exitCodes.done;
     }
     const read = () => exportState(client, org, domain);

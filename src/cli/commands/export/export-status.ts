@@ -4,6 +4,7 @@ import {
   type EndDetail,
   type ExportProgress,
   type ExportState,
+  reasonText,
   transferFacts,
   whyEnded,
 } from '../../../exports/rules/site-export.ts';
@@ -182,6 +183,7 @@ function stateFacts(
   else if (version !== null) facts.push(['version', version]);
   if (approval) {
     facts.push(['approval', `waits until ${timeText(new Date(approval.expiresAt).toISOString())} UTC`]);
+    facts.push(...approval.asks.map((reason): [string, string] => ['because', reasonText(reason)]));
     facts.push(['changes', changesText(approval.changes)]);
   }
   facts.push(...ignoredFacts(ignored));

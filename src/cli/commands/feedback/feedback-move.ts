@@ -1,10 +1,10 @@
 import { parsePostgresAddress, postgresStore } from '../../../config/postgres-address.ts';
+import { isThere } from '../../../files.ts';
 import { counted, countText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { confirm } from '../../terminal/prompts.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
-import { isThere } from '../doctor-installation.ts';
 
 export default {
   move: (command, run) =>

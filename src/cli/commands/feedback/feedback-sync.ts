@@ -17,7 +17,7 @@ import { refusedKey } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
+import { startInterruptibly } from '../../terminal/prompts.ts';
 import { factLines, indent, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { waitShowing } from '../../waiting.ts';
 
@@ -121,8 +121,10 @@ async function syncFeedback(context: CommandContext, name: string | undefined, f
     const before = await describeWorkflow(syncHandle(client, input));
     const running = before?.status.name === 'RUNNING';
     const refusal = await refusedKey(client, { org, joined: running, read: () => syncState(client, input), refusedOf });
-    const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { handle, joined, runId } = await operator.startPass(input, pass, dateRange(flags));
+    const { started, interrupt } = await startInterruptibly(output, () =>
+      operator.startPass(input, pass, dateRange(flags)),
+    );
+    const { handle, joined, runId } = started;
     const { workflowId } = handle;
     if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;
@@ -130,6 +132,7 @@ async function syncFeedback(context: CommandContext, name: string | undefined, f
       const { runId: running } = runId === null ? await handle.describe() : { runId };
       const document = { workflowId, runId: running, org, project, pass, joined };
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
+      interrupt.dispose();
       return exitCodes.done;
     }
     const cancel = `docferry feedback cancel ${name} --pass ${pass}`;

@@ -1,73 +1,79 @@
-import { readFile } from 'node:fs/promises';
-import { errorCode, rewriteFile } from '../../files.ts';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { rewriteFile, whyNotWritable } from '../../files.ts';
 import { withoutEnd } from '../../rules/text.ts';
+import type { Observed } from '../rules/rollout-steps.ts';
 import { versionTime } from '../rules/site-export.ts';
 import { editHelmValues, readHelmValues, staticExport, ValuesRefused } from './edit-helm-values.ts';
-import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
-import { RolloutSuperseded, TargetRefused } from './rollout-target.ts';
+import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
 
-interface HelmValuesTargetOptions {
-  /** As in the configuration, e.g. `helmValues:deploy/values.yaml`. */
-  name: string;
+interface HelmValuesOptions {
   /** Absolute path of the values file. */
   file: string;
   /** Address under which bundles are published; a file with another address does not run a published version. */
   publicUrl: string;
 }
 
-const unusable: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist: create it (it may be empty), or correct its path in the configuration',
-  ENOTDIR: 'does not exist: one of its folders is a file',
-  EISDIR: 'is a folder: name the values file in it',
-  EACCES: 'cannot be read or replaced (EACCES): check the owner of the file and of its folder',
-  EPERM: 'cannot be replaced (EPERM): check the owner of the file and of its folder',
-  EROFS: 'cannot be replaced: it is on a read-only file system',
-  ENOSPC: 'cannot be replaced: the disk is full',
-  EDQUOT: 'cannot be replaced: the quota is used up',
-};
-
 /**
  * Puts a version into service by three fields of a Helm values file (contracts.md "Helm values"), which a deployment tool
  * applies to the cluster. The file gets the published address, never a presigned link (E3).
  */
-export class HelmValuesTarget implements RolloutTarget {
-  readonly name: string;
+export class HelmValuesPlace implements Place {
   readonly #file: string;
   readonly #publicUrl: string;
 
-  constructor({ name, file, publicUrl }: HelmValuesTargetOptions) {
-    this.name = name;
+  constructor({ file, publicUrl }: HelmValuesOptions) {
     this.#file = file;
     this.#publicUrl = withoutEnd(publicUrl, '/');
   }
 
-  async runningVersion(): Promise<string | null> {
-    const found = await this.#inService().catch(() => null);
-    if (!found) return null;
-    const { bundleUrl, version } = found;
-    const isPublished = bundleUrl.startsWith(`${this.#publicUrl}/`) && bundleUrl.includes(`/versions/${version}/`);
-    return isPublished ? version : null;
-  }
-
-  /** Throws `TargetRefused`, `RolloutSuperseded`, other system errors, and the signal's reason. */
-  async rollOut(request: RolloutRequest): Promise<string> {
+  async observe(): Promise<Observed> {
     try {
-      return await this.#rollOut(request, publishedAddress(request.url));
+      const found = readHelmValues(await this.#read());
+      const since = (await stat(this.#file)).mtime.toISOString();
+      if (!found) return { runs: 'none', why: `${this.#file} enables no ${staticExport}`, since };
+      const { bundleUrl, version } = found;
+      const isPublished = bundleUrl.startsWith(`${this.#publicUrl}/`) && bundleUrl.includes(`/versions/${version}/`);
+      if (isPublished) return { runs: 'version', version, since };
+      return { runs: 'unknown', why: `${this.#file} names an address that docferry did not publish for its version` };
     } catch (error) {
-      const code = errorCode(error) ?? '';
-      const problem = error instanceof ValuesRefused ? error.message : unusable[code];
-      throw problem === undefined ? error : new TargetRefused(`${this.#file} ${problem}`);
+      return { runs: 'unknown', why: (this.#explained(error) as Error).message };
     }
   }
 
-  async #rollOut({ manifest, isWanted, signal }: RolloutRequest, bundleUrl: string): Promise<string> {
+  async examine(): Promise<string> {
+    try {
+      editHelmValues(await this.#read(), { bundleUrl: 'http://localhost/', version: 'x' });
+      const problem = await whyNotWritable(dirname(await realpath(this.#file)));
+      if (problem !== null) throw new TargetRefused(`${this.#file} cannot be replaced: ${problem}`);
+    } catch (error) {
+      throw this.#explained(error);
+    }
+    return `${this.#file} can be replaced`;
+  }
+
+  /** Throws `TargetRefused`, other system errors, the signal's reason, and what `guard` throws. */
+  async take(request: RolloutRequest): Promise<string> {
+    try {
+      return await this.#rollOut(request, publishedAddress(request.url));
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  #explained(error: unknown): unknown {
+    if (error instanceof ValuesRefused) return new TargetRefused(`${this.#file} ${error.message}`);
+    return fileTrouble(error, this.#file);
+  }
+
+  async #rollOut({ manifest, guard, signal }: RolloutRequest, bundleUrl: string): Promise<string> {
     const { version } = manifest;
     for (;;) {
       const before = await this.#read();
       const { text, changed } = editHelmValues(before, { bundleUrl, version });
       if (changed.length === 0) return `${this.#file} has ${version} already`;
       // A suspended attempt may wake long after another version went into service.
-      if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
+      await guard();
       signal?.throwIfAborted();
       // What a person or a program has edited meanwhile stays.
       if ((await this.#read()) !== before) continue;
@@ -75,10 +81,6 @@ export class HelmValuesTarget implements RolloutTarget {
       const fields = changed.map((field) => `${staticExport}.${field}`).join(', ');
       return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before)}`;
     }
-  }
-
-  async #inService() {
-    return readHelmValues(await this.#read());
   }
 
   async #read(): Promise<string> {

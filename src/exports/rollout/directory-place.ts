@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { readlinkSync, renameSync } from 'node:fs';
 import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, flushPath, ifMissing, placeFolder } from '../../files.ts';
+import { flushPath, ifMissing, nearestFolder, placeFolder, whyNotWritable } from '../../files.ts';
 import { unpack } from '../archive/unpack.ts';
+import type { Observed } from '../rules/rollout-steps.ts';
 import { copySlots } from '../semaphore.ts';
 import type { Work } from '../store/bundle-store.ts';
 import { olderThanNewest } from '../store/retention.ts';
-import { type RolloutRequest, RolloutSuperseded, type RolloutTarget, TargetRefused } from './rollout-target.ts';
+import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
 
 /** Concurrent flushes share the disk's journal writes. */
 const atOnce = 16;
@@ -28,9 +29,7 @@ export async function flushTree(folder: string, { signal, onProgress }: Work = {
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-interface DirectoryTargetOptions {
-  /** As in the configuration, e.g. `directory:./site`. */
-  name: string;
+interface DirectoryOptions {
   /** Absolute path of the folder with `releases/` and `current`. */
   path: string;
   /** Releases to keep, the one in service included; 10 by default. */
@@ -45,47 +44,57 @@ const [unpacking, removing] = ['.unpacking-', '.removing-'];
 const newLink = /^current\.[0-9a-f]{12}\.tmp$/;
 /** An unfinished release or link older than this was abandoned. */
 const leftoverAfterMs = 24 * 3_600_000;
-const notWritable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST'];
 
 /**
  * Unpacks versions to `<path>/releases/<version>` and points the symbolic link `<path>/current` at one by renaming a
  * new link over it (contracts.md "directory target"), so that the site is never missing, not even for a moment.
  */
-export class DirectoryTarget implements RolloutTarget {
-  readonly name: string;
+export class DirectoryPlace implements Place {
   readonly #path: string;
   readonly #releases: string;
   readonly #current: string;
   readonly #keep: number;
 
-  constructor({ name, path, keep = defaultKeep }: DirectoryTargetOptions) {
-    this.name = name;
+  constructor({ path, keep = defaultKeep }: DirectoryOptions) {
     this.#path = path;
     this.#releases = join(path, releases);
     this.#current = join(path, 'current');
     this.#keep = keep;
   }
 
-  async runningVersion(): Promise<string | null> {
-    const target = await readlink(this.#current).catch(() => null);
-    const [folder, version, ...rest] = target?.split('/') ?? [];
-    if (folder !== releases || !version || rest.length > 0) return null;
-    // One that cannot be read runs nothing that is known.
-    return (await isFolder(join(this.#releases, version)).catch(() => false)) ? version : null;
+  async observe(): Promise<Observed> {
+    try {
+      const found = await lstat(this.#current).catch(ifMissing(null));
+      if (found === null) return { runs: 'none', why: `there is no ${this.#current}`, since: null };
+      if (!found.isSymbolicLink()) return { runs: 'unknown', why: `${this.#current} is not a symbolic link` };
+      const [folder, version, ...rest] = (await readlink(this.#current)).split('/');
+      if (folder !== releases || !version || rest.length > 0) {
+        return { runs: 'unknown', why: `${this.#current} points to what docferry did not put there` };
+      }
+      const since = found.mtime.toISOString();
+      if (await isFolder(join(this.#releases, version))) return { runs: 'version', version, since };
+      return { runs: 'none', why: `${this.#current} points to ${version}, which has been removed`, since };
+    } catch (error) {
+      const { message } = fileTrouble(error, this.#current) as Error;
+      return { runs: 'unknown', why: message };
+    }
   }
 
-  /** Throws `TargetRefused`, `RolloutSuperseded`, `UnpackMismatch`, system errors, and the signal's reason. */
-  async rollOut(request: RolloutRequest): Promise<string> {
+  async examine(): Promise<string> {
+    await this.#checkCurrent();
+    for (const folder of [this.#path, this.#releases]) {
+      const problem = await whyNotWritable(await nearestFolder(folder));
+      if (problem !== null) throw new TargetRefused(problem);
+    }
+    return `${this.#path} can be written`;
+  }
+
+  /** Throws `TargetRefused`, `UnpackMismatch`, system errors, the signal's reason, and what `guard` throws. */
+  async take(request: RolloutRequest): Promise<string> {
     try {
       return await this.#rollOut(request);
     } catch (error) {
-      const code = errorCode(error) ?? '';
-      if (!notWritable.includes(code)) throw error;
-      throw new TargetRefused(
-        code === 'ENOSPC' || code === 'EDQUOT'
-          ? `the disk of ${this.#path} is full (${code}): free some space and roll out again; what runs stays`
-          : `cannot write to ${this.#path} (${code}): check its owner and free space`,
-      );
+      throw fileTrouble(error, this.#path);
     }
   }
 
@@ -95,7 +104,8 @@ export class DirectoryTarget implements RolloutTarget {
     await mkdir(this.#releases, { recursive: true });
     const release = join(this.#releases, version);
     if (!(await isFolder(release))) await this.#unpackTo(release, request);
-    const before = await this.runningVersion();
+    const observed = await this.observe();
+    const before = observed.runs === 'version' ? observed.version : null;
     if (before !== version) await this.#switchTo(version, request);
     const detail =
       before === version
@@ -134,17 +144,17 @@ export class DirectoryTarget implements RolloutTarget {
   }
 
   /**
-   * A suspended attempt may wake long after others have moved on. It therefore asks again, last of all, whether the
-   * version is still wanted, and the answer counts only if the link has not changed since the question. Between that
-   * check and the replacement there are only two system calls.
+   * A suspended attempt may wake long after others have moved on. It therefore asks the guard again, last of all, and the
+   * answer counts only if the link has not changed since the question. Between that check and the replacement there are
+   * only two system calls.
    */
-  async #switchTo(version: string, { isWanted }: RolloutRequest): Promise<void> {
+  async #switchTo(version: string, { guard }: RolloutRequest): Promise<void> {
     const link = `${this.#current}.${randomSuffix()}.tmp`;
     try {
       await symlink(`${releases}/${version}`, link);
       for (;;) {
         const before = readLink(this.#current);
-        if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
+        await guard();
         if (readLink(this.#current) !== before) continue;
         renameSync(link, this.#current);
         break;

@@ -1,0 +1,277 @@
+import { pageSize } from '../slice.ts';
+import { classOf, dayMs, hourMs, isOpen, type RefreshEntry } from './rates.ts';
+
+/**
+ * The lists of a project that are read page by page: all dated entries, the open ones, and all again with those that no
+ * date filter returns (one page).
+ */
+export type RefreshList = 'all' | 'open' | 'undated';
+
+/** What was in force when a project's lists were cut. It stays so until they are cut again. */
+export interface Cut {
+  at: number;
+  /** Expected changes per hour, by class (`ratesOf`). */
+  rates: readonly number[];
+}
+
+/**
+ * Sums over the entries of a page, from which its worth at any moment follows without looking at them. Each entry's part
+ * depends on nothing but its row and the cut, so the sums are corrected by the old row's part and the new row's.
+ */
+export interface PageSums {
+  /** Entries that are thought to be in the list. */
+  entries: number;
+  /** Expected changes per hour, `r` of each entry. */
+  rate: number;
+  /** Of these, those of open entries. */
+  openRate: number;
+  /** Σ r·t, where t is when an entry was last seen, in hours after the cut. */
+  rateSeen: number;
+  /** Σ r·t². */
+  rateSeenSquared: number;
+  /** Entries known to have left the open list. */
+  left: number;
+  /** Σ t of them, where t is when they left, in hours after the cut. */
+  leftSince: number;
+}
+
+/** A stretch of one list of a project: a row of `refresh_pages`. Moments in milliseconds since the epoch. */
+export interface RefreshPage extends PageSums {
+  project: string;
+  list: RefreshList;
+  /** Inclusive; null for the beginning. */
+  from: number | null;
+  /** Exclusive; null for the head, which brings what is new. */
+  to: number | null;
+  /** When the lists were cut (`Cut`): the sums count from here. */
+  cutAt: number;
+  /** When its last complete reading began; null for a stretch that has never been read. */
+  readAt: number | null;
+  /** When the complete reading began that missed entries, and since when it may be repeated; null for none. */
+  again: number | null;
+  againFrom: number | null;
+  /** Requests that a reading takes, learnt. */
+  requests: number;
+}
+
+const noSums: PageSums = {
+  entries: 0,
+  rate: 0,
+  openRate: 0,
+  rateSeen: 0,
+  rateSeenSquared: 0,
+  left: 0,
+  leftSince: 0,
+};
+
+const sumNames = Object.keys(noSums) as readonly (keyof PageSums)[];
+
+/** Of a page of 100, so many are filled: some room for what comes, and for neighbours at the bounds. */
+const filled = 0.95;
+
+/** What was learnt of the service, as far as it decides how lists are cut. */
+export interface PageShape {
+  /** Entries that the service sends in a page. */
+  pageSize: number;
+  /** The status filter is ignored: there is no open list. */
+  ignoresStatus: boolean;
+  /** Dates are taken for their days (UTC): pages begin at midnight. */
+  coarse: boolean;
+  /**
+   * Where the service sends the oldest entries first, the moment at which the head begins: the newest stored date less the
+   * overlap. Null where it sends the newest first.
+   */
+  headFrom: number | null;
+}
+
+export const usualShape: PageShape = { pageSize, ignoresStatus: false, coarse: false, headFrom: null };
+
+/** Whether an entry's list holds it. */
+export function isIn(list: RefreshList, entry: RefreshEntry): boolean {
+  if (list === 'undated') return entry.createdAt === null;
+  return entry.createdAt !== null && (list === 'all' || isOpen(entry));
+}
+
+/** Adds an entry's part to the sums, or takes it off with the sign -1. */
+export function addEntry(sums: PageSums, list: RefreshList, entry: RefreshEntry, cut: Cut, sign: 1 | -1 = 1): void {
+  if (!isIn(list, entry)) return;
+  sums.entries += sign;
+  if (entry.leftAt !== null) {
+    // It has changed for sure: what else may have is found with it.
+    sums.left += sign;
+    sums.leftSince += (sign * (entry.leftAt - cut.at)) / hourMs;
+    return;
+  }
+  const part = sign * (cut.rates[classOf(entry, cut.at)] ?? 0);
+  const seen = (entry.seenAt - cut.at) / hourMs;
+  sums.rate += part;
+  if (isOpen(entry)) sums.openRate += part;
+  sums.rateSeen += part * seen;
+  sums.rateSeenSquared += part * seen * seen;
+}
+
+/** What a change of an entry's row adds to the sums of a page of `list` that covers its date; null for no row. */
+export function changeOfSums(
+  list: RefreshList,
+  before: RefreshEntry | null,
+  after: RefreshEntry | null,
+  cut: Cut,
+): PageSums {
+  const sums = { ...noSums };
+  if (before !== null) addEntry(sums, list, before, cut, -1);
+  if (after !== null) addEntry(sums, list, after, cut, 1);
+  return sums;
+}
+
+export const covers = ({ from, to }: Pick<RefreshPage, 'from' | 'to'>, moment: number): boolean =>
+  (from === null || moment >= from) && (to === null || moment < to);
+
+/**
+ * Cuts the lists of a project that has been read into pages. `entries` come by date, newest first, those without a date
+ * anywhere; `before` are the pages they had. Entries of one moment stay together, so a page may hold more than the
+ * service sends at once.
+ */
+export function cutPages(
+  project: string,
+  entries: Iterable<RefreshEntry>,
+  cut: Cut,
+  before: readonly RefreshPage[] = [],
+  shape: PageShape = usualShape,
+): RefreshPage[] {
+  const lists: RefreshList[] = shape.ignoresStatus ? ['all'] : ['all', 'open'];
+  const cutters = lists.map((list) => new Cutter(project, list, cut, shape));
+  const undated = blankPage(project, 'undated', cut.at);
+  for (const entry of entries) {
+    for (const cutter of cutters) cutter.add(entry);
+    addEntry(undated, 'undated', entry, cut);
+  }
+  const pages = cutters.flatMap((cutter) => cutter.pages());
+  const all = cutters[0]?.count ?? 0;
+  if (undated.entries > 0) pages.push({ ...undated, requests: requestsFor(all + undated.entries, shape) });
+  return pages.map((page) => inherited(page, before));
+}
+
+/** Requests that reading so many entries takes: an empty answer costs one too. */
+export function requestsFor(entries: number, { pageSize: size }: Pick<PageShape, 'pageSize'> = usualShape): number {
+  return Math.max(1, Math.ceil(entries / size));
+}
+
+class Cutter {
+  private readonly done: RefreshPage[] = [];
+  private page: RefreshPage;
+  private last: number | null = null;
+  private isHead = true;
+  count = 0;
+
+  private readonly list: RefreshList;
+  private readonly cut: Cut;
+  private readonly shape: PageShape;
+  private readonly headShare: number;
+
+  constructor(project: string, list: RefreshList, cut: Cut, shape: PageShape, headShare = filled) {
+    this.list = list;
+    this.cut = cut;
+    this.shape = shape;
+    this.headShare = headShare;
+    this.page = blankPage(project, list, cut.at);
+  }
+
+  add(entry: RefreshEntry): void {
+    if (!isIn(this.list, entry) || entry.createdAt === null) return;
+    const moment = startOf(entry.createdAt, this.shape);
+    if (this.page.entries > 0 && this.last !== null && moment < this.last && this.isFull(moment)) this.next(this.last);
+    addEntry(this.page, this.list, entry, this.cut);
+    this.last = moment;
+    this.count += 1;
+  }
+
+  pages(): RefreshPage[] {
+    return [...this.done, this.page].map((page) => ({ ...page, requests: requestsFor(page.entries, this.shape) }));
+  }
+
+  private isFull(moment: number): boolean {
+    const { headFrom, pageSize: size } = this.shape;
+    if (this.isHead && headFrom !== null && moment < headFrom) return true;
+    return this.page.entries >= Math.floor(size * (this.isHead ? this.headShare : filled));
+  }
+
+  private next(bound: number): void {
+    this.done.push({ ...this.page, from: bound });
+    this.page = { ...blankPage(this.page.project, this.list, this.cut.at), to: bound };
+    this.isHead = false;
+  }
+}
+
+const startOf = (moment: number, { coarse }: PageShape): number =>
+  coarse ? Math.floor(moment / dayMs) * dayMs : moment;
+
+/** A page without entries that covers everything. */
+export function blankPage(project: string, list: RefreshList, cutAt: number): RefreshPage {
+  return {
+    project,
+    list,
+    from: null,
+    to: null,
+    cutAt,
+    ...noSums,
+    readAt: null,
+    again: null,
+    againFrom: null,
+    requests: 1,
+  };
+}
+
+/** What a page takes over from those that covered its dates. */
+function inherited(page: RefreshPage, before: readonly RefreshPage[]): RefreshPage {
+  const old = before.filter(({ list, from, to }) => list === page.list && overlap({ from, to }, page));
+  const readings = old.map(({ readAt }) => readAt);
+  const again = old.filter(({ again }) => again !== null);
+  return {
+    ...page,
+    readAt: readings.length === 0 || readings.includes(null) ? null : Math.min(...readings.map((at) => at ?? 0)),
+    again: again.length === 0 ? null : Math.max(...again.map((one) => one.again ?? 0)),
+    againFrom: again.length === 0 ? null : Math.max(...again.map((one) => one.againFrom ?? 0)),
+  };
+}
+
+type Stretch = Pick<RefreshPage, 'from' | 'to'>;
+
+function overlap(a: Stretch, b: Stretch): boolean {
+  return (a.from === null || b.to === null || a.from < b.to) && (b.from === null || a.to === null || b.from < a.to);
+}
+
+/** Of a page of 100, so many entries make a head full, and so many stay in it. */
+const headFull = 0.98;
+const headKept = 0.92;
+
+export const isHeadFull = ({ to, entries }: RefreshPage, { pageSize: size }: PageShape = usualShape): boolean =>
+  to === null && entries >= Math.floor(size * headFull);
+
+/**
+ * Makes room in a head that has filled (`isHeadFull`): the newest of its `entries` (all, by date, newest first) stay, and
+ * the others go to the page below it, or to a new one between them when that one has no room. Pages returned replace
+ * `head` and, if there are two or it was given, `below`. No other entry need be read.
+ */
+export function shiftHead(
+  head: RefreshPage,
+  below: RefreshPage | null,
+  entries: readonly RefreshEntry[],
+  cut: Cut,
+  shape: PageShape = usualShape,
+): RefreshPage[] {
+  const cutter = new Cutter(head.project, head.list, cut, shape, headKept);
+  for (const entry of entries) cutter.add(entry);
+  const [kept, ...moved] = cutter.pages().map((page) => inherited(page, [head]));
+  if (kept === undefined || moved.length === 0) return below === null ? [head] : [head, below];
+  const last = moved.at(-1);
+  if (below === null || last === undefined) return [kept, ...moved];
+  if (last.entries + below.entries > Math.floor(shape.pageSize * filled)) {
+    return [kept, ...moved.with(-1, { ...last, from: head.from }), below];
+  }
+  const joined = { ...inherited(below, [below, last]), ...joinedSums(below, last), from: below.from, to: last.to };
+  return [kept, ...moved.slice(0, -1), { ...joined, requests: requestsFor(joined.entries, shape) }];
+}
+
+function joinedSums(a: PageSums, b: PageSums): PageSums {
+  return Object.fromEntries(sumNames.map((name) => [name, a[name] + b[name]])) as unknown as PageSums;
+}

@@ -1,0 +1,153 @@
+import { isIn, type RefreshPage } from './pages.ts';
+import { type Arrivals, arrivalRate, hourMs, isOpen, type RefreshEntry } from './rates.ts';
+
+/** A project as the queue sees it. Moments in milliseconds since the epoch. */
+export interface RefreshProject {
+  project: string;
+  /** From the configuration; 1 unless a person wrote otherwise. */
+  weight: number;
+  /** The deadline for new entries; null for none. */
+  atMostMs: number | null;
+  arrivals: Arrivals;
+  /** When the last reading of its newest entries began, of either list, by whatever pass; null for never. */
+  headReadAt: number | null;
+}
+
+/** How many times more a new entry counts than a change. */
+const newWeight = 10;
+
+/**
+ * What reading a page brings, per request: the entry-hours for which the store is expected to have been behind, Σ r·age²/2
+ * over its entries, new ones that are expected, and those known to have left the open list.
+ */
+export function worthOf(page: RefreshPage, project: RefreshProject, at: number): number {
+  const t = (at - page.cutAt) / hourMs;
+  const changes = (page.rate * t * t - 2 * page.rateSeen * t + page.rateSeenSquared) / 2;
+  const left = page.left * t - page.leftSince;
+  const age = (at - (project.headReadAt ?? page.cutAt)) / hourMs;
+  const fresh = page.to === null && page.list !== 'undated' ? arrivalRate(project.arrivals, at) * age * age : 0;
+  return (project.weight * (changes + left + (newWeight * fresh) / 2)) / page.requests;
+}
+
+/** Readings in a row that each missed something, after which a page waits for its turn again. */
+export interface Chosen {
+  page: RefreshPage;
+  /** `again`: what the last reading missed; `deadline`: `atMost`; `worth`: the most staleness for its requests. */
+  why: 'again' | 'deadline' | 'worth';
+}
+
+/**
+ * The page to read next, of all projects of an organization; null when nothing has been read yet. `pages` that were never
+ * read are left to `nextUnread`. Deadlines come first while `deadlinesLeft` (`Pace`) is true: those that would pass
+ * before `nextRunAt`.
+ */
+export function nextPage(
+  pages: Iterable<RefreshPage>,
+  projects: ReadonlyMap<string, RefreshProject>,
+  at: number,
+  { nextRunAt, deadlinesLeft }: { nextRunAt: number; deadlinesLeft: boolean },
+): Chosen | null {
+  let best: Chosen | null = null;
+  let most = -1;
+  for (const page of pages) {
+    const project = projects.get(page.project);
+    if (project === undefined || page.readAt === null) continue;
+    const why = reasonOf(page, project, at, deadlinesLeft ? nextRunAt : null);
+    const worth = worthOf(page, project, at);
+    if (best !== null && (ranks[why] > ranks[best.why] || (why === best.why && !(worth > most)))) continue;
+    best = { page, why };
+    most = worth;
+  }
+  return best;
+}
+
+const ranks = { again: 0, deadline: 1, worth: 2 } as const;
+
+function reasonOf(page: RefreshPage, project: RefreshProject, at: number, nextRunAt: number | null): Chosen['why'] {
+  if (page.again !== null && at >= (page.againFrom ?? page.again)) return 'again';
+  if (nextRunAt === null || project.atMostMs === null || page.to !== null || page.list === 'undated') return 'worth';
+  return nextRunAt > (project.headReadAt ?? 0) + project.atMostMs ? 'deadline' : 'worth';
+}
+
+/**
+ * The stretch that a first reading goes on with: of the project that was asked for least, so that they take turns. Null
+ * when everything has been read once.
+ */
+export function nextUnread(pages: Iterable<RefreshPage>): RefreshPage | null {
+  let next: RefreshPage | null = null;
+  for (const page of pages) {
+    if (page.readAt !== null || page.list !== 'all') continue;
+    if (next === null || page.requests < next.requests) next = page;
+  }
+  return next;
+}
+
+/** A complete reading of a page, and what the store holds of its stretch afterwards. */
+export interface Reading {
+  page: RefreshPage;
+  /** When its first request was sent. */
+  startedAt: number;
+  /**
+   * The entries of the page's list within its dates (`isIn`, `covers`), as stored after the reading, with an id: those that
+   * the reading returned were seen after it began.
+   */
+  entries: readonly (RefreshEntry & { id: string })[];
+  /** Requests that it took. */
+  requests: number;
+  /** Entries of the project that are not tombstoned. */
+  stored: number;
+  /** Entries of the project that `refresh` has tombstoned within the hour before, or that other pages miss. */
+  missingElsewhere: number;
+}
+
+/** What a complete reading says. */
+export interface Findings {
+  /** To be stored instead of the page's own. */
+  page: Pick<RefreshPage, 'readAt' | 'again' | 'againFrom' | 'requests'>;
+  /** Entries that have left the open list, and since when: the middle between the two readings. */
+  left: { id: string; leftAt: number }[];
+  /** Entries that two readings have missed. */
+  tombstoned: string[];
+  /** How many are missing after the first reading. */
+  missing: number;
+  /** So many are missing that only a reading in another hour is believed: a person is to be told. */
+  isMass: boolean;
+}
+
+/** Of a project's entries, this share missing at once may be a fault of the service. */
+const massShare = 0.1;
+/** What is believed only in another hour may be read again after this long. */
+const massPauseMs = hourMs;
+
+/**
+ * What a complete reading says of the entries it did not return. Those that any reading has seen since it began, or since
+ * the reading began that missed them first, are there.
+ */
+export function judged(reading: Reading): Findings {
+  const { page, startedAt, entries, requests, stored, missingElsewhere } = reading;
+  const listed = entries.filter((entry) => isIn(page.list, entry));
+  const missing = listed.filter(({ seenAt }) => seenAt < startedAt);
+  const read = { readAt: startedAt, again: null, againFrom: null, requests };
+  const nothing = { left: [], tombstoned: [], missing: 0, isMass: false };
+  if (page.list === 'open') {
+    const left = missing.filter(isOpen).map(({ id, seenAt }) => ({ id, leftAt: (seenAt + startedAt) / 2 }));
+    return { ...nothing, page: read, left };
+  }
+  if (missing.length === 0) return { ...nothing, page: read };
+  const isMass = missing.length >= listed.length || missing.length + missingElsewhere > massShare * stored;
+  const since = page.again;
+  const gone = since === null ? [] : missing.filter(({ seenAt }) => seenAt < since);
+  const believed = isMass ? since !== null && startedAt >= since + massPauseMs : true;
+  const tombstoned = believed ? gone.map(({ id }) => id) : [];
+  const left = missing.length - tombstoned.length;
+  if (left === 0) return { ...nothing, page: read, tombstoned };
+  // The first reading that missed them counts, unless others are missing now.
+  const again = gone.length === missing.length && since !== null ? since : startedAt;
+  return {
+    page: { ...read, again, againFrom: isMass ? again + massPauseMs : again },
+    left: [],
+    tombstoned,
+    missing: left,
+    isMass,
+  };
+}
