@@ -46,6 +46,11 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
     file: () => import('./commands/gateway.ts'),
   },
   {
+    term: 'codec-server [options]',
+    summary: 'Decrypt payloads for the Temporal UI and command line, until SIGINT or SIGTERM',
+    file: () => import('./commands/codec-server.ts'),
+  },
+  {
     term: 'sandbox [options]',
     summary: 'Run a stand-in for the documentation service on this machine, with faults on demand',
     file: () => import('./commands/sandbox.ts'),

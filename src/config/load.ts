@@ -261,7 +261,7 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
 
 /** Webhook secrets and tokens in the file itself are always checked, the others only if they are needed. */
 function findMissingSecrets(
-  { organizations, store, privacy, gateway }: Config,
+  { organizations, store, privacy, gateway, temporal }: Config,
   yaml: YamlFile,
   secrets: LoadOptions['secrets'],
   written: Expanded['written'],
@@ -305,6 +305,7 @@ function findMissingSecrets(
     [signing?.password, ['store', 'bundles', 'signing', 'password']],
     [server.token, ['store', 'bundles', 'server', 'token']],
     [privacy.hashKey, ['privacy', 'hashKey']],
+    [temporal.codecToken, ['temporal', 'codecToken']],
   ];
   return [
     ...keys,

@@ -44,3 +44,9 @@ const failureTypes = [
 ] as const;
 
 export type FailureType = (typeof failureTypes)[number];
+
+/** `JobFailed: the job …` without the type, which is for scripts. Other errors keep theirs: it may be all they say. */
+export function withoutFailureType(summary: string): string {
+  const [, type, words = ''] = /^(\w+): (.*)$/s.exec(summary) ?? [];
+  return failureTypes.some((known) => known === type) ? words : summary;
+}

@@ -127,7 +127,7 @@ export async function scheduleViews(
   const byHand = await latestRunsByHand(client, taskQueue);
   const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {
     const configured = desired.get(schedule.id);
-    const existing = existingSchedule(schedule.description, schedule.target);
+    const existing = existingSchedule(client, schedule);
     const update = configured ? updateOf(configured, existing) : null;
     return {
       ...viewOf(schedule),

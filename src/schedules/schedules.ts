@@ -24,6 +24,7 @@ import {
   workflowTypes,
 } from '../rules/workflow-ids.ts';
 import { isOutage } from '../temporal/connection.ts';
+import { keysIn, writingKeyOf } from '../temporal/encryption.ts';
 import type { Failover } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches, runningWork } from '../temporal/runs.ts';
 import {
@@ -146,8 +147,11 @@ function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOp
   };
 }
 
-/** A schedule on the server in terms of `schedules/rules`. */
-export function existingSchedule(description: ScheduleDescription, target: ScheduleTarget): ExistingSchedule {
+/** A schedule on the server in terms of `schedules/rules`. One written with another key counts as marked otherwise. */
+export function existingSchedule(
+  client: Client,
+  { description, target }: Pick<OwnedSchedule, 'description' | 'target'>,
+): ExistingSchedule {
   const { spec, action, policies, info } = description;
   const { calendars = [], intervals = [] } = spec;
   const settings: ScheduleSettings = {
@@ -169,7 +173,10 @@ export function existingSchedule(description: ScheduleDescription, target: Sched
     },
     extras: extrasOf(description),
   };
-  const digest = action.memo?.[digestMemo];
+  const { memo } = description.raw.schedule?.action?.startWorkflow ?? {};
+  const [writtenWith = null] = keysIn(memo);
+  const digest =
+    writtenWith === writingKeyOf(client) ? action.memo?.[digestMemo] : `written with the key ${writtenWith}`;
   return {
     id: description.scheduleId,
     target,
@@ -279,7 +286,7 @@ export async function readSchedulePlan(
     desired.map(({ id }) => id),
   );
   const found: FoundOnServer = {
-    schedules: schedules.map(({ description, target }) => existingSchedule(description, target)),
+    schedules: schedules.map((schedule) => existingSchedule(client, schedule)),
     unread: unread.map(({ id }) => id),
     // A rollback asks the service nothing: it may end.
     running: (await runningWork(client, taskQueue)).filter(({ type }) => type !== workflowTypes.rollBack),

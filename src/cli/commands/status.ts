@@ -159,9 +159,14 @@ function outcomeText(outcome: string | null, paint: Paint): string {
   return good.has(outcome) || outcome === 'cancelled' ? outcome : paint.red(outcome);
 }
 
-function notesOf({ failingSince }: SiteLine | ProjectLine, paint: Paint, others: readonly string[]): string {
-  const failing = failingSince === null ? [] : [paint.red(`failing since ${minuteText(failingSince)}`)];
-  return [...failing, ...others].join(', ');
+function notesOf(
+  { failingSince, lastReason }: SiteLine | ProjectLine,
+  paint: Paint,
+  others: readonly string[],
+): string {
+  if (failingSince === null) return others.join(', ');
+  const failing = paint.red(`failing since ${minuteText(failingSince)}`);
+  return [...others, lastReason === null ? failing : `${failing}: ${lastReason}`].join(', ');
 }
 
 /** `2026-11-21 04:02` */

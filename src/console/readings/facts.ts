@@ -82,7 +82,7 @@ async function readRunning(
       throw error;
     });
   if (described?.status.name !== 'RUNNING') return null;
-  const running = { runId: described.runId, retries: retriesIn(described) };
+  const running = { runId: described.runId, retries: await retriesIn(client, described) };
   try {
     return { ...running, state: await setting.askWorker(client, () => exportState(client, org, domain)) };
   } catch (error) {
@@ -175,7 +175,7 @@ async function readPass(
     });
   if (described?.status.name !== 'RUNNING') return null;
   const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
-  return { pass: input.pass, runId: described.runId, state, retries: retriesIn(described) };
+  return { pass: input.pass, runId: described.runId, state, retries: await retriesIn(client, described) };
 }
 
 /** The window of an organization; null with the trouble when its budget does not answer. */

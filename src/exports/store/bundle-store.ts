@@ -280,7 +280,14 @@ function whyNot(folder: string, code: string): string {
     return `the disk of the bundle store ${folder} is full (${code}): free some space; what is published stays as it is`;
   }
   if (code === 'EXDEV') return `the bundle store lies on several file systems (${code}): put all of ${folder} on one`;
-  return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
+  const fix = {
+    ENOENT: 'the folder is missing: mount or create it, or correct store.bundles.directory',
+    ENOTDIR: 'a part of the path is a file: correct store.bundles.directory',
+    EROFS: 'the file system is read-only: mount it writable',
+    EACCES: 'give the user that runs the worker access to it',
+    EPERM: 'give the user that runs the worker access to it',
+  }[code];
+  return `cannot write to the bundle store ${folder} (${code}): ${fix ?? 'check the disk'}`;
 }
 
 /** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */

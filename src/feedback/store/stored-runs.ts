@@ -1,5 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { declinedRules, type EndDetail, whyEnded } from '../../exports/rules/site-export.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { type PassKind, passKinds } from '../rules/pass-bounds.ts';
 import { wantedKeys } from './queries.ts';
@@ -194,7 +195,7 @@ function projectRecords(
       lastPass: newest?.pass ?? null,
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
-      lastReason: shortened(newest?.error ?? ''),
+      lastReason: shortened(withoutFailureType(newest?.error ?? '')),
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
       failingSince: failing.sort()[0] ?? null,
     };

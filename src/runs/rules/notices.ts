@@ -1,4 +1,5 @@
 import { type EndDetail, failedTargets, type RunOutcome, whyEnded } from '../../exports/rules/site-export.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
 import { visibleText } from '../../rules/text.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 
@@ -123,7 +124,7 @@ function exportEnds({ domain, outcome, version }: EndedExport, detail: Detail): 
     return [works, { ...refused, state: 'ended' }, ...rolloutNotices(domain, version, detail)];
   const rules = (detail.reasons ?? []).map(({ rule }) => rule);
   if (rules.some((rule) => rule in decisions)) return [works];
-  return [works, { ...refused, state: 'begun', reason: noticeReason([...new Set(rules)].join(', ')) }];
+  return [works, { ...refused, state: 'begun', reason: noticeReason(whyEnded(detail)) }];
 }
 
 function rolloutNotices(domain: string, version: string | null, { rollouts = [] }: Detail): Noticed[] {
@@ -151,7 +152,8 @@ function approvalEnds({ domain, outcome }: EndedExport, { reasons = [] }: Detail
 export function passNotices(pass: { project: string; pass: string; outcome: string; error: string | null }): Noticed[] {
   const about = { type: 'pass.failed', subject: `${pass.project}/${pass.pass}` } as const;
   if (pass.outcome === 'completed') return [{ ...about, state: 'ended' }];
-  if (pass.outcome === 'failed') return [{ ...about, state: 'begun', reason: noticeReason(pass.error ?? '') }];
+  if (pass.outcome === 'failed')
+    return [{ ...about, state: 'begun', reason: noticeReason(withoutFailureType(pass.error ?? '')) }];
   return [];
 }
 

@@ -51,7 +51,7 @@ describe('of an export that has ended people are told', () => {
         { rule: 'no-page', path: null, detail: 'y' },
       ],
     });
-    expect(refused.at(-1)?.reason).toBe('secret-file, no-page');
+    expect(refused.at(-1)?.reason).toBe('secret-file in .env: x, and 1 more');
     const failed = run('rollout-failed', { rollouts: [to('failed'), { ...to('rolled-out'), target: 'other' }] }).at(-1);
     expect(failed).toMatchObject({ reason: 'directory:./site: it is full', facts: { version, failed: 1, targets: 2 } });
     expect(run('failed', { error: `JobFailed: ${'x'.repeat(5_000)}\n\u001b[2J` }).at(-1)?.reason?.length).toBe(300);

@@ -113,7 +113,7 @@ export function fakeSetting(
         domain,
         lastOutcome: 'rejected',
         lastAt: run.finishedAt,
-        lastReason: `not-approved: ${reason}`,
+        lastReason: reason,
         failingSince: run.finishedAt,
       })),
       projects: [],

@@ -14,6 +14,7 @@ import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store
 import type { ExportRunRow, RunRecords } from '../../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../../operations/exports.ts';
 import { describeWorkflow } from '../../../operations/operator.ts';
+import { withoutFailureType } from '../../../rules/errors.ts';
 import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../rules/text.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
@@ -105,7 +106,7 @@ async function readRunning(
       ? await answerOrNull(client, config.temporal.taskQueue, () => exportState(client, org, domain))
       : null;
   const { workflowId } = handle;
-  const retries = description === null ? [] : retriesIn(description);
+  const retries = description === null ? [] : await retriesIn(client, description);
   return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state, retries };
 }
 
@@ -146,7 +147,7 @@ function textOf({ domain, workflowId, status, state, retries, hold, runs, runsUn
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
   const failing = retries.map((retry): [string, string] => [
     `${retry.activity} failed`,
-    `${triedAgain(retry)}: ${retry.reason}`,
+    `${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`,
   ]);
   if (failing.length > 0) lines.push(indent(factLines(failing)));
   if (hold !== null) lines.push(indent(holdText(hold)));
