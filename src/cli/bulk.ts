@@ -16,12 +16,11 @@ import { type Operator, type Project, type Site, usualPass } from '../operations
 import type { Selection } from '../operations/status.ts';
 import { counted } from '../rules/text.ts';
 import { runningWork } from '../temporal/runs.ts';
-import type { BulkFlags } from './actor.ts';
 import type { CommandContext } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type ExitCode, exitCodes } from './failure.ts';
 import { withOperator } from './operator.ts';
-import { selectedInBulk } from './selection.ts';
+import { type BulkFlags, selectedInBulk } from './selection.ts';
 
 import { confirm, onInterrupt } from './terminal/prompts.ts';
 import { indent } from './terminal/text.ts';

@@ -1,16 +1,37 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
+import { longestReason } from '../../../exports/rules/site-export.ts';
 import type { Operator } from '../../../operations/operator.ts';
-import { targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
+import { isoInstant } from '../../../rules/text.ts';
+import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
-import { describeSchedules, type NamedSchedule, namedSchedules } from '../../../schedules/schedules.ts';
+import { describeSchedules, type NamedSchedule, namedSchedules, scheduledTimes } from '../../../schedules/schedules.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
-import type { ActorFlags } from '../../actor.ts';
-import type { CommandContext } from '../../context.ts';
+import { type ActorFlags, addActorFlag } from '../../actor.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { dateRange } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
+import { isoTime } from '../../terminal/text.ts';
 
-export function addScheduleNames(command: Command): Command {
+export default {
+  pause: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .option('--note <text>', 'why; shown by `schedules list` and `docferry audit`', '')
+      .action(run(pauseOrResumeSchedules, 'pause')),
+  resume: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .option('--note <text>', 'kept with the schedule and in the audit', '')
+      .action(run(pauseOrResumeSchedules, 'resume')),
+  trigger: (command, run) => addActorFlag(addScheduleNames(command)).action(run(triggerSchedules)),
+  backfill: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .requiredOption('--from <date>', 'ISO 8601 date or date-time, included')
+      .requiredOption('--to <date>', 'ISO 8601 date or date-time, included; not in the future')
+      .action(run(backfillSchedules)),
+} satisfies CommandFile;
+
+function addScheduleNames(command: Command): Command {
   return command
     .argument(
       '[schedule...]',
@@ -62,13 +83,13 @@ interface ScheduleAnswer {
 }
 
 /** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
-export function wordsOr(words: readonly string[], all = false): readonly string[] {
+function wordsOr(words: readonly string[], all = false): readonly string[] {
   if (all !== words.length > 0) return all ? ['all'] : words;
   throw usageFailure(all ? 'name schedules or give --all, not both' : 'name schedules, or give --all');
 }
 
 /** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
-export async function withSchedules(
+async function withSchedules(
   context: CommandContext,
   words: readonly string[],
   flags: ActorFlags,
@@ -104,4 +125,69 @@ async function chosenSchedules(
     return want.single ? [theOnlyMatch({ ...want, matches })] : matches;
   });
   return [...new Set(chosen)];
+}
+
+async function pauseOrResumeSchedules(
+  context: CommandContext,
+  kind: 'pause' | 'resume',
+  words: string[],
+  { note, all, ...actor }: { note: string; all?: boolean } & ActorFlags,
+): Promise<ExitCode> {
+  const reason = note.trim().slice(0, longestReason) || null;
+  return withSchedules(context, wordsOr(words, all), { ...actor, reason }, async (operator, { target }) => {
+    await (kind === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note));
+    return { document: { paused: kind === 'pause' }, line: `${kind}d ${targetName(target)}` };
+  });
+}
+
+async function triggerSchedules(
+  context: CommandContext,
+  words: string[],
+  { all, ...actor }: { all?: boolean } & ActorFlags,
+): Promise<ExitCode> {
+  return withSchedules(context, wordsOr(words, all), actor, async (operator, { target }) => {
+    const { alreadyRunning } = await operator.triggerSchedule(target);
+    const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
+    const line = `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``;
+    return { document: { alreadyRunning }, line };
+  });
+}
+
+function follow(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return `docferry status --org ${target.org}`;
+  return target.kind === 'export'
+    ? `docferry export status ${target.domain}`
+    : `docferry feedback status ${target.org}/${target.project}`;
+}
+
+interface BackfillFlags extends ActorFlags {
+  from: string;
+  to: string;
+  all?: boolean;
+}
+
+const madeUp = 'the next run makes up for those that are missing';
+
+/** The server buffers at most 1,000 starts of a schedule. */
+const mostRuns = 1_000;
+
+async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
+  const { from, to } = boundsOf(flags);
+  return withSchedules(context, wordsOr(words, flags.all), flags, async (operator, { id, target }) => {
+    if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };
+    const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
+    if (times.length > mostRuns) {
+      throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
+    }
+    if (times.length > 0) await operator.backfillSchedule(target, { from, to, runs: times.length });
+    const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
+    return { document: { runs: times.map((time) => isoTime(time)) }, line: `${targetName(target)}: ${line}` };
+  });
+}
+
+function boundsOf({ from, to }: BackfillFlags): { from: number; to: number } {
+  dateRange({ from, to });
+  const bounds = { from: isoInstant(from) ?? 0, to: isoInstant(to) ?? 0 };
+  if (bounds.to > Date.now()) throw usageFailure(`--to is ${JSON.stringify(to)}: it must not be in the future`);
+  return bounds;
 }
