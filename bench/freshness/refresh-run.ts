@@ -2,7 +2,6 @@ import { addRefusal, recentSightings, requestsOfOthers } from '../../src/budget/
 import type { Sighting } from '../../src/budget/rules/window-state.ts';
 import {
   afterRequest,
-  availableTo,
   deadlinesLeft,
   newPace,
   nextRequestAt,
@@ -118,8 +117,10 @@ export class RefreshRun {
   private settings(now: number): PaceSettings {
     const { limit, windowMs } = this.world.head;
     this.sightings = recentSightings(this.sightings, now, windowMs);
-    const available = availableTo(limit, this.options.reserve, requestsOfOthers(this.sightings, limit));
-    return { share: this.options.share, available, windowMs, everyMs: this.options.everyMs, firstReadings: false };
+    const { share, everyMs, reserve } = this.options;
+    const otherClients = requestsOfOthers(this.sightings, limit);
+    const available = limit - Math.max(reserve, otherClients ?? 0);
+    return { share, limit, available, otherClients, windowMs, everyMs, firstReadings: false };
   }
 
   private request(at: number, settings: PaceSettings, nextRunAt: number): void {
