@@ -350,7 +350,7 @@ export async function putOffRefresh(
   const interval = wanted.everyMs > configured.everyMs ? wanted : configured;
   const handle = client.schedule.getHandle(desired.id);
   try {
-    const existing = existingSchedule(await handle.describe(), desired.target);
+    const existing = existingSchedule(client, { description: await handle.describe(), target: desired.target });
     const isThere = existing.settings.intervals.some(({ everyMs }) => everyMs === interval.everyMs);
     if (isThere || updateOf(desired, existing) !== null) return;
     const settings = { ...desired.settings, intervals: [interval] };

@@ -39,9 +39,7 @@ export default {
   cancel: (command, run) => {
     command
       .argument('[project]', projectHelp)
-      .addOption(
-        new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(passKinds),
-      );
+      .addOption(new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(passKinds));
     addActorFlag(addBulkFlags(command, 'projects')).action(run(cancelPass));
   },
 } satisfies CommandFile;
