@@ -130,7 +130,7 @@ const changes = {
     'withdraw',
   ],
   holds: ['place', 'release', 'noteWaiting'],
-  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'planSpare', 'countRequests', 'finishPass', 'expire'],
+  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'countRequests', 'finishPass', 'expire'],
   runs: ['recordExportRun'],
   auditEntries: ['recordAuditEntries'],
   notices: ['turnNotice'],
