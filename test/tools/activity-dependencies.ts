@@ -57,7 +57,6 @@ export async function activityScene(
           allowInsecure: true,
         }),
         projects: ['prj_1'],
-        spare: null,
         refresh: null,
         webhooks: [],
         watch: { everyMs: 60_000, freshness: new Map(), lateAfter: new Map() },

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback/reading/passes.ts';
-import { type PassKind, type ReadingKind, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
 import type { SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow, usualPass } from '../../../operations/operator.ts';
@@ -39,9 +39,7 @@ export default {
   cancel: (command, run) => {
     command
       .argument('[project]', projectHelp)
-      .addOption(
-        new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(readingKinds),
-      );
+      .addOption(new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(passKinds));
     addActorFlag(addBulkFlags(command, 'projects')).action(run(cancelPass));
   },
 } satisfies CommandFile;
@@ -186,7 +184,7 @@ async function plan(context: CommandContext, name: string, flags: SyncFlags): Pr
 async function cancelPass(
   context: CommandContext,
   name: string | undefined,
-  flags: BulkFlags & { pass?: ReadingKind },
+  flags: BulkFlags & { pass?: PassKind },
 ): Promise<ExitCode> {
   if (isBulk(name, flags, 'project')) return cancelSyncs(context, flags);
   const { pass } = flags;

@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { longestReason } from '../../../exports/rules/site-export.ts';
-import { readingKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { Operator } from '../../../operations/operator.ts';
 import { isoInstant } from '../../../rules/text.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
@@ -36,7 +35,7 @@ function addScheduleNames(command: Command): Command {
   return command
     .argument(
       '[schedule...]',
-      'names of schedules: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, a full id, or all',
+      'names of schedules: docs.acme.example, acme/docs.acme.example, acme/refresh, a full id, or all',
     )
     .option('--all', 'all schedules');
 }
@@ -49,20 +48,15 @@ interface WantedSchedule {
   matches: NamedSchedule[];
 }
 
-/** What the words of a command line name: each word a schedule, but a project and its pass are two words. */
+/** What the words of a command line name: each word a schedule. */
 function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
   if (words.join(' ') === 'all') return [{ name: 'all', single: false, matches: [...known] }];
-  return namesIn(words).map((name) => {
-    const exact = known.filter((schedule) => namesOf(schedule).includes(name));
-    const matches = exact.length > 0 ? exact : known.filter(({ target }) => projectNames(target).includes(name));
-    return { name, single: true, matches };
+  return words.map((name) => {
+    return { name, single: true, matches: known.filter((schedule) => namesOf(schedule).includes(name)) };
   });
 }
 
-/**
- * The schedule that is meant. A project's name alone is enough while it has one schedule. Throws `CliFailure`: nothing of
- * that name (exit code 4), or several (2).
- */
+/** The schedule that is meant. Throws `CliFailure`: nothing of that name (exit code 4), or several (2). */
 function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
   const [first, ...others] = matches;
   if (!first) {
@@ -70,33 +64,16 @@ function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
     throw noSuchThing('UnknownSchedule', `there is no schedule ${name}`, hint);
   }
   if (others.length > 0) {
-    const names = matches.map(({ target }) => fullName(target)).join(', ');
+    const names = matches.map(({ id }) => id).join(', ');
     throw usageFailure(`${name} has several schedules`, `say which one: ${names}`);
   }
   return first;
 }
 
-function namesIn(words: readonly string[]): string[] {
-  const names: string[] = [];
-  for (const word of words) {
-    const before = names.at(-1);
-    const isPass = readingKinds.some((kind) => kind === word);
-    if (isPass && before !== undefined && !before.includes(' ')) names.splice(-1, 1, `${before} ${word}`);
-    else names.push(word);
-  }
-  return names;
-}
-
+/** `refresh` alone is enough where only one organization has one. */
 function namesOf({ id, target }: NamedSchedule): string[] {
-  return [id, workflowIdOf(target), targetName(target), fullName(target)];
-}
-
-function projectNames(target: ScheduleTarget): string[] {
-  return target.kind === 'sync' ? [target.project, `${target.org}/${target.project}`] : [];
-}
-
-function fullName(target: ScheduleTarget): string {
-  return `${target.org}/${targetName(target)}`;
+  const name = targetName(target);
+  return [id, workflowIdOf(target), name, target.kind === 'refresh' ? target.kind : `${target.org}/${name}`];
 }
 
 /** What was done with one schedule: its part of the JSON document and a line for people. */
@@ -177,6 +154,7 @@ async function triggerSchedules(
 }
 
 function follow(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return `docferry status --org ${target.org}`;
   return target.kind === 'export'
     ? `docferry export status ${target.domain}`
     : `docferry feedback status ${target.org}/${target.project}`;
@@ -188,12 +166,15 @@ interface BackfillFlags extends ActorFlags {
   all?: boolean;
 }
 
+const madeUp = 'the next run makes up for those that are missing';
+
 /** The server buffers at most 1,000 starts of a schedule. */
 const mostRuns = 1_000;
 
 async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
   return withSchedules(context, wordsOr(words, flags.all), flags, async (operator, { id, target }) => {
+    if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };
     const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
     if (times.length > mostRuns) {
       throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
