@@ -137,9 +137,6 @@ const consoleSchema = z
   })
   .transform(({ idle, lifetime, ...console }) => ({ ...console, idleMs: idle, lifetimeMs: lifetime }));
 
-/** Without `verify`, whose requests are spare ones. */
-const classes = permitClasses.filter((name) => name !== 'verify');
-
 const client = z.strictObject({
   name: id('a name').describe('Name of the program, unique; the budget shows it as `gateway:<name>`.'),
   token: secret('token', () => tokenCheck).describe(
@@ -147,7 +144,7 @@ const client = z.strictObject({
   ),
   org: id('an organization id').describe('Organization whose requests it uses.'),
   class: z
-    .enum(classes, `expected ${classes.join(', ')}`)
+    .enum(permitClasses, `expected ${permitClasses.join(' or ')}`)
     .default('on-demand')
     .describe('Priority of its requests among those of the organization (budget.md).'),
   share: orNull(wholeNumber(1, 100)).describe(
@@ -423,7 +420,7 @@ const defaults = z.strictObject({
   projects: projectDefaultsSchema
     .optional()
     .meta({ title: 'fields of a project' })
-    .describe('For each project: its `incremental`, `review`, `sweep`, `atMost`, `weight` and `freshness`.'),
+    .describe('For each project: its `atMost`, `weight` and `freshness`.'),
   sites: siteDefaultsSchema
     .optional()
     .meta({ title: 'fields of a site' })

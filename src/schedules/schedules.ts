@@ -35,7 +35,9 @@ import {
   type FoundOnServer,
   isConfigured,
   planSchedules,
+  refreshInterval,
   type SchedulePlan,
+  updateOf,
 } from './rules/desired-schedules.ts';
 import type { Calendar, ScheduleSettings } from './rules/schedule-settings.ts';
 
@@ -304,6 +306,9 @@ export async function applySchedules(
 ): Promise<SchedulePlan> {
   const plan = await readSchedulePlan(client, taskQueue, organizations, failover);
   await inBatches(plan.delete, callsAtOnce, ({ id }) => deleteSchedule(client, id));
+  // Schedules once started passes through a run that only waited for its pass, or for one of a kind that is no more.
+  const former = plan.delete.filter(({ target }) => target.kind === 'sync');
+  await inBatches(former.flatMap(formerRuns), callsAtOnce, (workflowId) => terminateRun(client, workflowId));
   // After the schedules, which could start the work again.
   await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));
   await inBatches(plan.update, callsAtOnce, ({ desired }) => updateSchedule(client, desired));
@@ -328,6 +333,33 @@ async function updateSchedule(client: Client, desired: DesiredSchedule): Promise
   await refusedBy(desired, update);
 }
 
+/**
+ * Has an organization's next refresh run when a request is due, an hour from now at most, or as configured where that is
+ * sooner. Nothing happens to a schedule that is not as configured: `schedules apply` is under way.
+ */
+export async function putOffRefresh(
+  client: Client,
+  taskQueue: string,
+  organization: ConfiguredOrganization,
+  { failover, nextDueAt }: { failover: Failover; nextDueAt: number },
+): Promise<void> {
+  const desired = desiredSchedules(taskQueue, [{ ...organization, sites: [] }], failover)[0];
+  const configured = desired?.settings.intervals[0];
+  if (desired === undefined || configured === undefined) return;
+  const wanted = refreshInterval(configured.everyMs, Date.now(), nextDueAt);
+  const interval = wanted.everyMs > configured.everyMs ? wanted : configured;
+  const handle = client.schedule.getHandle(desired.id);
+  try {
+    const existing = existingSchedule(client, { description: await handle.describe(), target: desired.target });
+    const isThere = existing.settings.intervals.some(({ everyMs }) => everyMs === interval.everyMs);
+    if (isThere || updateOf(desired, existing) !== null) return;
+    const settings = { ...desired.settings, intervals: [interval] };
+    await handle.update(({ state }) => ({ ...scheduleOptions({ ...desired, settings }), state }));
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+  }
+}
+
 /** The SDK throws a `TypeError` when the server refuses a specification. */
 async function refusedBy(desired: DesiredSchedule, call: Promise<unknown>): Promise<void> {
   try {
@@ -346,11 +378,21 @@ async function deleteSchedule(client: Client, id: string): Promise<void> {
   }
 }
 
-async function cancelWork(client: Client, workflowId: string): Promise<void> {
+function formerRuns({ id, running }: ExistingSchedule): string[] {
+  const [, ofNoKind] = /:(sync:[^:]+:[^:]+:verify)$/.exec(id) ?? [];
+  return ofNoKind === undefined ? running : [...running, ofNoKind];
+}
+
+const terminateRun = (client: Client, workflowId: string): Promise<void> =>
+  unlessEnded(client.workflow.getHandle(workflowId).terminate('its schedule is of a form that is no more'));
+
+const cancelWork = (client: Client, workflowId: string): Promise<void> =>
+  unlessEnded(client.workflow.getHandle(workflowId).cancel());
+
+async function unlessEnded(call: Promise<unknown>): Promise<void> {
   try {
-    await client.workflow.getHandle(workflowId).cancel();
+    await call;
   } catch (error) {
-    // It has ended meanwhile.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }

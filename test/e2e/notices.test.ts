@@ -64,7 +64,7 @@ async function runExport(): Promise<string> {
 
 async function runSweep(): Promise<'completed' | 'failed'> {
   const { client, taskQueue, org, project } = scene;
-  const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+  const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
   return sync.result().then(
     () => 'completed' as const,
     () => 'failed' as const,

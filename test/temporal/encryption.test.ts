@@ -124,7 +124,7 @@ describe('with a key, Temporal is given no payload in clear text (X7)', () => {
     expect(await handle.result()).toMatchObject({ outcome: 'published' });
     expect(keysIn(details)).toEqual(new Set(['k1']));
     expect(clearPayloads(details)).toEqual([]);
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     expect((await sync.result()).entries.seen).toBe(300);
     const description = await handle.describe();
     expect(await description.staticSummary()).toContain(domain);

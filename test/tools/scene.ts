@@ -46,8 +46,8 @@ export interface SceneOptions {
   schedule?: string;
   /** Whether a person approves what goes into service; then this is how long is waited for them, e.g. `1h`. */
   approvalTimeout?: string;
-  /** YAML of the schedule of the project's incremental pass. */
-  incremental?: string;
+  /** YAML of the organization's `refresh`. */
+  refresh?: string;
   /** Projects besides `prj_1`; the sandbox needs them too. */
   projects?: string[];
   /** Files beside the configuration, e.g. of keys, by name. */
@@ -92,9 +92,9 @@ ${options.worker ? `worker: ${options.worker}\n` : ''}service: { baseUrl: "${san
 organizations:
   - id: ${org}
     apiKey: "${sandbox.apiKey}"
-    budget: ${budget}
+    budget: ${budget}${options.refresh ? `\n    refresh: ${options.refresh}` : ''}
     webhooks: ${options.webhooks ?? '[]'}${options.watch ? `\n    watchEvery: ${options.watch.every}` : ''}
-    projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''}${options.watch?.freshness ? `, freshness: ${options.watch.freshness}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
+    projects: [{ id: ${project}${options.watch?.freshness ? `, freshness: ${options.watch.freshness}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
     sites:
       - domain: ${domain}
         job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.approvalTimeout ? `\n        approval: manual\n        approvalTimeout: ${options.approvalTimeout}` : ''}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}${options.watch?.lateAfter ? `\n        lateAfter: ${options.watch.lateAfter}` : ''}

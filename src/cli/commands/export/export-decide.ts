@@ -1,12 +1,12 @@
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlag, addActorFlags, addBulkFlags, type BulkFlags } from '../../actor.ts';
+import { type ActorFlags, addActorFlag, addActorFlags } from '../../actor.ts';
 import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
-import { findSite, isBulk } from '../../selection.ts';
+import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
 import { startInterruptibly } from '../../terminal/prompts.ts';
 import { waitForExport } from './wait-for-export.ts';
 
