@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import {
   ActivityCancelledError,
   ActivityNotFoundError,
@@ -28,6 +26,7 @@ import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
 import { connectClient, connectOptions, failoverFor, isOutage, TemporalUnreachable } from './temporal/connection.ts';
+import { workerConverter, workflowCode } from './temporal/encryption.ts';
 import type { Metrics } from './temporal/metrics.ts';
 import { bulkQueueOf, type Failover, failoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
@@ -76,9 +75,6 @@ async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bu
 
 /** The workers of this process. */
 export type RunningWorker = WorkersTogether;
-
-/** The workflow bundle that the build writes to the root of `dist`. */
-const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
 const shortStepsAtOnce = 400;
@@ -197,6 +193,7 @@ async function createWorkers(
   const common = {
     connection,
     namespace: client.options.namespace,
+    dataConverter: workerConverter(config.temporal, client),
     activities,
     interceptors: { activity: [activityMetrics(metrics)] },
     ...versioned(settings.version),
@@ -274,7 +271,11 @@ function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOpt
 function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
   const { taskQueue } = temporal;
   return kind === 'short'
-    ? { taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, ...workflowsFrom(settings) }
+    ? {
+        taskQueue,
+        maxConcurrentActivityTaskExecutions: shortStepsAtOnce,
+        workflowBundle: workflowCode(temporal, settings.workflowBundle),
+      }
     : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
 }
 
@@ -292,10 +293,4 @@ async function connectNatively(config: Config): Promise<NativeConnection> {
   } catch {
     throw new TemporalUnreachable(connection.address);
   }
-}
-
-function workflowsFrom(settings: WorkerSettings): Pick<WorkerOptions, 'workflowBundle'> {
-  if (settings.workflowBundle) return { workflowBundle: settings.workflowBundle };
-  if (!existsSync(builtBundle)) throw new Error('the bundle of workflows is missing: run `npm run build`');
-  return { workflowBundle: { codePath: builtBundle } };
 }

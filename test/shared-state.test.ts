@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ask } from '../src/budget/rules/grant-lease.ts';
+import { ask } from '../src/budget/rules/grant-or-wait.ts';
 import { emptyWindow } from '../src/budget/rules/window-state.ts';
 import { viewOf } from '../src/budget/rules/window-view.ts';
 import { type SharedState, watchSharedState } from '../src/worker-metrics.ts';
@@ -14,7 +14,7 @@ function sharedState(): SharedState {
   const settings = { requests: 2, reserve: 1, windowMs: 3_600_000, arrivalMs: 30_000 };
   let window = emptyWindow(settings, since);
   for (const holder of ['a', 'b']) {
-    const question = { id: holder, holder, project: holder, class: 'sweep' as const, wants: 1, attemptAt: since };
+    const question = { id: holder, holder, project: holder, class: 'refresh' as const, wants: 1, attemptAt: since };
     [window] = ask(window, question, since);
   }
   return {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { PermitSource, Refusal } from '../budget/lease.ts';
-import type { ScheduledDemand } from '../budget/rules/expected-demand.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
 import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
 import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
@@ -51,8 +50,6 @@ export interface Organization {
   service: DocumentationService;
   projects: readonly string[];
   sites: readonly Site[];
-  /** The use of spare requests; null unless configured. */
-  spare: SpareUse | null;
   /** How its feedback is kept fresh; null unless configured. */
   refresh: RefreshSettings | null;
   /** Receivers of messages. */
@@ -79,16 +76,6 @@ interface Outlook {
 
 /** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */
 export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
-
-/** How spare requests are used (`budget.spare: verify`). */
-export interface SpareUse {
-  /**
-   * The budget's window: a pass does not read again what was read within it, and requests that schedules need within it
-   * are not spare.
-   */
-  windowMs: number;
-  scheduled: readonly ScheduledDemand[];
-}
 
 /** What a pass needs of the feedback store. */
 type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
@@ -119,14 +106,6 @@ export function organizationOf(deps: ActivityDependencies, org: string): Organiz
   const found = deps.organizations.find((candidate) => candidate.id === org);
   if (!found) throw notConfigured('InvalidInput', `organization ${org} is not in this worker's configuration`);
   return found;
-}
-
-/** Throws when the configuration no longer has spare requests: a worker may be older than a schedule. */
-export function spareUseOf(deps: ActivityDependencies, org: string): SpareUse {
-  const { spare } = organizationOf(deps, org);
-  if (spare === null)
-    throw notConfigured('InvalidInput', 'spare requests are not used: budget.spare is not configured');
-  return spare;
 }
 
 export function siteOf(deps: ActivityDependencies, org: string, domain: string): Site {

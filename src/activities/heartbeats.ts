@@ -118,9 +118,19 @@ export async function stillMine(deps: Pick<ActivityDependencies, 'recordHeartbea
 
 /** What changes something outside, by the dependency's methods. */
 const changes = {
-  bundles: ['saveStaged', 'discardStaged', 'claim', 'publish', 'startRollout', 'recordRollout', 'prune', 'withdraw'],
+  bundles: [
+    'saveStaged',
+    'discardStaged',
+    'claim',
+    'publish',
+    'unsetCurrent',
+    'startRollout',
+    'recordRollout',
+    'prune',
+    'withdraw',
+  ],
   holds: ['place', 'release', 'noteWaiting'],
-  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'planSpare', 'countRequests', 'finishPass', 'expire'],
+  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'countRequests', 'finishPass', 'expire'],
   runs: ['recordExportRun'],
   auditEntries: ['recordAuditEntries'],
   notices: ['turnNotice'],

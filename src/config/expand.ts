@@ -1,8 +1,8 @@
 /** A mapping of the file. */
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** Schedules are one value: `cron` of an entry must not meet `every` of the default. */
-const wholes = new Set(['schedule', 'incremental', 'review', 'sweep']);
+/** A schedule is one value: `cron` of an entry must not meet `every` of the default. */
+const whole = 'schedule';
 
 /**
  * An entry with what the defaults add to it: mappings are merged field by field; lists, schedules and single values of
@@ -28,7 +28,7 @@ function isFromDefaults(defaults: Mapping, own: Mapping, path: readonly Property
 }
 
 function mixes(key: string, initial: unknown, own: unknown): boolean {
-  return !wholes.has(key) && isMapping(initial) && isMapping(own);
+  return key !== whole && isMapping(initial) && isMapping(own);
 }
 
 function isMapping(value: unknown): value is Mapping {

@@ -113,12 +113,6 @@ const budget = z
       .describe(
         "The longest a request can take to arrive after the worker's last check; a request without an answer counts that much longer.",
       ),
-    spare: z
-      .literal('verify', 'expected verify')
-      .exactOptional()
-      .describe(
-        'Use of spare requests, which would expire unused: `verify` re-reads what was verified least recently. Absent: none.',
-      ),
   })
   .superRefine(({ requests, reserve }, context) => {
     if (reserve < requests) return;
@@ -147,7 +141,7 @@ const refresh = z
   })
   .transform(({ every, share }) => ({ everyMs: every, share }));
 
-const passes = {
+const freshening = {
   atMost: duration({ min: '1s', max: '366d' })
     .exactOptional()
     .describe(
@@ -162,10 +156,10 @@ const passes = {
     .describe("How much the staleness of this project's entries counts beside that of others."),
   freshness: duration({ min: '1s', max: '366d' })
     .exactOptional()
-    .describe('How far `verifiedUpTo` may lie back before docferry sends `feedback.stale`. Absent: any time.'),
-  incremental: scheduleSchema.exactOptional().describe('When to read new entries. Absent: only on demand.'),
-  review: scheduleSchema.exactOptional().describe('When to look for changes of status.'),
-  sweep: scheduleSchema.exactOptional().describe('When to read everything again. Absent: only on demand.'),
+    .describe(
+      'How long ago the newest entries may have been read before docferry sends `feedback.stale`. Absent: three times as ' +
+        'long as they wait by plan.',
+    ),
 };
 
 const project = z
@@ -174,7 +168,7 @@ const project = z
     name: name()
       .exactOptional()
       .describe('A name for people, shown beside the id; commands accept it. Unique within the organization.'),
-    ...passes,
+    ...freshening,
   })
   .transform(({ atMost, freshness, ...project }) => ({
     ...project,
@@ -183,7 +177,7 @@ const project = z
   }));
 
 /** What `defaults.projects` may hold. */
-export const projectDefaultsSchema = z.strictObject(passes);
+export const projectDefaultsSchema = z.strictObject(freshening);
 
 const webhook = z
   .strictObject({
@@ -267,11 +261,9 @@ export function organizationSchema<Site extends z.ZodType>(site: Site) {
       'expected either apiKey or apiKeyFile',
     )
     .meta({ oneOf: [{ required: ['apiKey'] }, { required: ['apiKeyFile'] }] })
-    .transform(({ apiKey, apiKeyFile, budget: { spare, ...budget }, watchEvery, ...organization }) => ({
+    .transform(({ apiKey, apiKeyFile, watchEvery, ...organization }) => ({
       ...organization,
       apiKey: (apiKey ?? apiKeyFile) as InPlace<SecretSource>,
-      budget,
-      ...(spare && { spare }),
       watchEveryMs: watchEvery,
     }));
 }

@@ -4,7 +4,6 @@ import {
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import {
   approveUpdate,
@@ -26,6 +25,7 @@ import {
 import { ExplainedError } from '../rules/errors.ts';
 import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
+import { decodedValue } from '../temporal/encryption.ts';
 import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { startUnlessRunning } from '../temporal/runs.ts';
 
@@ -36,11 +36,7 @@ async function bundleNow(client: Client, handle: WorkflowHandle): Promise<Bundle
   const { raw } = await handle.describe();
   for (const { activityType, heartbeatDetails, lastHeartbeatTime } of raw.pendingActivities ?? []) {
     if (activityType?.name !== 'fetchBundle') continue;
-    const details = await decodeFromPayloadsAtIndex<unknown>(
-      client.options.loadedDataConverter,
-      0,
-      heartbeatDetails?.payloads,
-    );
+    const details = await decodedValue(client, heartbeatDetails?.payloads);
     return readDetails(details, optionalTsToMs(lastHeartbeatTime) ?? Date.now());
   }
   return {};

@@ -28,14 +28,8 @@ describe('loadConfig', () => {
         {
           id: 'acme',
           budget: { requests: 100, windowMs: 3_600_000, reserve: 0, arrivalMs: 30_000 },
-          projects: [
-            {
-              id: 'prj_1',
-              incremental: { everyMs: 900_000, jitterMs: 0 },
-              review: { everyMs: 21_600_000, jitterMs: 0 },
-              sweep: { everyMs: 604_800_000, jitterMs: 0 },
-            },
-          ],
+          refresh: { everyMs: 300_000, share: 0.5 },
+          projects: [{ id: 'prj_1', weight: 1 }],
           sites: [
             {
               domain: 'docs.acme.example',
@@ -74,6 +68,21 @@ describe('loadConfig', () => {
     expect(load(organizationWith(`refresh: {}\n${projects}`)).organizations[0]?.projects).toEqual([
       { id: 'prj_1', atMostMs: 900_000, weight: 2.5, freshnessMs: 3_600_000 },
     ]);
+  });
+
+  it('names everything that refresh has replaced in one problem, with the lines to paste', () => {
+    const yaml = `${organizationWith('budget: { spare: verify }\nprojects: [{ id: p, sweep: { every: 7d } }, { id: q }]')}
+defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } } }
+`;
+    const [problem, ...others] = failureOf(() => load(yaml)).problems;
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({ path: 'defaults.projects.incremental', position: { line: 9 } });
+    expect(problem?.message).toMatch(/remove these keys \(line 6, 7, 9\) and paste\n/);
+    const pasted = problem?.message.split('paste\n')[1]?.replace(/^ {4}/gm, '') ?? '';
+    expect(load(`${organizationWith('projects: [{ id: p }]')}${pasted}\n`).organizations[0]?.refresh).toEqual({
+      everyMs: 300_000,
+      share: 0.5,
+    });
   });
 
   it('waits a week for an approval unless told otherwise', () => {

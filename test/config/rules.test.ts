@@ -33,7 +33,7 @@ describe('a configuration error', () => {
       'organizations[0].bugdet: unknown key; did you mean "budget"?',
     ]);
     expect(problemsOf(organizationWith('budget: { limit: 10 }'))).toEqual([
-      'organizations[0].budget.limit: unknown key; expected one of requests, window, reserve, arrival, spare',
+      'organizations[0].budget.limit: unknown key; expected one of requests, window, reserve, arrival',
     ]);
     expect(problemsOf(site('rollout: [{ directory: { paths: ./site } }]'))[1]).toBe(
       'organizations[0].sites[0].rollout[0].directory.paths: unknown key; did you mean "path"?',
@@ -84,21 +84,9 @@ describe('values', () => {
     ],
     ['organizations[0].projects[0].id', organizationWith('projects: [{ id: ../x }]'), /project id/],
     ['organizations[0].projects[0].id', organizationWith(`projects: [{ id: ${'x'.repeat(65)} }]`), /up to 64/],
-    [
-      'organizations[0].projects[0].sweep',
-      organizationWith('projects: [{ id: p, sweep: {} }]'),
-      /either "every" or "cron"/,
-    ],
-    [
-      'organizations[0].projects[0].sweep.every',
-      organizationWith('projects: [{ id: p, sweep: { every: often } }]'),
-      /duration/,
-    ],
-    [
-      'organizations[0].projects[0].sweep.every',
-      organizationWith('projects: [{ id: p, sweep: { every: 1500ms } }]'),
-      /whole seconds/,
-    ],
+    ['organizations[0].sites[0].schedule', site('schedule: {}'), /either "every" or "cron"/],
+    ['organizations[0].sites[0].schedule.every', site('schedule: { every: often }'), /duration/],
+    ['organizations[0].sites[0].schedule.every', site('schedule: { every: 1500ms }'), /whole seconds/],
     [
       'organizations[0].sites[0].schedule',
       site('schedule: { every: 1h, cron: "0 6 * * *" }'),

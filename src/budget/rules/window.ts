@@ -5,7 +5,7 @@
  * length, all requests that arrived in it occupy their slots together at the last arrival, so they are never more than
  * the limit.
  *
- * This file changes the window; grant-lease.ts answers questions, waiters.ts wakes waiters that can be served earlier than
+ * This file changes the window; grant-or-wait.ts answers questions, waiters.ts wakes waiters that can be served earlier than
  * the budget had said, and refusals.ts reads what a 429 or 401 means. All moments are milliseconds of the budget
  * workflow's clock; functions return a new state and never throw.
  */
@@ -264,6 +264,8 @@ export function advance(before: WindowState, at: number): WindowState {
     waiters,
     attempts: recentAttempts(before.attempts, { leases, waiters }),
     served: recentTurns(before.served, { leases, waiters }),
+    // Nobody wants anything: the next wait is another one.
+    refreshWaits: waiters.length === 0 && leases.every(({ useBy }) => useBy <= now) ? null : before.refreshWaits,
     throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
     paused: past(before.paused?.until) ? null : before.paused,
     probe: isProbeLost(before, now) ? probeDue : before.probe,

@@ -18,12 +18,11 @@ import {
   type Unavailable,
 } from '../../operations/status.ts';
 import { clockTime, counted, spanText } from '../../rules/text.ts';
-import { addSelectionFlags, type SelectionFlags } from '../actor.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { CliFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts';
 import { duration } from '../flags.ts';
-import { selected } from '../selection.ts';
+import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
 import { withTemporal } from '../session.ts';
 import { withFeedbackStore } from '../stores.ts';
 import { fittingLines, type Output, type Paint, type Screen, type Step, type Surface } from '../terminal/output.ts';

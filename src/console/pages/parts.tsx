@@ -6,6 +6,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { Trouble } from '../../operations/status.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import { counted } from '../../rules/text.ts';
+import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
 import { type Retry, triedAgain } from '../../temporal/connection.ts';
 import type { Session } from '../security/sessions.ts';
 
@@ -153,6 +154,11 @@ export const siteAddress = (org: string, domain: string): string =>
   `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
 export const projectAddress = (org: string, project: string): string =>
   `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;
+/** Address of the page that shows a site, a project, or the budget from which an organization's refresh reads. */
+export function targetAddress(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return '/budget';
+  return target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
+}
 /** Address of what a version would change. */
 export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
   `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;

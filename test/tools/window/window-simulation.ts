@@ -1,5 +1,5 @@
 import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
-import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import type { LeaseReport, PermitAsk } from '../../../src/budget/rules/permits.ts';
 import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { report } from '../../../src/budget/rules/window.ts';
@@ -7,7 +7,7 @@ import type { WindowState } from '../../../src/budget/rules/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 
 /** A reader of pages: asks, uses the lease, reports and asks again. */
-export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' | 'wants' | 'leave'> {
+export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' | 'wants'> {
   startsAt: number;
   /** Without end if absent. */
   pages?: number;

@@ -62,7 +62,6 @@ function expandedOrganization({
   id,
   apiKey,
   budget,
-  spare,
   refresh,
   webhooks,
   watchEveryMs,
@@ -77,9 +76,8 @@ function expandedOrganization({
       window: durationText(budget.windowMs),
       reserve: budget.reserve,
       arrival: durationText(budget.arrivalMs),
-      spare: spare ?? null,
     },
-    refresh: refresh ? { every: durationText(refresh.everyMs), share: `${refresh.share * 100}%` } : null,
+    refresh: expandedRefresh(refresh),
     webhooks: webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       url: url.describe(),
@@ -88,12 +86,9 @@ function expandedOrganization({
       events,
     })),
     watchEvery: durationText(watchEveryMs),
-    projects: projects.map(({ id: project, name, incremental, review, sweep, atMostMs, weight, freshnessMs }) => ({
+    projects: projects.map(({ id: project, name, atMostMs, weight, freshnessMs }) => ({
       id: project,
       name: name ?? null,
-      incremental: expandedSchedule(incremental),
-      review: expandedSchedule(review),
-      sweep: expandedSchedule(sweep),
       atMost: atMostMs === undefined ? null : durationText(atMostMs),
       weight,
       freshness: freshnessMs === undefined ? null : durationText(freshnessMs),
@@ -101,6 +96,11 @@ function expandedOrganization({
     sites: sites.map(expandedSite),
   };
 }
+
+const percentText = (share: number): string => `${Number((share * 100).toFixed(4))}%`;
+
+const expandedRefresh = (refresh: OrganizationConfig['refresh']): object | null =>
+  refresh ? { every: durationText(refresh.everyMs), share: percentText(refresh.share) } : null;
 
 function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, rollout }: SiteConfig): object {
   const { maxBytes, maxFiles, connections, timeoutMs, rules, render } = bundle;
@@ -193,10 +193,10 @@ function documentOf({ file, temporal, service, organizations, store, privacy }: 
     file,
     temporal: { address: temporal.address, namespace: temporal.namespace, taskQueue: temporal.taskQueue },
     service: { baseUrl: service.baseUrl, analyticsBaseUrl: service.analyticsBaseUrl },
-    organizations: organizations.map(({ id, budget, spare, webhooks, projects, sites }) => ({
+    organizations: organizations.map(({ id, budget, refresh, webhooks, projects, sites }) => ({
       id,
       budget,
-      spare: spare ?? null,
+      refresh: expandedRefresh(refresh),
       webhooks: webhooks.map(({ name, format, events }) => ({ name, format, events })),
       projects: projects.map((project) => project.id),
       sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
@@ -215,13 +215,12 @@ function textOf({ file, temporal, service, organizations, store, privacy }: Conf
   ];
   const personal = privacyText(privacy);
   if (personal !== null) facts.push(['personal data', personal]);
-  for (const { id, apiKey, budget, spare, webhooks, projects, sites } of organizations) {
+  for (const { id, apiKey, budget, refresh, webhooks, projects, sites } of organizations) {
     const { requests, windowMs, reserve } = budget;
     facts.push([id, `key from ${apiKey.describe()}`]);
-    facts.push([
-      '',
-      `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', spare requests re-read' : ''}`,
-    ]);
+    facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others`]);
+    if (refresh)
+      facts.push(['', `refresh every ${spanText(refresh.everyMs)} with ${percentText(refresh.share)} of them`]);
     if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);
     if (projects.length > 0)
       facts.push(['', `projects ${projects.map(({ id, name }) => projectTitle({ project: id, name })).join(', ')}`]);

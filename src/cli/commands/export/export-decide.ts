@@ -1,17 +1,17 @@
 import type { BundleStore } from '../../../exports/store/bundle-store.ts';
 import { compareManifests } from '../../../exports/store/compare-manifests.ts';
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlag, addActorFlags, addBulkFlags, type BulkFlags } from '../../actor.ts';
+import { type ActorFlags, addActorFlag, addActorFlags } from '../../actor.ts';
 import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
-import { findSite, isBulk } from '../../selection.ts';
+import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
 import { confirm, startInterruptibly } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
-import { countsLine } from './export-diff.ts';
+import { countsLine } from './export-versions.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 /** The commands by which a person decides which version of a site is in service. */

@@ -106,7 +106,7 @@ async function readRunning(
       ? await answerOrNull(client, config.temporal.taskQueue, () => exportState(client, org, domain))
       : null;
   const { workflowId } = handle;
-  const retries = description === null ? [] : retriesIn(description);
+  const retries = description === null ? [] : await retriesIn(client, description);
   return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state, retries };
 }
 
