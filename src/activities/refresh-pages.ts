@@ -23,8 +23,8 @@ import { type ActivityDependencies, organizationOf, refusalOf, requireStore, sch
 import { notConfigured, serviceFailure } from './failures.ts';
 import { PassReading } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { requestLease, settleLease } from './leases.ts';
 import { sendNotices, subscribers } from './notices.ts';
-import { requestLease, settleLease } from './try-key.ts';
 
 /** A run sends what is due within this time, and ends when the next request comes later. */
 const graceMs = 5_000;
