@@ -219,32 +219,35 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
-/** An activity that failed and is retried. */
+/** An activity that failed and is retried, or that an operator has paused. */
 export interface Retry {
   activity: string;
   attempt: number;
-  /** Type and message of the last failure. */
+  /** Type and message of the last failure; of a paused activity without one, why it was paused. */
   reason: string;
-  /** When the next attempt begins, in milliseconds; null while one is at work. */
+  /** When the next attempt begins, in milliseconds; null while one is at work, and while it is paused. */
   nextAt: number | null;
+  /** With Temporal's own tools, until the operator lets it go on. */
+  paused: boolean;
 }
 
-/** The activities being retried, of a workflow that otherwise looks idle. */
+/** The activities being retried or paused, of a workflow that otherwise looks idle. */
 export function retriesIn(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<Retry[]> {
-  const failing = (raw.pendingActivities ?? []).flatMap(({ lastFailure, attempt, ...rest }) =>
-    lastFailure && (attempt ?? 1) > 1 ? [{ lastFailure, attempt: attempt ?? 1, ...rest }] : [],
-  );
+  const pending = (raw.pendingActivities ?? []).map((activity) => ({ ...activity, attempt: activity.attempt ?? 1 }));
+  const stuck = pending.filter(({ paused, lastFailure, attempt }) => paused || (lastFailure && attempt > 1));
   return Promise.all(
-    failing.map(async ({ activityType, attempt, lastFailure, nextAttemptScheduleTime }) => {
-      const type = lastFailure.applicationFailureInfo?.type;
-      const reason = `${type ? `${type}: ` : ''}${await failureMessage(client, lastFailure)}`;
-      const nextAt = optionalTsToMs(nextAttemptScheduleTime) ?? null;
-      return { activity: activityType?.name ?? 'a step', attempt, reason, nextAt };
+    stuck.map(async ({ activityType, attempt, lastFailure, nextAttemptScheduleTime, paused, pauseInfo }) => {
+      const type = lastFailure?.applicationFailureInfo?.type;
+      const failure = lastFailure && `${type ? `${type}: ` : ''}${await failureMessage(client, lastFailure)}`;
+      const reason = failure || pauseInfo?.manual?.reason || 'no reason given';
+      const nextAt = paused ? null : (optionalTsToMs(nextAttemptScheduleTime) ?? null);
+      return { activity: activityType?.name ?? 'a step', attempt, reason, nextAt, paused: paused ?? false };
     }),
   );
 }
 
-/** `tried again at 04:02:00 UTC (attempt 3)`. */
-export function triedAgain({ attempt, nextAt }: Retry): string {
-  return `tried again ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
+/** `failed and is tried again at 04:02:00 UTC (attempt 3)`, or `is paused by an operator`. */
+export function triedAgain({ attempt, nextAt, paused }: Retry): string {
+  if (paused) return 'is paused by an operator';
+  return `failed and is tried again ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
 }
