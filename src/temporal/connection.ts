@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import {
   Client,
   Connection,
@@ -8,6 +9,7 @@ import {
 } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { NativeConnectionOptions } from '@temporalio/worker';
 import { ExplainedError } from '../rules/errors.ts';
 import { isLoopback } from '../rules/loopback.ts';
 import { clockTime } from '../rules/text.ts';
@@ -143,6 +145,28 @@ export function connectOptions(settings: TemporalSettings) {
     },
     namespace: given.namespace ? namespace : (own.namespace ?? namespace),
   };
+}
+
+/**
+ * The proxy between a worker and Temporal: the one that commands use, whose library reads the variables in lower case alone,
+ * takes no exception for a range as none, and never uses a proxy for this machine. Undefined for none.
+ */
+export function temporalProxy(
+  address: string,
+  env: Readonly<Record<string, string | undefined>>,
+): NativeConnectionOptions['proxy'] {
+  const written = env.grpc_proxy || env.https_proxy || env.http_proxy || '';
+  if (isLoopback(address) || !URL.canParse(written)) return undefined;
+  const { protocol, hostname, port, username, password } = new URL(written);
+  if (protocol !== 'http:') return undefined;
+  const host = address.replace(/:\d+$/, '');
+  const exceptions = (env.no_grpc_proxy || env.no_proxy || '').split(',').map((entry) => entry.trim());
+  // The range may contain the address.
+  const isExcepted = (entry: string) => entry !== '' && (host.endsWith(entry) || (isIPv4(host) && entry.includes('/')));
+  if (exceptions.some(isExcepted)) return undefined;
+  const basicAuth = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  const targetHost = `${hostname}:${port || '80'}`;
+  return { type: 'http-connect', targetHost, ...(username !== '' && { basicAuth }) };
 }
 
 /** The configured failover; without one, `fast` where Temporal is on this machine. Throws `TemporalSettingsInvalid`. */
