@@ -26,7 +26,7 @@ import {
 } from './dependencies.ts';
 import { permanent, serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { requestLease, settleLease } from './try-key.ts';
+import { requestLease, settleLease } from './leases.ts';
 
 /*
  * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the

@@ -62,6 +62,8 @@ interface KeptVersion {
   url: string;
   /** Of the version, not of the download, which may be packed differently. */
   archive: ArchiveFacts;
+  /** Why a check refused it; absent when it serves, or a person holds the site. */
+  reasons?: Reason[];
   /** Targets that run what is in service, so that they need no rollout. */
   rollouts: StepTaken[];
 }
@@ -152,7 +154,8 @@ async function keepOrStage(
 ) {
   const { pages, files, archive, contentDigest } = staged;
   const current = await deps.bundles.current(input.domain);
-  const { heldAt, waiting } = await holdOf(deps, input.domain, contentDigest);
+  const { hold, waiting } = await holdOf(deps, input.domain, contentDigest);
+  const heldAt = hold?.version ?? null;
   const facts = { pages, files: files.length, archive, contentDigest, seal: sealOf(staged) };
   const found = { ok: true as const, ...facts, current, heldAt };
   const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
@@ -161,7 +164,9 @@ async function keepOrStage(
     // Nothing changed, so nothing will be published (E6). Described first: another attempt needs the download.
     const kept = await describeKept(deps, site, { version: known, serving: heldAt ?? known });
     await deps.bundles.discardStaged(input.stageId);
-    return { ...found, asks: [], kept };
+    if (hold?.refused === undefined) return { ...found, asks: [], kept };
+    const reasons = [{ rule: 'check-failed', path: null, detail: hold.reason ?? 'see hold.json' }];
+    return { ...found, asks: [], kept: { ...kept, reasons } };
   }
   // Nobody approves what does not become current.
   if (input.publish?.promote === false) {
@@ -233,11 +238,19 @@ async function isOvertaken(
  */
 async function holdOf({ bundles }: ActivityDependencies, domain: string, contentDigest: string) {
   const hold = await bundles.holds.of(domain);
-  if (hold === null) return { heldAt: null, waiting: null };
+  if (hold === null) return { hold, waiting: null };
+  if (hold.refused) {
+    const isRefused = hold.refused.contentDigest === contentDigest;
+    if (isRefused) return { hold, waiting: await manifestIfThere(bundles, domain, hold.refused.version) };
+    // What is in service again is other content too; anything else ends the hold once it becomes current.
+    const isBack = (await bundles.current(domain))?.contentDigest === contentDigest;
+    if (isBack) await bundles.holds.release(domain, hold.refused.version);
+    return { hold: null, waiting: null };
+  }
   // The waiting version may have been removed by hand.
   const waiting = hold.waiting && (await manifestIfThere(bundles, domain, hold.waiting));
   const kept = waiting || (await bundles.versions(domain)).find((found) => found.contentDigest === contentDigest);
-  return { heldAt: hold.version, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
+  return { hold, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
 }
 
 /**

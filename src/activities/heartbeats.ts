@@ -118,7 +118,17 @@ export async function stillMine(deps: Pick<ActivityDependencies, 'recordHeartbea
 
 /** What changes something outside, by the dependency's methods. */
 const changes = {
-  bundles: ['saveStaged', 'discardStaged', 'claim', 'publish', 'startRollout', 'recordRollout', 'prune', 'withdraw'],
+  bundles: [
+    'saveStaged',
+    'discardStaged',
+    'claim',
+    'publish',
+    'unsetCurrent',
+    'startRollout',
+    'recordRollout',
+    'prune',
+    'withdraw',
+  ],
   holds: ['place', 'release', 'noteWaiting'],
   feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'countRequests', 'finishPass', 'expire'],
   runs: ['recordExportRun'],

@@ -1,3 +1,4 @@
+import { createKeyActivities } from './check-key.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { createJobActivities } from './export-jobs.ts';
 import { createPageActivities } from './feedback-pages.ts';
@@ -6,7 +7,6 @@ import { createFetchActivities } from './fetch-bundle.ts';
 import { whileMine } from './heartbeats.ts';
 import { createRecordActivities } from './notices.ts';
 import { createRollbackActivities, createRolloutActivities } from './site-rollouts.ts';
-import { createKeyActivities } from './try-key.ts';
 import { createApprovalActivities, createBundleActivities } from './version-steps.ts';
 import { createWatchActivities } from './watch-steps.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';

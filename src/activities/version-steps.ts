@@ -25,8 +25,9 @@ interface Promotion {
 const tries = 5;
 
 /**
- * Makes a version current. If the site is held, notes it as waiting instead and returns the hold. Safe to repeat. Throws
- * `PointerMoved` and what the store throws.
+ * Makes a version current. If a person holds the site, notes it as waiting instead and returns the hold; a check's hold
+ * ends, unless this is the version that it refused. Safe to repeat. Throws `PointerMoved`, `SiteHeld` and what the store
+ * throws.
  */
 export async function promoteUnlessHeld(
   bundles: Pick<BundleStore, 'moveCurrent' | 'current' | 'holds'>,
@@ -45,7 +46,12 @@ export async function promoteUnlessHeld(
       const hold = await bundles.holds.noteWaiting(domain, version);
       if (hold !== null) return hold;
       if (left <= 1) throw error;
-      if (error instanceof SiteHeld) continue;
+      if (error instanceof SiteHeld) {
+        const { refused } = error.hold;
+        if (refused?.version === version) throw error;
+        if (refused) await bundles.holds.release(domain, refused.version);
+        continue;
+      }
       // A hold that has ended may have changed the epoch, but not what is in service.
       const now = await bundles.current(domain);
       if (now === null || now.epoch === epoch || !isSame(now, expected)) throw error;

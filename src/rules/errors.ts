@@ -25,6 +25,7 @@ const failureTypes = [
   'InvalidInput',
   'StoreMismatch',
   'StoreUnavailable',
+  'SiteHeld',
   'Superseded',
   'AttemptReplaced',
   'StartUncertain',

@@ -1,7 +1,14 @@
-import { condition, isCancellation, log, proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
-import { nextStep, rolloutResults, type StepTaken, type TargetSteps } from '../exports/rules/rollout-steps.ts';
+import {
+  changedTargets,
+  nextStep,
+  type Return,
+  rolloutResults,
+  type StepTaken,
+  type TargetSteps,
+} from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   changesText,
@@ -27,7 +34,7 @@ import {
 } from './kit.ts';
 import { writeAuditEntry } from './write-records.ts';
 
-const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
+const stores = proxyActivities<Pick<Activities, 'describeChanges' | 'returnToVersionBefore'>>(storeOptions);
 
 /** People are told again of a version that waits for so long. */
 const remindAfterMs = 86_400_000;
@@ -248,6 +255,38 @@ export async function rollOutToTargets(
   }
   onResults(rolloutResults(targets, taken));
   return taken;
+}
+
+/** Takes the site back from a version that a step refused: the pointer, then each target that was changed (E9). */
+export async function returnSite(
+  site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
+  { version, previous }: Pick<WantedRollout, 'version' | 'previous'>,
+  taken: readonly StepTaken[],
+  refused: StepTaken,
+): Promise<Return | { problem: string }> {
+  const { domain, storeId, targets } = site;
+  const reason = `${refused.target}: ${refused.detail}`.slice(0, longestReason);
+  const input = { domain, storeId, version, before: previous, reason, at: Date.now() };
+  try {
+    // Even in a run that was cancelled: half a return would leave readers with the refused version.
+    const { version: back } = await CancellationScope.nonCancellable(() =>
+      stores.returnToVersionBefore.executeWithOptions(
+        { ...storeOptions, summary: `${domain} returns to the version before ${version}` },
+        [input],
+      ),
+    );
+    if (back === null) return { version: null, results: [] };
+    const results: RolloutResult[] = [];
+    for (const target of changedTargets(targets, taken)) {
+      const wanted = { version: back, previous: version, force: false };
+      const steps = await rollOutToTargets({ ...site, targets: [target] }, wanted, () => {});
+      results.push(...rolloutResults([target], steps));
+    }
+    return { version: back, results };
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    return { problem: failureSummary(error) };
+  }
 }
 
 async function takeStep(input: Parameters<Activities['rollOut']>[0]): Promise<StepTaken> {

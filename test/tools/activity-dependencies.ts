@@ -6,7 +6,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
 import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
-import { ask } from '../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../src/budget/rules/grant-or-wait.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/budget/rules/permits.ts';
 import { report } from '../../src/budget/rules/window.ts';
 import { emptyWindow } from '../../src/budget/rules/window-state.ts';

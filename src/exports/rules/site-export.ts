@@ -113,6 +113,8 @@ export interface EndDetail {
   /** The failure's type and message, of a run without a result. */
   error?: string;
   reasons?: readonly Reason[];
+  /** The version at which the site is held; absent when it is not. */
+  held?: string;
   rollouts?: readonly { target: string; outcome: string; detail: string }[];
 }
 

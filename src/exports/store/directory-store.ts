@@ -32,6 +32,7 @@ import {
   type HoldRequest,
   holdAfter,
   holdPath,
+  holdWaiting,
   type InService,
   identityPath,
   inUsePath,
@@ -109,16 +110,17 @@ export class DirectoryBundleStore implements BundleStore {
   readonly holds: SiteHolds = {
     of: async (domain) => this.#hold(domain),
     place: (domain, request) => this.#locked(() => this.#placeHold(domain, request)),
-    release: (domain) =>
+    release: (domain, refused) =>
       this.#locked(() => {
         const hold = this.#hold(domain);
+        if (refused !== undefined && hold?.refused?.version !== refused) return null;
         removeFileSync(join(this.#root, holdPath(domain)));
         return hold;
       }),
     noteWaiting: (domain, version) =>
       this.#locked(() => {
-        const hold = this.#hold(domain);
-        return hold && this.#record(holdPath(domain), { ...hold, waiting: version });
+        const hold = holdWaiting(this.#hold(domain), version);
+        return hold && this.#record(holdPath(domain), hold);
       }),
   };
   readonly #root: string;
@@ -210,6 +212,12 @@ export class DirectoryBundleStore implements BundleStore {
       this.#requireVersion(domain, version);
       const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
       return this.#record(currentPath(domain), next);
+    });
+  }
+
+  async unsetCurrent(domain: string, version: string): Promise<void> {
+    await this.#locked(() => {
+      if (this.#current(domain) === version) removeFileSync(join(this.#root, currentPath(domain)));
     });
   }
 

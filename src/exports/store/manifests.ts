@@ -44,6 +44,7 @@ const holdSchema = z.object({
   since: z.string(),
   reason: z.string().nullable(),
   waiting: z.string().nullable(),
+  refused: z.object({ version: z.string(), contentDigest: digest }).exactOptional(),
 });
 const claimSchema = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
 /** By the name of the target. */

@@ -7,6 +7,7 @@ import {
   type HoldRequest,
   holdAfter,
   holdPath,
+  holdWaiting,
   type InService,
   inUsePath,
   type Mover,
@@ -63,6 +64,10 @@ export class S3Marks {
     }
   }
 
+  async noCurrent(domain: string): Promise<void> {
+    for (const { path } of await this.#bucket.list(folderOf(domain, 'current'))) await this.#bucket.remove(path);
+  }
+
   /** Marks a domain before it is held: without a mark, `inService` would never report the hold. */
   async holding(domain: string, version: string): Promise<void> {
     await this.#bucket.write(`${folderOf(domain, 'held')}${version}`, toJson({ version }), null);
@@ -108,14 +113,15 @@ export class S3Records {
   readonly holds: SiteHolds = {
     of: (domain) => this.hold(domain),
     place: (domain, request) => this.#placeHold(domain, request),
-    release: async (domain) => {
+    release: async (domain, refused) => {
       const hold = await this.hold(domain);
+      if (refused !== undefined && hold?.refused?.version !== refused) return null;
       await this.#bucket.remove(holdPath(domain));
       await this.#tidyMarks(domain);
       return hold;
     },
     noteWaiting: async (domain, version) => {
-      const hold = await this.#changeHold(domain, (before) => before && { ...before, waiting: version });
+      const hold = await this.#changeHold(domain, (before) => holdWaiting(before, version));
       // An older docferry may have died before it marked the hold.
       if (hold !== null) await this.marks.holding(domain, hold.version);
       return hold;
@@ -199,6 +205,12 @@ export class S3Records {
       await waitAfterConflict(tries);
     }
     throw new StoreUnreachable('the object store refuses every change of current.json');
+  }
+
+  /** As `BundleStore.unsetCurrent`. The pointer first: a mark without one is looked up. */
+  async unsetCurrent(domain: string, version: string): Promise<void> {
+    if ((await this.current(domain))?.version === version) await this.#bucket.remove(currentPath(domain));
+    await this.marks.noCurrent(domain);
   }
 
   /** As `BundleStore.claim`. The pointer changes, or begins to exist without a version, which fails a swap that has begun. */

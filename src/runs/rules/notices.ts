@@ -120,19 +120,27 @@ function exportEnds({ domain, outcome, version }: EndedExport, detail: Detail): 
   if (outcome === 'cancelled') return [];
   if (outcome === 'failed') return [{ ...failed, state: 'begun', reason: noticeReason(whyEnded(detail)) }];
   const works: Noticed = { ...failed, state: 'ended' };
-  if (outcome !== 'rejected')
-    return [works, { ...refused, state: 'ended' }, ...rolloutNotices(domain, version, detail)];
+  if (outcome !== 'rejected') {
+    const accepted: Noticed[] = [works, { ...refused, state: 'ended' }];
+    // What a check refused before is not tried again, and people know it.
+    const isHeldBack = outcome === 'unchanged' && (detail.reasons ?? []).length > 0;
+    return isHeldBack ? accepted : [...accepted, ...rolloutNotices(domain, version, detail)];
+  }
   const rules = (detail.reasons ?? []).map(({ rule }) => rule);
   if (rules.some((rule) => rule in decisions)) return [works];
   return [works, { ...refused, state: 'begun', reason: noticeReason(whyEnded(detail)) }];
 }
 
-function rolloutNotices(domain: string, version: string | null, { rollouts = [] }: Detail): Noticed[] {
+function rolloutNotices(domain: string, version: string | null, detail: Detail): Noticed[] {
+  const { rollouts = [], reasons = [], held } = detail;
   if (rollouts.length === 0) return [];
   const about = { type: 'rollout.failed', subject: domain } as const;
   if (failedTargets(rollouts).length === 0) return [{ ...about, state: 'ended' }];
   const facts = { ...(version && { version }), failed: failedTargets(rollouts).length, targets: rollouts.length };
-  return [{ ...about, state: 'begun', reason: noticeReason(whyEnded({ rollouts })), facts }];
+  const failed: Noticed = { ...about, state: 'begun', reason: noticeReason(whyEnded(detail)), facts };
+  // A site that has returned is held, which is no second message.
+  const isReturned = reasons.length > 0 && held !== undefined;
+  return isReturned ? [failed, { type: 'site.held', subject: domain, state: 'begun', silent: true }] : [failed];
 }
 
 /** However a run ends, no version of it waits any more. */

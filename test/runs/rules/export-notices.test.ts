@@ -30,6 +30,17 @@ describe('of an export that has ended people are told', () => {
       { rollouts: [to('failed')] },
       ['export.failed ended', 'export.refused ended', 'rollout.failed begun'],
     ],
+    // A check refused the version, and the site returned: one message, until other content comes.
+    [
+      'rollout-failed',
+      { rollouts: [to('failed')], held: 'v1', reasons: [{ rule: 'check-failed', path: null, detail: 'old pages' }] },
+      ['export.failed ended', 'export.refused ended', 'rollout.failed begun', '(site.held begun)'],
+    ],
+    [
+      'unchanged',
+      { rollouts: [to('already-current')], held: 'v1', reasons: [{ rule: 'check-failed', path: null, detail: 'x' }] },
+      ['export.failed ended', 'export.refused ended'],
+    ],
     ['failed', { error: 'JobFailed: it failed' }, ['export.failed begun']],
     ['cancelled', { error: 'CancelledFailure' }, []],
     [
