@@ -6,6 +6,7 @@ import { createPassActivities } from './feedback-passes.ts';
 import { createFetchActivities } from './fetch-bundle.ts';
 import { whileMine } from './heartbeats.ts';
 import { createRecordActivities } from './notices.ts';
+import { createRefreshActivities } from './refresh-pages.ts';
 import { createRollbackActivities, createRolloutActivities } from './site-rollouts.ts';
 import { createApprovalActivities, createBundleActivities } from './version-steps.ts';
 import { createWatchActivities } from './watch-steps.ts';
@@ -17,6 +18,7 @@ export const createActivities = (given: ActivityDependencies) => activitiesOf(wh
 const activitiesOf = (deps: ActivityDependencies) => ({
   ...createPassActivities(deps),
   ...createPageActivities(deps),
+  ...createRefreshActivities(deps),
   ...createJobActivities(deps),
   ...createFetchActivities(deps),
   ...createBundleActivities(deps),
