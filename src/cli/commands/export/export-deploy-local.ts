@@ -20,7 +20,7 @@ export default {
   'deploy-local': (command, run) =>
     command
       .argument('<domain>', siteHelp)
-      .argument('<version>', 'a version in the store, a unique prefix of it, or previous')
+      .argument('<version>', 'a version in the store, enough of its time or digest, or previous')
       .addHelpText(
         'after',
         '\nVerifies the archive again and compares it with its manifest, makes the version current, rolls it out and' +

@@ -14,7 +14,7 @@ export interface RefreshProject {
 }
 
 /** How many times more a new entry counts than a change. */
-const newWeight = 10;
+export const newWeight = 10;
 
 /**
  * What reading a page brings, per request: the entry-hours for which the store is expected to have been behind, Σ r·age²/2
