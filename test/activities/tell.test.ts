@@ -198,7 +198,14 @@ describe('a look around', () => {
     const [acme] = scene.deps.organizations;
     Object.assign(acme?.watch ?? {}, { freshness: new Map([['prj_1', 90_000]]), lateAfter: new Map() });
     const { feedback } = scene.deps;
-    const pass = { passId: 'p1', org: 'acme', project: 'prj_1', pass: 'incremental', workflowId: 'w', runId: 'r' } as const;
+    const pass = {
+      passId: 'p1',
+      org: 'acme',
+      project: 'prj_1',
+      pass: 'incremental',
+      workflowId: 'w',
+      runId: 'r',
+    } as const;
     const now = new Date();
     await feedback.beginPass({ ...pass, dateFrom: null, dateTo: null, startedAt: now });
     const from = { page: 0, cursor: null, complete: false };
