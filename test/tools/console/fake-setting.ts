@@ -130,6 +130,7 @@ export function fakeSetting(
         watermark: null,
         everSwept: true,
         personalSince: null,
+        newestReadAt: null,
         verifiedUpTo: null,
         verified: { ranges: [], undated: null },
         passes: [],
