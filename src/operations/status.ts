@@ -49,6 +49,7 @@ export interface ProjectLine {
   lastReason: string | null;
   nextAt: string | null;
   paused: boolean;
+  newestReadAt: string | null;
   verifiedUpTo: string | null;
   failingSince: string | null;
 }
@@ -115,6 +116,7 @@ export function projectLines({ projects }: Selection, { live, records }: Facts):
       lastReason: record?.lastReason ?? null,
       nextAt: start?.nextAt ?? null,
       paused: start?.paused ?? false,
+      newestReadAt: record?.newestReadAt ?? null,
       verifiedUpTo: record?.verifiedUpTo ?? null,
       failingSince: record?.failingSince ?? null,
     };

@@ -28,6 +28,7 @@ const nothing = {
   lastOutcome: null,
   lastAt: null,
   lastReason: null,
+  newestReadAt: null,
   verifiedUpTo: null,
   failingSince: null,
 };
