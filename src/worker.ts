@@ -25,6 +25,7 @@ import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
+import { putOffRefresh } from './schedules/schedules.ts';
 import { connectClient, connectOptions, failoverFor, isOutage, TemporalUnreachable } from './temporal/connection.ts';
 import { workerConverter, workflowCode } from './temporal/encryption.ts';
 import type { Metrics } from './temporal/metrics.ts';
@@ -185,6 +186,10 @@ async function createWorkers(
     outlook: {
       budget: (org) => watchedBudget(client, org),
       refusedRuns: (org) => countRefusedRuns(client, org),
+    },
+    async postponeRefresh(org, nextDueAt) {
+      const organization = config.organizations.find(({ id }) => id === org);
+      if (organization) await putOffRefresh(client, taskQueue, organization, { failover, nextDueAt });
     },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
     recordHeartbeat: (taskToken, details) =>

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { headersToClient, readAnalyticsTarget } from '../src/budget/gateway/forwarded-request.ts';
 import { ClientTokens } from '../src/budget/gateway/gateway.ts';
-import { readRetryAfter } from '../src/budget/rules/refusals.ts';
 import { safeForTerminal } from '../src/cli/terminal/output.ts';
 import { printable, tableLines } from '../src/cli/terminal/text.ts';
 import { documentLink } from '../src/console/pages/entry-page.tsx';
@@ -32,6 +31,7 @@ import { foundText } from '../src/feedback/search/find-entries.ts';
 import { searchPhrases, textWords } from '../src/feedback/search/search-words.ts';
 import { entryContent } from '../src/feedback/store/queries.ts';
 import { createdAtUtc } from '../src/feedback/store/tables.ts';
+import { readRetryAfter } from '../src/rules/retry-after.ts';
 import { isoInstant, summaryText, visibleJson } from '../src/rules/text.ts';
 import { noticeReason } from '../src/runs/rules/notices.ts';
 import { readActor } from '../src/runs/rules/run-messages.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ask } from '../src/budget/rules/grant-lease.ts';
+import { ask } from '../src/budget/rules/grant-or-wait.ts';
 import { emptyWindow } from '../src/budget/rules/window-state.ts';
 import { viewOf } from '../src/budget/rules/window-view.ts';
 import { type SharedState, watchSharedState } from '../src/worker-metrics.ts';
