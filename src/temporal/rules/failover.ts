@@ -81,7 +81,7 @@ export const urgentQueueOf = (taskQueue: string): string => `${taskQueue}-urgent
 
 /** Where tasks wait for workers, Temporal hands out those of a lower number first. */
 const priorityKeys = { urgent: 1, onDemand: 2, scheduled: 3 } as const;
-export type Urgency = keyof typeof priorityKeys;
+type Urgency = keyof typeof priorityKeys;
 
 /** The option of a start, which its steps inherit: what matters goes first, and within it organizations take turns. */
 export function priorityOf(urgency: Urgency, org: string): { priority: { priorityKey: number; fairnessKey: string } } {
