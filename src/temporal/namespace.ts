@@ -67,15 +67,16 @@ export async function searchAttributeState(client: Client): Promise<SearchAttrib
 /** Running workflows whose histories are looked at, and the events of each: the oldest ones, which keep the oldest key. */
 const [lookedAt, eventsEach] = [1_000, 100];
 
-/** The keys that running workflows and schedules are encrypted with. Decrypts nothing. */
+/** The keys that running workflows and schedules of the task queue are encrypted with. Decrypts nothing. */
 export async function keysNeeded(client: Client, taskQueue: string): Promise<Set<string>> {
   const { namespace } = client.options;
   const runs: { workflowId: string; runId: string }[] = [];
   const query = `${searchAttributes.org} IS NOT NULL AND ExecutionStatus = 'Running'`;
   const { executions } = await client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: lookedAt });
-  for (const { execution } of executions ?? []) {
-    if (execution?.workflowId && execution.runId)
-      runs.push({ workflowId: execution.workflowId, runId: execution.runId });
+  for (const { execution, taskQueue: queue } of executions ?? []) {
+    const { workflowId, runId } = execution ?? {};
+    // Another installation in the namespace has keys of its own.
+    if (workflowId && runId && queue === taskQueue) runs.push({ workflowId, runId });
   }
   const histories = await inBatches(runs, callsAtOnce, (execution) =>
     client.workflowService.getWorkflowExecutionHistory({ namespace, execution, maximumPageSize: eventsEach }),
