@@ -98,14 +98,14 @@ export async function projectActivity(db: Db, org: string, project: string): Pro
   };
 }
 
-/** Entries created in the days before a moment, those that are gone since included. */
+/** Entries created in the days before a moment, also those that are gone by now. */
 async function countBefore(db: Db, org: string, project: string, until: string): Promise<number> {
   const since = new Date(Date.parse(until) - observedDays * 86_400_000).toISOString();
   const stored = storedEntries(db, { org, project });
   return await countRows(stored.where('created_at_utc', '>', since).where('created_at_utc', '<=', until));
 }
 
-/** Entries created later than this may not be stored yet. Other kinds of pass read only some entries. */
+/** The store may lack entries created later than this. Other kinds of pass read only some entries. */
 async function lastRead(db: Db, org: string, project: string): Promise<string | null> {
   const { last } = await completed(db, org, project)
     .where('pass', 'in', ['incremental', 'sweep'])
@@ -138,7 +138,7 @@ function completed(db: Db, org: string, project: string) {
     .where('date_to', 'is', null);
 }
 
-/** What is stored of these projects, in three statements whatever their number. */
+/** The contents of these projects, in three statements whatever their number. */
 export async function storedProjects(
   db: Db,
   projects: readonly ProjectKey[],
@@ -163,7 +163,7 @@ export async function storedProjects(
       personalSince: row?.personal_since ?? null,
       verified: ranges,
       verifiedUpTo: leastVerified([...ranges.ranges, { verifiedUpTo: ranges.undated }]),
-      // Of several that began in the same millisecond more may have been found.
+      // The query may find more of several that began in the same millisecond.
       passes: of(passes).map(passRow).slice(0, shownPasses),
     };
   });
