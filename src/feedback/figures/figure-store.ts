@@ -1,4 +1,3 @@
-import type { ProjectActivity } from '../../budget/rules/plan-budget.ts';
 import type { PassRow } from '../reading/pass-store.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import type { VerifiedRange } from '../rules/pass-bounds.ts';
@@ -55,6 +54,4 @@ export interface FigureStore {
   stats(org: string, project: string): Promise<FeedbackStats>;
   /** The figures of `feedback report` for a project, from one snapshot; without contacts and code. */
   reportFigures(query: ReportQuery): Promise<ReportFigures>;
-  /** The figures from which `budget plan` plans: sizes, new entries, the cost of past passes. */
-  projectActivity(org: string, project: string): Promise<ProjectActivity>;
 }
