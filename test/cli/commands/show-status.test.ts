@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
+import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 
 describe('docferry status without Temporal', () => {
   it('says in one line what is unknown, and shows the rest', async () => {
