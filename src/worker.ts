@@ -167,7 +167,11 @@ function watchShared({ organizations }: Config, { stores, client, metrics }: Par
   const state = {
     organizations: organizations.map(({ id, projects }) => ({ id, projects: projects.map((project) => project.id) })),
     readWindow: (org: string) => client.withDeadline(Date.now() + readWithinMs, () => budgetView(client, org)),
-    readVerified: (org: string, project: string) => stores.feedback.verifiedUpTo(org, project),
+    async readNewest(org: string, projects: readonly string[]) {
+      const wanted = projects.map((project) => ({ org, project }));
+      const found = await stores.feedback.latestRecords({ sites: [], projects: wanted });
+      return new Map(found.projects.flatMap(({ project, newestReadAt: at }) => (at === null ? [] : [[project, at]])));
+    },
   };
   return watchSharedState(state, metrics);
 }
