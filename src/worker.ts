@@ -29,7 +29,14 @@ import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
 import { connectClient, connectOptions, failoverFor, TemporalUnreachable } from './temporal/connection.ts';
 import type { Metrics } from './temporal/metrics.ts';
-import { bulkQueueOf, type Failover, failoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
+import {
+  bulkQueueOf,
+  checksQueueOf,
+  type Failover,
+  failoverTimes,
+  type WorkKind,
+  workKinds,
+} from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
@@ -82,6 +89,8 @@ const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.u
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
 const shortStepsAtOnce = 400;
+/** Checks wait for readers' pages, each for minutes. */
+const checksAtOnce = 400;
 
 export interface WorkerSettings {
   log: Logger;
@@ -202,8 +211,11 @@ async function createWorkers(
     ...versioned(settings.version),
   };
   const workers: Worker[] = [];
-  for (const kind of kinds)
-    workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...workOf(kind, config, settings) }));
+  for (const kind of kinds) {
+    for (const work of workOf(kind, config, settings)) {
+      workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...work }));
+    }
+  }
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
@@ -269,12 +281,16 @@ function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOpt
   return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' } };
 }
 
-/** Each kind of work has its own task queue and slots, so that neither starves the other (operations.md). */
+/** Each kind of work has its own task queues and slots, so that neither starves the other (operations.md). */
 function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
   const { taskQueue } = temporal;
-  return kind === 'short'
-    ? { taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, ...workflowsFrom(settings) }
-    : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
+  if (kind === 'short') {
+    return [{ taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, ...workflowsFrom(settings) }];
+  }
+  return [
+    { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads },
+    { taskQueue: checksQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: checksAtOnce },
+  ];
 }
 
 /** A budget that takes longer gets the configuration again. */

@@ -130,9 +130,9 @@ export function linksCheck({ baseUrl, linkHosts, allowInsecure }: ServiceConfig)
 const giveTargetAccess = 'give the user that runs docferry access to it, or correct the rollout of the site';
 
 /** Whether each of the site's targets could take a version now; changes nothing. */
-export async function checkTargets(site: SiteConfig, publicUrl: string): Promise<Check[]> {
+export async function checkTargets(config: Config, site: SiteConfig): Promise<Check[]> {
   return Promise.all(
-    rolloutTargets(site, publicUrl).map(async (target) => {
+    rolloutTargets(config, site).map(async (target) => {
       const name = `rollout:${site.domain}:${target.name}`;
       try {
         return good(name, await examine(target));

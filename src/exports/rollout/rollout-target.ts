@@ -17,6 +17,10 @@ export interface RolloutRequest {
    * attempt.
    */
   guard(): Promise<void>;
+  /** Resolves once Temporal has accepted a sign of life; throws when the attempt is over. */
+  alive(): Promise<void>;
+  /** How long earlier attempts of the step have worked already. */
+  elapsedMs?: number;
   signal?: AbortSignal;
   /** Called as work proceeds, for heartbeats. */
   onProgress?: () => void;

@@ -95,10 +95,10 @@ async function rollOutTo(
   signal: AbortSignal,
 ): Promise<RolloutResult[]> {
   const { domain } = site;
-  const targets = rolloutTargets(site, config.store.bundles.publicUrl);
+  const targets = rolloutTargets(config, site);
   const plan = targets.map(stepsOf);
   const previous = (await bundles.current(domain))?.version ?? null;
-  const guard = async () => signal.throwIfAborted();
+  const alive = async () => signal.throwIfAborted();
   const taken: StepTaken[] = [];
   for (let next = nextStep(plan, taken); next !== null; next = nextStep(plan, taken)) {
     const { target: name, step } = next;
@@ -110,7 +110,9 @@ async function rollOutTo(
       const blames = error instanceof VersionRefused ? 'version' : 'target';
       return { target: name, step, outcome: 'failed', detail, blames };
     };
-    taken.push(await takeStep({ bundles, domain, version, previous, target, step, guard, signal }).catch(failed));
+    taken.push(
+      await takeStep({ bundles, domain, version, previous, target, step, guard: alive, alive, signal }).catch(failed),
+    );
   }
   return rolloutResults(plan, taken);
 }
