@@ -9,18 +9,10 @@ import { dirname, join } from 'node:path';
 
 /** Small files with one reader that stay: each is a command, loaded when it is called. */
 const faces = [
-  'src/cli/commands/budget/budget-move.ts',
   'src/cli/commands/console.ts',
   'src/cli/commands/export/export-decide.ts',
-  'src/cli/commands/export/export-hold.ts',
-  'src/cli/commands/export/export-rollback.ts',
-  'src/cli/commands/export/export-save.ts',
-  'src/cli/commands/export/export-versions.ts',
-  'src/cli/commands/feedback/feedback-cancel.ts',
   'src/cli/commands/feedback/feedback-move.ts',
-  'src/cli/commands/schedules/schedules-pause.ts',
   'src/cli/commands/serve.ts',
-  'src/cli/demo/demo.ts',
 ];
 const fewLines = 60;
 const mostFaces = 25;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the feedback store's tests and the demo on another version of Node: `scripts/test-on-node.sh 26`, or 26.10.0. Works
+# Runs the unit tests and the demo on another version of Node: `scripts/test-on-node.sh 26`, or 26.10.0. Works
 # on a copy of the files as they are here (git's ignored ones left out), so that its modules stay out of this checkout.
 # The registry's package of Node brings the program.
 set -euo pipefail
@@ -27,5 +27,5 @@ git ls-files -z --cached --others --exclude-standard --deduplicate |
 cd "$copy"
 npm ci --no-progress --ignore-scripts
 echo "Node $(node --version)"
-npx vitest run --project unit test/feedback test/files
+npm run test:unit
 npm run demo

@@ -1,7 +1,6 @@
-import type { Organization, Site, SpareUse } from './activities/dependencies.ts';
+import type { Organization, Site } from './activities/dependencies.ts';
 import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
 import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
-import { desiredSchedules } from './schedules/rules/desired-schedules.ts';
 import { type AnalyticsAccess, createAnalyticsAccess } from './service/analytics-access.ts';
 import { createDocumentationService } from './service/client.ts';
 
@@ -17,8 +16,7 @@ export function organizationsOf(config: Config): Organization[] {
       timeouts: timeoutsFor(organization.budget.arrivalMs),
     }),
     projects: organization.projects.map((project) => project.id),
-    spare: spareOf(organization, config.temporal.taskQueue),
-    refresh: null,
+    refresh: refreshOf(organization),
     webhooks: organization.webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       format,
@@ -41,15 +39,10 @@ function watchOf({ watchEveryMs, projects, sites }: OrganizationConfig): Organiz
   };
 }
 
-/** The passes that the organization's schedules start, at their offsets on the server. */
-function spareOf(organization: OrganizationConfig, taskQueue: string): SpareUse | null {
-  if (organization.spare !== 'verify') return null;
-  const scheduled = desiredSchedules(taskQueue, [organization]).flatMap(({ target, settings }) =>
-    target.kind === 'sync' && target.pass !== 'verify'
-      ? [{ project: target.project, pass: target.pass, times: settings }]
-      : [],
-  );
-  return { windowMs: organization.budget.windowMs, scheduled };
+function refreshOf({ refresh, projects }: OrganizationConfig): Organization['refresh'] {
+  if (refresh === undefined) return null;
+  const refreshed = projects.map(({ id, weight, atMostMs = null }) => ({ project: id, weight, atMostMs }));
+  return { ...refresh, projects: refreshed };
 }
 
 /** A request that is not answered within D is broken off, so that none arrives later (B1). */
@@ -63,7 +56,7 @@ function siteOf(config: Config, site: SiteConfig): Site {
     jobTimeoutMs: site.job.timeoutMs,
     jobAttempts: site.job.attempts,
     startTimeoutMs: site.job.startTimeoutMs,
-    approvalTimeoutMs: site.approval?.timeoutMs ?? null,
+    approval: site.approval,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
     connections: site.bundle.connections,

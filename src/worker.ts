@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import {
   ActivityCancelledError,
   ActivityNotFoundError,
@@ -27,7 +25,8 @@ import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
-import { connectClient, connectOptions, failoverFor, TemporalUnreachable } from './temporal/connection.ts';
+import { connectClient, connectOptions, failoverFor, isOutage, TemporalUnreachable } from './temporal/connection.ts';
+import { workerConverter, workflowCode } from './temporal/encryption.ts';
 import type { Metrics } from './temporal/metrics.ts';
 import {
   bulkQueueOf,
@@ -83,9 +82,6 @@ async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bu
 
 /** The workers of this process. */
 export type RunningWorker = WorkersTogether;
-
-/** The workflow bundle that the build writes to the root of `dist`. */
-const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
 const shortStepsAtOnce = 400;
@@ -206,6 +202,7 @@ async function createWorkers(
   const common = {
     connection,
     namespace: client.options.namespace,
+    dataConverter: workerConverter(config.temporal, client),
     activities,
     interceptors: { activity: [activityMetrics(metrics)] },
     ...versioned(settings.version),
@@ -260,6 +257,7 @@ async function heartbeat(client: Client, taskToken: Uint8Array, details: unknown
       (type) => error instanceof type,
     );
     if (isOver) return 'over';
+    if (isOutage(error)) return 'unreachable';
     throw error;
   }
 }
@@ -285,7 +283,8 @@ function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOpt
 function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
   const { taskQueue } = temporal;
   if (kind === 'short') {
-    return [{ taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, ...workflowsFrom(settings) }];
+    const workflowBundle = workflowCode(temporal, settings.workflowBundle);
+    return [{ taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, workflowBundle }];
   }
   return [
     { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads },
@@ -307,10 +306,4 @@ async function connectNatively(config: Config): Promise<NativeConnection> {
   } catch {
     throw new TemporalUnreachable(connection.address);
   }
-}
-
-function workflowsFrom(settings: WorkerSettings): Pick<WorkerOptions, 'workflowBundle'> {
-  if (settings.workflowBundle) return { workflowBundle: settings.workflowBundle };
-  if (!existsSync(builtBundle)) throw new Error('the bundle of workflows is missing: run `npm run build`');
-  return { workflowBundle: { codePath: builtBundle } };
 }

@@ -14,7 +14,7 @@ function sharedState(): SharedState {
   const settings = { requests: 2, reserve: 1, windowMs: 3_600_000, arrivalMs: 30_000 };
   let window = emptyWindow(settings, since);
   for (const holder of ['a', 'b']) {
-    const question = { id: holder, holder, project: holder, class: 'sweep' as const, wants: 1, attemptAt: since };
+    const question = { id: holder, holder, project: holder, class: 'refresh' as const, wants: 1, attemptAt: since };
     [window] = ask(window, question, since);
   }
   return {

@@ -69,7 +69,7 @@ describe('two builds of a Worker Deployment', () => {
 
     await startBuild('two');
     await makeCurrent('two');
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     expect(await sync.result()).toMatchObject({ entries: { seen: 300 } });
     expect(await buildsOf(sync)).toEqual(['two']);
     expect(await buildsOf(budget)).toEqual(['one', 'two']);

@@ -19,7 +19,7 @@ export function questionOf(holder: string, more: Partial<PermitAsk> = {}): Permi
   asked += 1;
   const id = `00000000-0000-4000-8000-${String(asked).padStart(12, '0')}`;
   const project = `prj_${holder}`;
-  return { id, holder, project, class: 'sweep', wants: 20, remaining: 40, attemptAt: 1, ...more };
+  return { id, holder, project, class: 'refresh', wants: 20, remaining: 40, attemptAt: 1, ...more };
 }
 
 /** A full window of so many slots, used one after the other, and so many passes that wait for them. */

@@ -95,7 +95,7 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
   const projects = listed.flatMap(({ id: org, projects: ids }) => ids.map((project) => ({ org, project })));
   await inBatches(projects, startsAtOnce, async (place) => {
     if (program === 'docferry')
-      return startSync(client, taskQueue, { ...place, pass: 'sweep', class: 'sweep', failover: size.failover });
+      return startSync(client, taskQueue, { ...place, pass: 'sweep', failover: size.failover });
     return client.workflow.start<typeof bareSync>('bareSync', {
       taskQueue,
       workflowId: `bare:${place.project}`,

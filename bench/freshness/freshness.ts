@@ -23,9 +23,9 @@ if (everyMs === null) throw new Error(`--every held ${JSON.stringify(values.ever
 const share = numberIn('share', values.share, 1, 100) / 100;
 const reserve = numberIn('reserve', values.reserve, 0, Number.MAX_SAFE_INTEGER);
 const world = new World(await worldFile());
-new RefreshRun(world, { share, everyMs, reserve }).play();
+const expected = new RefreshRun(world, { share, everyMs, reserve }).play();
 const measured = world.measured();
-process.stdout.write(`${values.json ? JSON.stringify(measured) : textOf(measured)}\n`);
+process.stdout.write(`${values.json ? JSON.stringify({ ...measured, expected }) : textOf(measured)}\n`);
 
 async function worldFile(): Promise<WorldFile> {
   if (values.world === undefined) throw new Error('--world is needed: the file of a world (bench/freshness/README.md)');

@@ -1,8 +1,8 @@
 import { addRefusal, recentSightings, requestsOfOthers } from '../../src/budget/rules/refusals.ts';
 import type { Sighting } from '../../src/budget/rules/window-state.ts';
+import { type ExpectedDelays, expectedDelays } from '../../src/feedback/rules/refresh/expected.ts';
 import {
   afterRequest,
-  availableTo,
   deadlinesLeft,
   newPace,
   nextRequestAt,
@@ -95,11 +95,23 @@ export class RefreshRun {
     for (const project of this.projects.values()) this.cut(project, start);
   }
 
-  /** Plays the world to its end. */
-  play(): void {
+  /** Plays the world to its end. Returns the delays that were expected when the measured days began. */
+  play(): ExpectedDelays {
     const { everyMs } = this.options;
-    for (let at = this.world.now + everyMs; at <= this.world.end; at += everyMs) this.run(at);
+    let expected: ExpectedDelays | null = null;
+    for (let at = this.world.now + everyMs; at <= this.world.end; at += everyMs) {
+      if (at >= this.world.head.measureFrom) expected ??= this.expected(at);
+      this.run(at);
+    }
     this.world.advance(this.world.end);
+    return expected ?? this.expected(this.world.end);
+  }
+
+  private expected(at: number): ExpectedDelays {
+    const { everyMs, windowMs, available, share } = this.settings(at);
+    const perHour = (share * available * 3_600_000) / windowMs;
+    const { projects, ...delays } = expectedDelays(this.pages, [...this.projects.values()], { perHour, everyMs, at });
+    return delays;
   }
 
   private run(startedAt: number): void {
@@ -118,8 +130,10 @@ export class RefreshRun {
   private settings(now: number): PaceSettings {
     const { limit, windowMs } = this.world.head;
     this.sightings = recentSightings(this.sightings, now, windowMs);
-    const available = availableTo(limit, this.options.reserve, requestsOfOthers(this.sightings, limit));
-    return { share: this.options.share, available, windowMs, everyMs: this.options.everyMs, firstReadings: false };
+    const { share, everyMs, reserve } = this.options;
+    const otherClients = requestsOfOthers(this.sightings, limit);
+    const available = limit - Math.max(reserve, otherClients ?? 0);
+    return { share, limit, available, otherClients, windowMs, everyMs, firstReadings: false };
   }
 
   private request(at: number, settings: PaceSettings, nextRunAt: number): void {

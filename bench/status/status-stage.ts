@@ -94,8 +94,8 @@ function configText({ sites, projects }: StatusSize, address: string, bundles: s
   const orgs = Array.from({ length: organizations }, (_, org) => {
     const mine = (count: number) => Array.from({ length: count }, (_, n) => n).filter((n) => n % organizations === org);
     const siteLines = mine(sites).map((n) => `      - { domain: docs${n}.acme.example, schedule: { every: 1d } }`);
-    const projectLines = mine(projects).map((n) => `      - { id: prj_${n}, incremental: { every: 1d } }`);
-    return `  - id: org-${org}\n    apiKey: k\n    sites:\n${siteLines.join('\n')}\n    projects:\n${projectLines.join('\n')}`;
+    const projectLines = mine(projects).map((n) => `      - { id: prj_${n} }`);
+    return `  - id: org-${org}\n    apiKey: k\n    refresh: { every: 1h }\n    sites:\n${siteLines.join('\n')}\n    projects:\n${projectLines.join('\n')}`;
   });
   return `temporal: { address: "${address}" }
 service: { baseUrl: "http://127.0.0.1:9" }

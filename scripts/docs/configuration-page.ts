@@ -18,7 +18,7 @@ list several \`domains\`:
 
 \`\`\`yaml
 defaults:
-  projects: { incremental: { every: 15m }, sweep: { every: 7d } }
+  organizations: { refresh: { every: 5m, share: 50% } }
   sites:
     schedule: { every: 1d, jitter: 1h }
     rollout:

@@ -1,4 +1,8 @@
 import {
+  type ChangeLimit,
+  type ChangeRule,
+  changeRuleTexts,
+  limitText,
   type RuleText,
   renderRuleTexts,
   signatureRuleTexts,
@@ -20,9 +24,20 @@ export function rulesPage(): string {
     intro,
     table('Structure', 'A broken rule refuses the archive.', structureRuleTexts),
     table('Site', 'The level holds unless `bundle.rules` sets another.', siteRuleTexts),
+    table(
+      'Change',
+      'Beside the version in service. A level in `bundle.rules` counts from the first page on, unless `above` or `below` gives a limit.',
+      Object.fromEntries(
+        Object.entries(changeRuleTexts).map(([rule, text]) => [rule, { ...text, level: usual(rule, text) }]),
+      ),
+    ),
     table('Rendering', 'Only where `bundle.render` or `--render` opens pages.', renderRuleTexts),
     table('Signatures', 'A broken rule refuses the version.', signatureRuleTexts),
   ].join('\n');
+}
+
+function usual(rule: string, { limits }: { limits: readonly ChangeLimit[] }): string {
+  return limits.map(({ level, limit }) => `${level} ${limitText(rule as ChangeRule, limit)}`).join(', ');
 }
 
 function table(heading: string, about: string, texts: Record<string, RuleText & { level?: string }>): string {

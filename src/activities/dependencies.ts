@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { PermitSource, Refusal } from '../budget/lease.ts';
-import type { ScheduledDemand } from '../budget/rules/expected-demand.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
 import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
 import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
 import type { ExportPhase } from '../exports/rules/site-export.ts';
-import type { RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
+import type { ChangeRuleLimits, RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
 import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
@@ -30,8 +29,8 @@ export interface Site {
   jobAttempts: number;
   /** How long a start that may have arrived is repeated. */
   startTimeoutMs: number;
-  /** How long a version waits for a person's approval; null when it needs none. */
-  approvalTimeoutMs: number | null;
+  /** Whether every version waits for a person's approval, and how long one waits, for a rule that asks too. */
+  approval: { always: boolean; timeoutMs: number };
   maxBytes: number;
   maxFiles: number;
   /** Connections a download uses if the source serves ranges. */
@@ -39,7 +38,7 @@ export interface Site {
   /** Longest time of a download, over all attempts. */
   downloadTimeoutMs: number;
   /** Levels of the rules about the content of a bundle that differ from the defaults. */
-  siteRules: SiteRuleLevels & RenderRuleLevels;
+  siteRules: SiteRuleLevels & RenderRuleLevels & ChangeRuleLimits;
   /** How many pages are opened in which browser; null for none. */
   render: { pages: number; browser: string | null; sandbox: boolean } | null;
   targets: readonly RolloutTarget[];
@@ -51,8 +50,6 @@ export interface Organization {
   service: DocumentationService;
   projects: readonly string[];
   sites: readonly Site[];
-  /** The use of spare requests; null unless configured. */
-  spare: SpareUse | null;
   /** How its feedback is kept fresh; null unless configured. */
   refresh: RefreshSettings | null;
   /** Receivers of messages. */
@@ -78,17 +75,7 @@ interface Outlook {
 }
 
 /** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */
-export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over';
-
-/** How spare requests are used (`budget.spare: verify`). */
-export interface SpareUse {
-  /**
-   * The budget's window: a pass does not read again what was read within it, and requests that schedules need within it
-   * are not spare.
-   */
-  windowMs: number;
-  scheduled: readonly ScheduledDemand[];
-}
+export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 
 /** What a pass needs of the feedback store. */
 type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
@@ -111,7 +98,7 @@ export interface ActivityDependencies {
   deliver(delivery: WebhookDelivery): Promise<void>;
   /** Notifies the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
-  /** Gives Temporal an attempt's heartbeat. Throws when Temporal does not answer. */
+  /** Gives Temporal an attempt's heartbeat. Throws when Temporal refuses it, and would refuse it again. */
   recordHeartbeat(taskToken: Uint8Array, details: unknown): Promise<HeartbeatAnswer>;
 }
 
@@ -119,14 +106,6 @@ export function organizationOf(deps: ActivityDependencies, org: string): Organiz
   const found = deps.organizations.find((candidate) => candidate.id === org);
   if (!found) throw notConfigured('InvalidInput', `organization ${org} is not in this worker's configuration`);
   return found;
-}
-
-/** Throws when the configuration no longer has spare requests: a worker may be older than a schedule. */
-export function spareUseOf(deps: ActivityDependencies, org: string): SpareUse {
-  const { spare } = organizationOf(deps, org);
-  if (spare === null)
-    throw notConfigured('InvalidInput', 'spare requests are not used: budget.spare is not configured');
-  return spare;
 }
 
 export function siteOf(deps: ActivityDependencies, org: string, domain: string): Site {

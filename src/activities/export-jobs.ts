@@ -22,8 +22,8 @@ export interface SitePlan {
   jobAttempts: number;
   /** How long a start that may have arrived is repeated. */
   startTimeoutMs: number;
-  /** How long a version waits for a person's approval; null when it needs none. */
-  approvalTimeoutMs: number | null;
+  /** Whether every version waits for a person's approval, and how long one waits, for a rule that asks too. */
+  approval: { always: boolean; timeoutMs: number };
   /** How long the site's last complete exports took at the service, the latest first. */
   usualJobsMs: number[];
   /** What the rollout targets do with a version, in the order of the configuration. */
@@ -54,7 +54,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
       startTimeoutMs: site.startTimeoutMs,
-      approvalTimeoutMs: site.approvalTimeoutMs,
+      approval: site.approval,
       usualJobsMs,
       targets: site.targets.map(stepsOf),
       webhooks,

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, log } from '@temporalio/activity';
 import { Lease, LeaseOver, type Refusal, type SentRequest } from '../budget/lease.ts';
-import { expectedDemand } from '../budget/rules/expected-demand.ts';
-import { maxLease, type PermitClass, type PermitWait } from '../budget/rules/permits.ts';
+import { maxLease, type PermitWait } from '../budget/rules/permits.ts';
 import { type PageUpsert, type PassRow, StalePosition } from '../feedback/reading/pass-store.ts';
 import { digestOfIds } from '../feedback/reading/upsert-page.ts';
 import type { EntryCounts } from '../feedback/rules/feedback-entry.ts';
@@ -24,7 +23,6 @@ import {
   refusalOf,
   requireStore,
   scheduledAt,
-  spareUseOf,
 } from './dependencies.ts';
 import { permanent, serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -179,39 +177,25 @@ function queryOf({ dateFrom, dateTo, source, statuses }: SliceQuery, cursor: str
 /** Requests the lease that a pass needs next, as far as it is known; waiting is a normal answer. */
 export async function requestPassLease(
   deps: ActivityDependencies,
-  { org, project, class: kind }: { org: string; project: string; class: PermitClass },
+  { org, project }: { org: string; project: string },
   { row, slice }: { row: PassRow | null; slice: PassSlice | null },
 ): Promise<Lease | PermitWait> {
-  const pass = { project, class: kind };
-  if (kind === 'verify') {
-    return requestLease(deps.permits, org, { ...pass, wants: 1, leave: await neededBySchedules(deps, org) });
-  }
   const expectedPages = row?.expectedPages ?? null;
   return requestLease(deps.permits, org, {
-    ...pass,
+    project,
+    class: 'on-demand',
     wants: maxLease,
     ...(slice?.outcome === 'checking' ? { mayWait: false } : {}),
     ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - (row?.pages ?? 0)) }),
   });
 }
 
-/** Requests that schedules are going to need, by what their latest passes have cost. */
-async function neededBySchedules(deps: ActivityDependencies, org: string): Promise<number> {
-  const { windowMs, scheduled } = spareUseOf(deps, org);
-  const costs = await deps.feedback.latestCosts(org);
-  const demand = expectedDemand(scheduled, costs, { atMs: scheduledAt().getTime(), windowMs });
-  return Math.min(demand, Number.MAX_SAFE_INTEGER);
-}
-
-/** Leases of one page each that one run takes. */
-const mostLeases = 20;
 /** No further lease after this time: with the last one a run must end well within the activity's five minutes. */
 const furtherLeasesMs = 120_000;
 
 export interface FetchPagesInput {
   org: string;
   project: string;
-  class: PermitClass;
   passId: string;
   storeId: string;
   /** Failed tries of the next page, from the run before. */
@@ -270,19 +254,14 @@ class FetchPagesRun {
     this.#reader = new PageReader(service, input.project, signal, input.tries);
   }
 
-  /**
-   * One lease, and another after a broken page; with spare requests, whose leases have one permit, as many leases as
-   * are granted without waiting.
-   */
+  /** One lease, and another after a broken page. */
   async run(): Promise<FetchPagesResult> {
     const last = performance.now() + furtherLeasesMs;
-    for (let leases = 1; ; leases += 1) {
+    for (;;) {
       const result = await this.#useLease();
-      const wasBroken = this.#reader.mustPause;
-      if (wasBroken) await this.#reader.pause();
-      const isOver = leases >= mostLeases || performance.now() >= last;
-      const goesOn = wasBroken || this.#input.class === 'verify';
-      if (!goesOn || result.outcome !== 'more' || isOver) return result;
+      if (!this.#reader.mustPause) return result;
+      await this.#reader.pause();
+      if (performance.now() >= last) return result;
     }
   }
 
@@ -291,8 +270,8 @@ class FetchPagesRun {
     if (row.position.complete) return this.#result('complete');
     const lease = await this.#requestLease();
     if (!(lease instanceof Lease)) {
-      // A check is worth its request, but no wait for the budget; with spare requests there is time.
-      if (this.#input.class !== 'verify') row = await this.#endCheck(row, null);
+      // A check is worth its request, but no wait for the budget.
+      row = await this.#endCheck(row, null);
       return row.position.complete ? this.#result('complete') : this.#waiting(lease);
     }
     this.#forecast = lease.forecast;
@@ -325,10 +304,7 @@ class FetchPagesRun {
     this.#row = row;
     this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
     this.#progress.pages = row.pages;
-    if (row.pass !== 'verify' || row.position.complete || this.#slice !== null) return row;
-    const { windowMs: restMs } = spareUseOf(this.#deps, this.#input.org);
-    await this.#deps.feedback.planSpare(row.passId, { at: this.#reader.seenAt, restMs });
-    return this.#reload();
+    return row;
   }
 
   /** Sends one request and stores what it brought. */

@@ -1,8 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/reading/pass-store.ts';
-import { type PlannedPass, planPass } from '../feedback/reading/passes.ts';
-import type { ReadingKind } from '../feedback/rules/pass-bounds.ts';
-import type { PassBounds } from '../feedback/rules/plan-slices.ts';
+import { planPass } from '../feedback/reading/passes.ts';
+import type { PassKind } from '../feedback/rules/pass-bounds.ts';
 import type { SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
@@ -12,7 +11,7 @@ import { sendNotices, subscribers } from './notices.ts';
 interface BeginPassInput {
   org: string;
   project: string;
-  pass: ReadingKind;
+  pass: PassKind;
   passId: string;
   from?: string;
   to?: string;
@@ -57,7 +56,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       throw failure;
     }
     const { workflowExecution } = Context.current().info;
-    const { bounds, slices } = await firstPlan(deps, input);
+    const { bounds, slices } = await planPass(deps.feedback, input);
     const row = await deps.feedback.beginPass({
       passId,
       org,
@@ -100,15 +99,6 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     };
   },
 });
-
-/** With spare requests nothing is planned ahead: what to read is chosen when a request is free. */
-async function firstPlan(
-  deps: ActivityDependencies,
-  { pass, ...question }: BeginPassInput,
-): Promise<Pick<PlannedPass, 'slices'> & { bounds: PassBounds }> {
-  if (pass === 'verify') return { bounds: { dateFrom: null, dateTo: null }, slices: [] };
-  return planPass(deps.feedback, { ...question, pass });
-}
 
 async function recordRefusal(deps: ActivityDependencies, input: BeginPassInput): Promise<void> {
   const { workflowExecution } = Context.current().info;

@@ -5,8 +5,10 @@ import { NoRoom } from '../exports/fetch/presigned-links.ts';
 import { alreadyCurrent } from '../exports/rollout/roll-out-version.ts';
 import type { StepTaken } from '../exports/rules/rollout-steps.ts';
 import { type ArchiveFacts, type Reason, versionName, versionWithContent } from '../exports/rules/site-export.ts';
+import { judgeChange } from '../exports/rules/verification-rules.ts';
 import { copySlots } from '../exports/semaphore.ts';
 import { type Current, changing, PointerMoved, type StagedManifest } from '../exports/store/bundle-store.ts';
+import { measuredChange } from '../exports/store/compare-manifests.ts';
 import { manifestIfThere, sealOf } from '../exports/store/manifests.ts';
 import { withRendering } from '../exports/verify/render-site.ts';
 import type { VerificationReport } from '../exports/verify/verify-archive.ts';
@@ -44,6 +46,8 @@ export type FetchBundleResult = {
       current: Current | null;
       /** The version at which a person holds the site. */
       heldAt: string | null;
+      /** Why a person decides before the new content becomes current, besides `approval: manual`; it is not published yet. */
+      asks: Reason[];
       /** The version that has this content already; null for new content, which is staged for publication. */
       kept: KeptVersion | null;
       /** New content that was published at once; null when that failed and another step tries again, absent if not asked. */
@@ -58,6 +62,8 @@ interface KeptVersion {
   url: string;
   /** Of the version, not of the download, which may be packed differently. */
   archive: ArchiveFacts;
+  /** Why a check refused it; absent when it serves, or a person holds the site. */
+  reasons?: Reason[];
   /** Targets that run what is in service, so that they need no rollout. */
   rollouts: StepTaken[];
 }
@@ -75,6 +81,8 @@ interface FetchDetails {
   downloadMs: number;
   /** The seal (`sealOf`) of what an attempt staged; empty before that. */
   seal: string;
+  /** Why a person decides about it: the rules read only the archive, which the next attempt does not read again. */
+  asks: Reason[];
 }
 
 export const noFetchYet: FetchDetails = {
@@ -85,6 +93,7 @@ export const noFetchYet: FetchDetails = {
   bytesPerSecond: 0,
   downloadMs: 0,
   seal: '',
+  asks: [],
 };
 
 export const createFetchActivities = (deps: ActivityDependencies) => ({
@@ -105,7 +114,7 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
           await claimSite(deps, input);
           const before = details.seal === '' ? null : await deps.bundles.staged(input.stageId, details.seal);
           const verified = before
-            ? { ok: true as const, staged: before }
+            ? { ok: true as const, staged: before, asks: details.asks }
             : await fetchVerified(deps, input, details, signal);
           const { linksRequested } = details;
           if (!verified.ok) return { linksRequested, ...verified };
@@ -113,10 +122,12 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
             if (before) return;
             // Temporal has it before anything is staged: the next attempt goes on from there, even after a kill.
             details.seal = sealOf(verified.staged);
+            details.asks = verified.asks;
             await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, verified.staged, { signal }));
           };
-          const found = await keepOrStage(deps, site, input, verified.staged, stage);
-          if (found.kept !== null || !input.publish) return { linksRequested, ...found };
+          const found = await keepOrStage(deps, site, input, verified, stage);
+          if (!found.ok) return { linksRequested, ...found };
+          if (found.kept !== null || found.asks.length > 0 || !input.publish) return { linksRequested, ...found };
           details.phase = 'publishing';
           const published = await publishedAtOnce(deps, input, { ...found, again: before !== null }, signal);
           return { linksRequested, ...found, published };
@@ -130,17 +141,21 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** Stages the verified archive with its manifest if it is to be published, and removes it otherwise. */
+/**
+ * Stages the verified archive with its manifest if it is to be published, and removes it otherwise: when its content is
+ * known, or when it breaks a rule beside the version in service.
+ */
 async function keepOrStage(
   deps: ActivityDependencies,
   site: Site,
   input: FetchBundleInput,
-  staged: StagedManifest,
+  { staged, asks }: { staged: StagedManifest; asks: readonly Reason[] },
   stage: () => Promise<void>,
 ) {
   const { pages, files, archive, contentDigest } = staged;
   const current = await deps.bundles.current(input.domain);
-  const { heldAt, waiting } = await holdOf(deps, input.domain, contentDigest);
+  const { hold, waiting } = await holdOf(deps, input.domain, contentDigest);
+  const heldAt = hold?.version ?? null;
   const facts = { pages, files: files.length, archive, contentDigest, seal: sealOf(staged) };
   const found = { ok: true as const, ...facts, current, heldAt };
   const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
@@ -149,10 +164,26 @@ async function keepOrStage(
     // Nothing changed, so nothing will be published (E6). Described first: another attempt needs the download.
     const kept = await describeKept(deps, site, { version: known, serving: heldAt ?? known });
     await deps.bundles.discardStaged(input.stageId);
-    return { ...found, kept };
+    if (hold?.refused === undefined) return { ...found, asks: [], kept };
+    const reasons = [{ rule: 'check-failed', path: null, detail: hold.reason ?? 'see hold.json' }];
+    return { ...found, asks: [], kept: { ...kept, reasons } };
+  }
+  // Nobody approves what does not become current.
+  if (input.publish?.promote === false) {
+    await stage();
+    return { ...found, asks: [], kept: null };
+  }
+  const { version: against } = current ?? { version: null };
+  const before = against === null ? null : await manifestIfThere(deps.bundles, input.domain, against);
+  const judged = judgeChange(measuredChange(before, staged), site.siteRules);
+  logWarnings(judged);
+  if (judged.reasons.length > 0) {
+    await deps.bundles.discardStaged(input.stageId);
+    const { pages, files, archive } = facts;
+    return { ok: false as const, pages, files, archive, reasons: judged.reasons };
   }
   await stage();
-  return { ...found, kept: null };
+  return { ...found, asks: [...judged.asks, ...asks].slice(0, reasonsInResult), kept: null };
 }
 
 /** The version that this step publishes; null when another step does. */
@@ -207,11 +238,19 @@ async function isOvertaken(
  */
 async function holdOf({ bundles }: ActivityDependencies, domain: string, contentDigest: string) {
   const hold = await bundles.holds.of(domain);
-  if (hold === null) return { heldAt: null, waiting: null };
+  if (hold === null) return { hold, waiting: null };
+  if (hold.refused) {
+    const isRefused = hold.refused.contentDigest === contentDigest;
+    if (isRefused) return { hold, waiting: await manifestIfThere(bundles, domain, hold.refused.version) };
+    // What is in service again is other content too; anything else ends the hold once it becomes current.
+    const isBack = (await bundles.current(domain))?.contentDigest === contentDigest;
+    if (isBack) await bundles.holds.release(domain, hold.refused.version);
+    return { hold: null, waiting: null };
+  }
   // The waiting version may have been removed by hand.
   const waiting = hold.waiting && (await manifestIfThere(bundles, domain, hold.waiting));
   const kept = waiting || (await bundles.versions(domain)).find((found) => found.contentDigest === contentDigest);
-  return { heldAt: hold.version, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
+  return { hold, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
 }
 
 /**
@@ -242,7 +281,7 @@ const announceAfterMs = 5_000;
 
 /** An archive that was fetched and verified, or the `reasons` why it is refused. */
 type VerifiedArchive =
-  | { ok: true; staged: StagedManifest }
+  | { ok: true; staged: StagedManifest; asks: Reason[] }
   | { ok: false; pages: number; files: number; archive: ArchiveFacts | null; reasons: Reason[] };
 
 /**
@@ -279,9 +318,10 @@ async function fetchVerified(
   }
   const report = await renderIfAsked(file, verified, site, signal);
   logWarnings(report);
-  const { ok, pages, files, archive, contentDigest, reasons, entries } = report;
+  const { ok, pages, files, archive, contentDigest, reasons, asks, entries } = report;
   if (ok && archive && contentDigest !== null) {
-    return { ok, staged: { contentDigest, archive, pages, files: entries, source: { org, domain, jobId } } };
+    const verified = { contentDigest, archive, pages, files: entries, source: { org, domain, jobId } };
+    return { ok, staged: verified, asks: asks.slice(0, reasonsInResult) };
   }
   await deps.bundles.discardStaged(stageId);
   return { ok: false, pages, files, archive, reasons: reasons.slice(0, reasonsInResult) };
@@ -324,7 +364,7 @@ async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () =>
 }
 
 /** Names the rules only; `export verify` gives the details. */
-function logWarnings({ warnings }: VerificationReport): void {
+function logWarnings({ warnings }: Pick<VerificationReport, 'warnings'>): void {
   const rules = [...new Set(warnings.map(({ rule }) => rule))];
   if (rules.length > 0) log.warn('the bundle breaks rules that only warn', { rules });
 }

@@ -38,6 +38,11 @@ export async function withHeartbeats<Details, Result>(
   }
 }
 
+/** An attempt that cannot tell whether it is still wanted ends: asking again would not help. */
+const refused = (): never => {
+  throw transient('HeartbeatRefused', "Temporal refuses this worker's heartbeats: check its permissions and codec");
+};
+
 const endedEarly = () => transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
 
 /** One attempt of an activity on this worker, and how it stands with Temporal. */
@@ -71,7 +76,7 @@ class Attempt {
       if (text === this.#accepted.details && at - this.#accepted.at < acceptedForMs) return;
       // Takes the place of an older one that waits to be sent, and would come after this one.
       if (this.#hasBeaten) this.beat();
-      const answer = await recordHeartbeat(this.#context.info.taskToken, details).catch(() => 'unreachable' as const);
+      const answer = await recordHeartbeat(this.#context.info.taskToken, details).catch(refused);
       if (answer === 'accepted') {
         this.#accepted = { at, details: text };
         return;
@@ -113,9 +118,19 @@ export async function stillMine(deps: Pick<ActivityDependencies, 'recordHeartbea
 
 /** What changes something outside, by the dependency's methods. */
 const changes = {
-  bundles: ['saveStaged', 'discardStaged', 'claim', 'publish', 'startRollout', 'recordRollout', 'prune', 'withdraw'],
+  bundles: [
+    'saveStaged',
+    'discardStaged',
+    'claim',
+    'publish',
+    'unsetCurrent',
+    'startRollout',
+    'recordRollout',
+    'prune',
+    'withdraw',
+  ],
   holds: ['place', 'release', 'noteWaiting'],
-  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'planSpare', 'countRequests', 'finishPass', 'expire'],
+  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'countRequests', 'finishPass', 'expire'],
   runs: ['recordExportRun'],
   auditEntries: ['recordAuditEntries'],
   notices: ['turnNotice'],

@@ -86,7 +86,8 @@ export async function sendNoticesAlways(deps: ActivityDependencies, noticed: Not
 
 /** Since when it holds; null when people know already. */
 async function sinceIfNew(deps: ActivityDependencies, noticed: Noticed, { org, by, at }: Noticing) {
-  const { type, subject, state, until = null, mark = null } = noticed;
+  const { type, subject, state, until = null, mark = null, again } = noticed;
+  if (again !== undefined) return again;
   if (state === 'happened') return at.toISOString();
   const changed = await deps.notices.turnNotice({ org, type, subject, open: state === 'begun', by, at, until, mark });
   return changed?.since ?? null;

@@ -1,10 +1,11 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { defaultLimits } from '../exports/archive/check-entry.ts';
+import { pointAt, returnSite } from '../exports/rollout/return-site.ts';
 import { takeStep } from '../exports/rollout/roll-out-version.ts';
 import { TargetRefused, VersionRefused } from '../exports/rollout/rollout-target.ts';
 import type { RolloutStep, StepTaken } from '../exports/rules/rollout-steps.ts';
-import { NoSuchVersion, PointerMoved, VersionDamaged } from '../exports/store/bundle-store.ts';
+import { NoSuchVersion, PointerMoved, SiteHeld, VersionDamaged } from '../exports/store/bundle-store.ts';
 import { provenManifest } from '../exports/store/manifests.ts';
 import { verifyVersion } from '../exports/store/verify-store.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
@@ -90,9 +91,6 @@ interface RolledBack {
   url: string;
 }
 
-/** Only exports that are about to find the site held can move the pointer meanwhile. */
-const pointerTries = 5;
-
 export const createRollbackActivities = (deps: ActivityDependencies) => ({
   /** Verifies a kept version again and returns the current one; changes nothing. */
   async checkKeptVersion(input: PinnedVersion): Promise<{ current: string | null }> {
@@ -119,19 +117,24 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     const move = async (): Promise<RolledBack> => {
       const manifest = await provenManifest(bundles, domain, version);
       await bundles.holds.place(domain, { version, reason, at: new Date(at) });
-      for (let left = pointerTries; ; left -= 1) {
-        const epoch = (await bundles.current(domain))?.epoch ?? 0;
-        try {
-          await bundles.moveCurrent(domain, version, epoch, new Date(at));
-          break;
-        } catch (error) {
-          if (!(error instanceof PointerMoved) || left <= 1) throw error;
-        }
-      }
+      await pointAt(bundles, domain, version, new Date(at));
       const { contentDigest, pages, files } = manifest;
       return { contentDigest, pages, files: files.length, url: bundles.urlOf(domain, manifest) };
     };
     return versionStep(deps, input, move, rollbackFailure);
+  },
+
+  /** Takes the pointer back from a version that a check refused, and holds the site there (E9). Safe to repeat. */
+  async returnToVersionBefore(
+    input: PinnedVersion & { before: string | null; reason: string; at: number },
+  ): Promise<{ version: string | null }> {
+    const at = new Date(input.at);
+    return versionStep(
+      deps,
+      input,
+      async () => ({ version: await returnSite(deps.bundles, { ...input, at }) }),
+      rollbackFailure,
+    );
   },
 });
 
@@ -139,5 +142,6 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
 function rollbackFailure(error: unknown, domain: string): Error {
   if (error instanceof NoSuchVersion) return permanent('NoSuchVersion', error.message);
   if (error instanceof VersionDamaged) return permanent('VersionDamaged', error.message);
+  if (error instanceof SiteHeld) return permanent('SiteHeld', error.message);
   return publishFailure(error, domain);
 }

@@ -1,5 +1,5 @@
 import { activityInfo, log } from '@temporalio/activity';
-import { type ContentChanges, changesText } from '../exports/rules/site-export.ts';
+import { type ContentChanges, changesText, type Reason, reasonText } from '../exports/rules/site-export.ts';
 import {
   type BundleStore,
   type Current,
@@ -24,8 +24,9 @@ interface Promotion {
 const tries = 5;
 
 /**
- * Makes a version current. If the site is held, notes it as waiting instead and returns the hold. Safe to repeat. Throws
- * `PointerMoved` and what the store throws.
+ * Makes a version current. If a person holds the site, notes it as waiting instead and returns the hold; a check's hold
+ * ends, unless this is the version that it refused. Safe to repeat. Throws `PointerMoved`, `SiteHeld` and what the store
+ * throws.
  */
 export async function promoteUnlessHeld(
   bundles: Pick<BundleStore, 'moveCurrent' | 'current' | 'holds'>,
@@ -44,7 +45,12 @@ export async function promoteUnlessHeld(
       const hold = await bundles.holds.noteWaiting(domain, version);
       if (hold !== null) return hold;
       if (left <= 1) throw error;
-      if (error instanceof SiteHeld) continue;
+      if (error instanceof SiteHeld) {
+        const { refused } = error.hold;
+        if (refused?.version === version) throw error;
+        if (refused) await bundles.holds.release(domain, refused.version);
+        continue;
+      }
       // A hold that has ended may have changed the epoch, but not what is in service.
       const now = await bundles.current(domain);
       if (now === null || now.epoch === epoch || !isSame(now, expected)) throw error;
@@ -153,13 +159,17 @@ interface ApprovalAsked extends PinnedVersion {
   against: string | null;
   /** How long the export waits for a decision, in milliseconds. */
   timeoutMs: number;
+  /** The rules that ask; none for `approval: manual` alone. */
+  asks: readonly Reason[];
+  /** Since when it waits (ISO 8601), to say it again to people who know. */
+  again: string | null;
 }
 
 /** Steps of a version that awaits a person's approval. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
   /**
    * What the version changes compared with the current one: counts, and a few paths (architecture.md). Sends a notice
-   * that it waits for approval. Safe to repeat.
+   * that it waits for approval, and why. Safe to repeat.
    */
   async describeChanges(input: ApprovalAsked): Promise<ContentChanges> {
     const { domain, version, against } = input;
@@ -198,11 +208,11 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
 
 async function noticeOfApproval(
   deps: ActivityDependencies,
-  { org, domain, version, against, timeoutMs }: ApprovalAsked,
+  { org, domain, version, against, timeoutMs, asks, again }: ApprovalAsked,
   changes: ContentChanges,
 ): Promise<void> {
   const at = scheduledAt();
-  const until = new Date(at.getTime() + timeoutMs).toISOString();
+  const until = new Date((again === null ? at.getTime() : Date.parse(again)) + timeoutMs).toISOString();
   const { pages, others } = changes;
   const facts = {
     version,
@@ -214,11 +224,19 @@ async function noticeOfApproval(
     otherFiles: others.added + others.removed + others.changed + others.moved,
     expiresAt: until,
   };
-  const reason = noticeReason(changesText(changes));
-  const by = `approval ${activityInfo().workflowExecution?.runId} ${version}`;
+  const reason = noticeReason([...asks.map(reasonText), changesText(changes)].join('; '));
+  const by = `approval ${activityInfo().workflowExecution?.runId} ${version}${again === null ? '' : ' again'}`;
   await sendNoticesAlways(
     deps,
-    { type: 'approval.wanted', subject: domain, state: 'begun', reason, facts, until },
+    {
+      type: 'approval.wanted',
+      subject: domain,
+      state: 'begun',
+      reason,
+      facts,
+      until,
+      ...(again !== null && { again }),
+    },
     { org, by, at },
   );
 }

@@ -1,5 +1,5 @@
 import type { ExportParameters } from '../exports/rules/site-export.ts';
-import { type PassKind, type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 import {
   type Ended,
   exportOf,
@@ -16,12 +16,11 @@ import { type Operator, type Project, type Site, usualPass } from '../operations
 import type { Selection } from '../operations/status.ts';
 import { counted } from '../rules/text.ts';
 import { runningWork } from '../temporal/runs.ts';
-import type { BulkFlags } from './actor.ts';
 import type { CommandContext } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type ExitCode, exitCodes } from './failure.ts';
 import { withOperator } from './operator.ts';
-import { selectedInBulk } from './selection.ts';
+import { type BulkFlags, selectedInBulk } from './selection.ts';
 
 import { confirm, onInterrupt } from './terminal/prompts.ts';
 import { indent } from './terminal/text.ts';
@@ -207,7 +206,7 @@ export async function releaseSites(context: CommandContext, flags: BulkFlags): P
   );
 }
 
-interface Pass<Kind extends ReadingKind = ReadingKind> extends Project {
+interface Pass<Kind extends PassKind = PassKind> extends Project {
   pass: Kind;
 }
 
@@ -246,13 +245,10 @@ export async function startSyncs(
 }
 
 /** Cancels the running passes of many projects, of one kind or of all. */
-export async function cancelSyncs(
-  context: CommandContext,
-  flags: BulkFlags & { pass?: ReadingKind },
-): Promise<ExitCode> {
+export async function cancelSyncs(context: CommandContext, flags: BulkFlags & { pass?: PassKind }): Promise<ExitCode> {
   return onSelected(context, flags, 'projects', async (operator, projects) => {
     const running = await runningNow(operator);
-    const kinds = flags.pass === undefined ? readingKinds : [flags.pass];
+    const kinds = flags.pass === undefined ? passKinds : [flags.pass];
     const passes = projects.flatMap((project) => kinds.map((pass): Pass => ({ ...project, pass })));
     const items = passes.filter((pass) => runs(running, passOf(pass)));
     return runBulk(

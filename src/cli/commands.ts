@@ -46,6 +46,11 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
     file: () => import('./commands/gateway.ts'),
   },
   {
+    term: 'codec-server [options]',
+    summary: 'Decrypt payloads for the Temporal UI and command line, until SIGINT or SIGTERM',
+    file: () => import('./commands/codec-server.ts'),
+  },
+  {
     term: 'sandbox [options]',
     summary: 'Run a stand-in for the documentation service on this machine, with faults on demand',
     file: () => import('./commands/sandbox.ts'),
@@ -118,7 +123,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'start [options] [domain]',
         summary: 'Export a site: start a job, download and verify the bundle, publish, roll out',
-        file: () => import('./commands/export/export-start.ts'),
+        file: () => import('./commands/export/export-run.ts'),
       },
       {
         term: 'status <domain>',
@@ -128,7 +133,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'cancel [options] [domain]',
         summary: 'Cancel the running export of a site; what it downloaded is removed',
-        file: () => import('./commands/export/export-running.ts'),
+        file: () => import('./commands/export/export-run.ts'),
       },
       {
         term: 'history [options] <domain>',
@@ -138,7 +143,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'poll-now [options] <domain>',
         summary: 'Poll the running job now instead of waiting for the next poll',
-        file: () => import('./commands/export/export-running.ts'),
+        file: () => import('./commands/export/export-run.ts'),
       },
       {
         term: 'versions <domain>',
@@ -148,12 +153,12 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'diff [options] <domain> [a] [b]',
         summary: 'Show which files differ between two published versions of a site',
-        file: () => import('./commands/export/export-diff.ts'),
+        file: () => import('./commands/export/export-versions.ts'),
       },
       {
         term: 'watch [options] <domain>',
         summary: 'Follow the running export or rollback of a site until it ends; Ctrl-C only stops the watching',
-        file: () => import('./commands/export/export-running.ts'),
+        file: () => import('./commands/export/export-run.ts'),
       },
       {
         term: 'approve [options] [domain] [version]',
@@ -185,12 +190,12 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'save [options] <domain> [version]',
         summary: 'Write a version into one file, for a host without the service and Temporal',
-        file: () => import('./commands/export/export-save.ts'),
+        file: () => import('./commands/export/export-carry.ts'),
       },
       {
         term: 'load [options] <file>',
         summary: 'Put a version that `export save` has written into the store here, without Temporal or the service',
-        file: () => import('./commands/export/export-load.ts'),
+        file: () => import('./commands/export/export-carry.ts'),
       },
       {
         term: 'deploy-local <domain> <version>',
@@ -221,7 +226,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'cancel [options] [project]',
         summary: 'Cancel a running pass of a project; what it has read stays',
-        file: () => import('./commands/feedback/feedback-cancel.ts'),
+        file: () => import('./commands/feedback/feedback-sync.ts'),
       },
       {
         term: 'history [options] <project>',
@@ -305,7 +310,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'move [options] [org]',
         summary: "Move an organization's budget to the task queue of the configuration, with what it remembers",
-        file: () => import('./commands/budget/budget-move.ts'),
+        file: () => import('./commands/budget/budget-change.ts'),
       },
     ],
   },
@@ -343,23 +348,23 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       {
         term: 'pause [options] [schedule...]',
         summary: 'Start nothing by schedule until you resume it; running work continues',
-        file: () => import('./commands/schedules/schedules-pause.ts'),
+        file: () => import('./commands/schedules/schedules-act.ts'),
       },
       {
         term: 'resume [options] [schedule...]',
         summary: 'Resume paused schedules; missed runs are not made up for',
-        file: () => import('./commands/schedules/schedules-pause.ts'),
+        file: () => import('./commands/schedules/schedules-act.ts'),
       },
       {
         term: 'trigger [options] [schedule...]',
         summary: 'Start the scheduled run now, paused or not; does nothing while one is running',
-        file: () => import('./commands/schedules/schedules-run.ts'),
+        file: () => import('./commands/schedules/schedules-act.ts'),
       },
       {
         term: 'backfill [options] [schedule...]',
         summary:
           "Run what was scheduled between two moments, one by one; each run sees today's state, not that of its time",
-        file: () => import('./commands/schedules/schedules-run.ts'),
+        file: () => import('./commands/schedules/schedules-act.ts'),
       },
     ],
   },

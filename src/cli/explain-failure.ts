@@ -116,6 +116,7 @@ const hints: Readonly<Record<FailureType, string>> = {
   InvalidInput: 'see `docferry export status`',
   StoreMismatch: 'give all workers of the task queue the same store, then start it again',
   StoreUnavailable: 'give the worker a usable store, then start it again: nothing half-written was kept',
+  SiteHeld: 'see `docferry export status`; `docferry export release` ends the hold',
   Superseded: 'see `docferry export versions`: a newer export has published since',
   AttemptReplaced: 'nothing to do: a newer attempt of the step continues',
   StartUncertain: 'check at the service whether a job is running, then start it again',
@@ -129,6 +130,7 @@ const hints: Readonly<Record<FailureType, string>> = {
   WebhookRefused: 'see what the receiver logged; nothing else waits for it',
   WebhookUnreachable: 'check that the receiver is running; nothing else waits for it',
   WorkerShutdown: 'start it again once a worker is running: what was stored stays',
+  HeartbeatRefused: 'check what the worker may do in the namespace, and its codec; then start the run again',
   RolloutFailed: 'fix the target, then start it again: nothing is published twice',
   VersionRefused: 'look at what readers get, and at the version; the next export tries again',
 };

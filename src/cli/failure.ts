@@ -13,6 +13,8 @@ export const exitCodes = {
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
+  ['EncryptionKeyMissing', exitCodes.usage],
+  ['EncryptionUnusable', exitCodes.usage],
   ['InvalidConfiguration', exitCodes.usage],
   ['ScheduleRefused', exitCodes.usage],
   ['TemporalNotFound', exitCodes.usage],

@@ -1,9 +1,37 @@
+import type { Command } from 'commander';
 import { Minimatch } from 'minimatch';
 import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../config/config.ts';
 import type { Selection } from '../operations/status.ts';
 import { naturalOrder } from '../rules/text.ts';
-import type { BulkFlags, SelectionFlags } from './actor.ts';
+import type { ActorFlags } from './actor.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
+
+/** `--org` and `--match`, which narrow down what is configured. */
+export interface SelectionFlags {
+  org?: string;
+  match?: string;
+}
+
+export function addSelectionFlags(command: Command, what: string): Command {
+  return command
+    .option('--org <org>', `only ${what} of this organization`)
+    .option('--match <glob>', `only ${what} whose name matches, e.g. 'docs*.acme.example' or 'acme/*'`);
+}
+
+/** Flags of commands that take one name, or many by these. */
+export interface BulkFlags extends SelectionFlags, ActorFlags {
+  all?: boolean;
+  yes?: boolean;
+}
+
+/** @param what `sites` or `projects` */
+export function addBulkFlags(command: Command, what: string): Command {
+  return command
+    .option('--all', `all configured ${what} instead of one`)
+    .option('--org <org>', `all ${what} of this organization`)
+    .option('--match <glob>', `all ${what} whose name matches, e.g. 'docs*.acme.example' or 'acme/*'`)
+    .option('--yes', 'with --all, --org or --match: do what is planned without asking');
+}
 
 /** The site with this domain. A domain belongs to one organization. */
 export function findSite(config: Config, domain: string): { org: string; site: SiteConfig } {

@@ -61,7 +61,7 @@ async function isPolled(client: Client, taskQueue: string, taskQueueType: number
 /** The activities being retried; none when unknown. */
 async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
   try {
-    return retriesIn(await client.withDeadline(Date.now() + pollersWithinMs, () => handle.describe()));
+    return await retriesIn(client, await client.withDeadline(Date.now() + pollersWithinMs, () => handle.describe()));
   } catch {
     return [];
   }

@@ -1,8 +1,8 @@
 /** A mapping of the file. */
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** Schedules are one value: `cron` of an entry must not meet `every` of the default. */
-const wholes = new Set(['schedule', 'incremental', 'review', 'sweep']);
+/** A schedule is one value: `cron` of an entry must not meet `every` of the default. */
+const whole = 'schedule';
 
 /**
  * An entry with what the defaults add to it: mappings are merged field by field; lists, schedules and single values of
@@ -28,7 +28,7 @@ function isFromDefaults(defaults: Mapping, own: Mapping, path: readonly Property
 }
 
 function mixes(key: string, initial: unknown, own: unknown): boolean {
-  return !wholes.has(key) && isMapping(initial) && isMapping(own);
+  return key !== whole && isMapping(initial) && isMapping(own);
 }
 
 function isMapping(value: unknown): value is Mapping {
@@ -146,12 +146,9 @@ function expandSite(site: unknown, entry: number, defaults: Mapping): { site: un
 
 /** A site with its defaults and its own domain in the paths of its targets. */
 function completed(own: Mapping, defaults: Mapping): Mapping {
-  const { approvalTimeout, ...site } = merged(defaults, own);
-  // The default for how long to wait does not concern a site that does not wait.
-  const waits = own.approvalTimeout !== undefined || own.approval === undefined || site.approval === 'manual';
+  const site = merged(defaults, own);
   return {
     ...site,
-    ...(waits && approvalTimeout !== undefined && { approvalTimeout }),
     ...(site.rollout !== undefined && { rollout: withDomain(site.rollout, own.domain) }),
   };
 }

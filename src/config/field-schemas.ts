@@ -87,16 +87,16 @@ export function duration({ min, max }: { min: string; max: string }) {
   });
 }
 
-/** A part such as `50%`, as a number above 0 and at most 1. */
-export function share() {
-  const message = 'expected a share above 0% and up to 100%, with its sign, such as 50%';
+/** A part such as `50%`, as a number up to `most`, 0 included only if said. */
+export function share({ orNothing = false, most = 1 } = {}) {
+  const message = `expected a share ${orNothing ? 'from' : 'above'} 0% ${orNothing ? '' : 'and up '}to ${most * 100}%, with its sign, such as 50%`;
   return z
     .string(message)
     .meta({ title: 'share', pattern: String.raw`^\s*\d+(\.\d+)?\s*%\s*$` })
     .transform((text, context) => {
-      const [, percent = '0'] = /^\s*(\d{1,3}(?:\.\d{1,4})?)\s*%\s*$/.exec(text) ?? [];
+      const [, percent = 'none'] = /^\s*(\d{1,4}(?:\.\d{1,4})?)\s*%\s*$/.exec(text) ?? [];
       const part = Number(percent) / 100;
-      if (part > 0 && part <= 1) return part;
+      if ((part > 0 || orNothing) && part <= most) return part;
       context.addIssue(message);
       return z.NEVER;
     });

@@ -90,6 +90,12 @@ function describeIssues(
   written: Expanded['written'],
 ): ConfigProblem[] {
   return issues.flatMap((issue) => {
+    // Of the shapes that a field may have, the one that was meant: another kind of value fails without a path within it.
+    const meant = issue.code === 'invalid_union' ? issue.errors.find((found) => !found.some(isAboutKind)) : undefined;
+    if (meant) {
+      const within = meant.map((found) => ({ ...found, path: [...issue.path, ...found.path] }));
+      return describeIssues(within, yaml, written);
+    }
     if (issue.code !== 'unrecognized_keys') return [problemAt(written(issue.path), messageOf(issue), yaml)];
     return issue.keys.map((key) => {
       const path = written([...issue.path, key]);
@@ -102,6 +108,8 @@ function describeIssues(
     });
   });
 }
+
+const isAboutKind = ({ code, path }: z.core.$ZodIssue): boolean => code !== 'unrecognized_keys' && path.length === 0;
 
 /** A problem with the field at `path`, with its value if that may be shown. */
 function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {
@@ -173,6 +181,8 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const yaml = parse(text, env, refuse);
   if (yaml.problems.length > 0) refuse(yaml.problems, quotingHint(yaml, text));
   if (yaml.value === null) refuse([{ path: '', position: null, message: 'the file is empty' }], exampleHint);
+  const former = formerKeys(yaml);
+  if (former !== null) refuse([former]);
   const { value, findings, written } = expandShorthand(yaml.value);
   const problemsAt = (found: readonly Finding[]) => found.map(({ path, message }) => problemAt(path, message, yaml));
   const checked = configSchema.safeParse(value);
@@ -193,6 +203,37 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   if (missing.length > 0) refuse(missing);
   return config;
 }
+
+/** How feedback was once read: schedules of three kinds of pass a project, and spare requests. */
+const formerPasses = ['incremental', 'review', 'sweep'];
+
+/** One problem for all keys that `refresh` has replaced: where they are, and what to write instead. Null without any. */
+function formerKeys(yaml: YamlFile): ConfigProblem | null {
+  const at = (path: PropertyKey[]) => valueAt(yaml.value, path);
+  const keysIn = (holder: PropertyKey[]) => [
+    ...formerPasses.flatMap((pass) =>
+      listOf(at([...holder, 'projects'])).map((_, p) => [...holder, 'projects', p, pass]),
+    ),
+    [...holder, 'budget', 'spare'],
+  ];
+  const inDefaults = [
+    ...formerPasses.map((pass) => ['defaults', 'projects', pass]),
+    ['defaults', 'organizations', 'budget', 'spare'],
+  ];
+  const organizations = listOf(at(['organizations'])).map((_, o) => ['organizations', o]);
+  const found = [...inDefaults, ...organizations.flatMap(keysIn)].filter((path) => at(path) !== undefined);
+  const [first] = found;
+  if (first === undefined) return null;
+  const place = (path: PropertyKey[]) => yaml.positionOfKey(path.slice(0, -1), String(path.at(-1)));
+  const lines = found.map((path) => place(path)?.line ?? 0).sort((a, b) => a - b);
+  const message =
+    'one queue keeps feedback fresh now, instead of the schedules `incremental`, `review` and `sweep` and of ' +
+    `\`budget.spare\`: remove these keys (line ${[...new Set(lines)].join(', ')}) and paste\n` +
+    '    defaults:\n      organizations:\n        refresh: { every: 5m, share: 50% }';
+  return { path: formatPath(first), position: place(first), message };
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** A mistake in the defaults shows up in each entry that has them. */
 function withoutRepetition(problems: readonly ConfigProblem[]): ConfigProblem[] {
@@ -240,7 +281,7 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
 
 /** Webhook secrets and tokens in the file itself are always checked, the others only if they are needed. */
 function findMissingSecrets(
-  { organizations, store, privacy, gateway }: Config,
+  { organizations, store, privacy, gateway, temporal }: Config,
   yaml: YamlFile,
   secrets: LoadOptions['secrets'],
   written: Expanded['written'],
@@ -284,6 +325,7 @@ function findMissingSecrets(
     [signing?.password, ['store', 'bundles', 'signing', 'password']],
     [server.token, ['store', 'bundles', 'server', 'token']],
     [privacy.hashKey, ['privacy', 'hashKey']],
+    [temporal.codecToken, ['temporal', 'codecToken']],
   ];
   return [
     ...keys,

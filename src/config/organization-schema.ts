@@ -1,7 +1,16 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { mostRequests } from '../budget/rules/permits.ts';
-import { isRenderRule, renderRuleTexts, siteRuleTexts } from '../exports/rules/verification-rules.ts';
+import {
+  type ChangeLimit,
+  type ChangeRule,
+  changeRuleTexts,
+  isRenderRule,
+  limitText,
+  renderRuleTexts,
+  ruleLevels,
+  siteRuleTexts,
+} from '../exports/rules/verification-rules.ts';
 import { noticeTypes } from '../runs/rules/notices.ts';
 import { webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
 import { calendarOfCron } from '../schedules/rules/schedule-settings.ts';
@@ -103,12 +112,6 @@ const budget = z
       .describe(
         "The longest a request can take to arrive after the worker's last check; a request without an answer counts that much longer.",
       ),
-    spare: z
-      .literal('verify', 'expected verify')
-      .exactOptional()
-      .describe(
-        'Use of spare requests, which would expire unused: `verify` re-reads what was verified least recently. Absent: none.',
-      ),
   })
   .superRefine(({ requests, reserve }, context) => {
     if (reserve < requests) return;
@@ -137,7 +140,7 @@ const refresh = z
   })
   .transform(({ every, share }) => ({ everyMs: every, share }));
 
-const passes = {
+const freshening = {
   atMost: duration({ min: '1s', max: '366d' })
     .exactOptional()
     .describe(
@@ -152,10 +155,10 @@ const passes = {
     .describe("How much the staleness of this project's entries counts beside that of others."),
   freshness: duration({ min: '1s', max: '366d' })
     .exactOptional()
-    .describe('How far `verifiedUpTo` may lie back before docferry sends `feedback.stale`. Absent: any time.'),
-  incremental: scheduleSchema.exactOptional().describe('When to read new entries. Absent: only on demand.'),
-  review: scheduleSchema.exactOptional().describe('When to look for changes of status.'),
-  sweep: scheduleSchema.exactOptional().describe('When to read everything again. Absent: only on demand.'),
+    .describe(
+      'How long ago the newest entries may have been read before docferry sends `feedback.stale`. Absent: three times as ' +
+        'long as they wait by plan.',
+    ),
 };
 
 const project = z
@@ -164,7 +167,7 @@ const project = z
     name: name()
       .exactOptional()
       .describe('A name for people, shown beside the id; commands accept it. Unique within the organization.'),
-    ...passes,
+    ...freshening,
   })
   .transform(({ atMost, freshness, ...project }) => ({
     ...project,
@@ -173,7 +176,7 @@ const project = z
   }));
 
 /** What `defaults.projects` may hold. */
-export const projectDefaultsSchema = z.strictObject(passes);
+export const projectDefaultsSchema = z.strictObject(freshening);
 
 const webhook = z
   .strictObject({
@@ -257,29 +260,60 @@ export function organizationSchema<Site extends z.ZodType>(site: Site) {
       'expected either apiKey or apiKeyFile',
     )
     .meta({ oneOf: [{ required: ['apiKey'] }, { required: ['apiKeyFile'] }] })
-    .transform(({ apiKey, apiKeyFile, budget: { spare, ...budget }, watchEvery, ...organization }) => ({
+    .transform(({ apiKey, apiKeyFile, watchEvery, ...organization }) => ({
       ...organization,
       apiKey: (apiKey ?? apiKeyFile) as InPlace<SecretSource>,
-      budget,
-      ...(spare && { spare }),
       watchEveryMs: watchEvery,
     }));
 }
 
-const ruleLevel = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off');
+const ruleLevel = z.enum(ruleLevels, 'expected refuse, ask, warn or off');
 
 /** What to do with a site that breaks a rule, for each rule about its content (exports/rules/verification-rules.ts). */
 const contentRules = { ...siteRuleTexts, ...renderRuleTexts };
-const siteRules = z.strictObject(
-  Object.fromEntries(
-    Object.entries(contentRules).map(([rule, { level, refuses }]) => {
-      const broken = isRenderRule(rule)
-        ? `With \`render\`: ${refuses}`
-        : refuses.replace(/^[a-z]/, (first) => first.toUpperCase());
-      return [rule, ruleLevel.exactOptional().describe(`${broken}. Absent: \`${level}\`.`)];
-    }),
-  ) as Record<keyof typeof contentRules, z.ZodExactOptional<typeof ruleLevel>>,
+const contentRuleFields = Object.fromEntries(
+  Object.entries(contentRules).map(([rule, { level, refuses }]) => {
+    const broken = isRenderRule(rule) ? `With \`render\`: ${refuses}` : capitalized(refuses);
+    return [rule, ruleLevel.exactOptional().describe(`${broken}. Absent: \`${level}\`.`)];
+  }),
+) as Record<keyof typeof contentRules, z.ZodExactOptional<typeof ruleLevel>>;
+
+/** A level, or a level with a limit. */
+const limited = <Form extends z.ZodType<ChangeLimit>>(form: Form, usual: number, example: string) =>
+  z.union(
+    [ruleLevel.transform((level): ChangeLimit => ({ level, limit: usual })), form],
+    `expected refuse, ask, warn or off, or a level with a limit such as ${example}`,
+  );
+
+const aboveShare = limited(
+  z
+    .strictObject({ level: ruleLevel, above: share({ orNothing: true, most: 10 }).prefault('0%') })
+    .transform(({ level, above }): ChangeLimit => ({ level, limit: above })),
+  0,
+  '{ level: ask, above: 10% }',
 );
+const [{ limit: usualFewest }] = changeRuleTexts['too-few-pages'].limits;
+const belowNumber = limited(
+  z
+    .strictObject({ level: ruleLevel, below: wholeNumber(1, 10_000_000).default(usualFewest) })
+    .transform(({ level, below }): ChangeLimit => ({ level, limit: below })),
+  usualFewest,
+  '{ level: ask, below: 40 }',
+);
+
+const changeRuleFields = Object.fromEntries(
+  Object.entries(changeRuleTexts).map(([rule, { refuses, limits }]) => {
+    const usual = limits.map((limit) => `\`${limit.level}\` ${limitText(rule as ChangeRule, limit.limit)}`);
+    const field = rule === 'too-few-pages' ? belowNumber : aboveShare;
+    return [rule, field.exactOptional().describe(`${capitalized(refuses)}. Absent: ${usual.join(', ')}.`)];
+  }),
+) as Record<ChangeRule, z.ZodExactOptional<typeof aboveShare>>;
+
+const siteRules = z.strictObject({ ...contentRuleFields, ...changeRuleFields });
+
+function capitalized(text: string): string {
+  return text.replace(/^[a-z]/, (first) => first.toUpperCase());
+}
 
 const siteFields = {
   schedule: scheduleSchema.exactOptional().describe('When to export the site. Absent: only on demand.'),
@@ -340,10 +374,12 @@ const siteFields = {
   approval: z
     .enum(['none', 'manual'], 'expected none or manual')
     .default('none')
-    .describe('Whether a person approves a version before it goes into service: `docferry export approve`.'),
+    .describe(
+      'Whether a person approves every version before it goes into service, or only those for which a rule asks: `docferry export approve`.',
+    ),
   approvalTimeout: duration({ min: '1s', max: '31d' })
     .optional()
-    .describe('How long `approval: manual` waits; then the version counts as rejected. Absent: `7d`.'),
+    .describe('How long a version waits for a person; then it counts as rejected. Absent: `7d`.'),
   rollout: z
     .array(rolloutSchema, 'expected a list of targets')
     .prefault([])
@@ -356,15 +392,10 @@ const oneDomain = domain().describe('Bare host name of the site: no scheme, no p
 /** A site to export (contracts.md `sites`). */
 export const siteSchema = z
   .strictObject({ domain: oneDomain, ...siteFields })
-  .superRefine(({ approval, approvalTimeout }, context) => {
-    if (approvalTimeout === undefined || approval === 'manual') return;
-    const message = 'goes with "approval: manual" only';
-    context.addIssue({ code: 'custom', path: ['approvalTimeout'], message });
-  })
   .transform(({ lateAfter, approval, approvalTimeout, ...site }) => ({
     ...site,
     ...(lateAfter !== undefined && { lateAfterMs: lateAfter }),
-    approval: approval === 'manual' ? { timeoutMs: approvalTimeout ?? usualApprovalMs } : null,
+    approval: { always: approval === 'manual', timeoutMs: approvalTimeout ?? usualApprovalMs },
   }));
 
 /** A week: the person who decides may be away for a few days. */

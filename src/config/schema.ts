@@ -138,9 +138,6 @@ const consoleSchema = z
   })
   .transform(({ idle, lifetime, ...console }) => ({ ...console, idleMs: idle, lifetimeMs: lifetime }));
 
-/** Without `verify`, whose requests are spare ones. */
-const classes = permitClasses.filter((name) => name !== 'verify');
-
 const client = z.strictObject({
   name: id('a name').describe('Name of the program, unique; the budget shows it as `gateway:<name>`.'),
   token: secret('token', () => tokenCheck).describe(
@@ -148,7 +145,7 @@ const client = z.strictObject({
   ),
   org: id('an organization id').describe('Organization whose requests it uses.'),
   class: z
-    .enum(classes, `expected ${classes.join(', ')}`)
+    .enum(permitClasses, `expected ${permitClasses.join(' or ')}`)
     .default('on-demand')
     .describe('Priority of its requests among those of the organization (budget.md).'),
   share: orNull(wholeNumber(1, 100)).describe(
@@ -277,7 +274,40 @@ const temporal = z
           'networks and busy machines. Absent: `fast` if Temporal is on this machine, else `tolerant`. Set the same for all ' +
           'workers and commands.',
       ),
+    encryption: orNull(
+      z.strictObject({
+        keys: z
+          .array(
+            z.strictObject({
+              id: id('a key id').describe('Name of the key, which stands in clear text beside what it encrypts.'),
+              keyFile: filePath('the path of a file').describe(
+                'File with the key, as `openssl rand -hex 32` writes it.',
+              ),
+            }),
+            'expected a list of keys',
+          )
+          .min(1, 'expected at least one key')
+          .max(20, 'expected at most 20 keys')
+          .superRefine((keys, context) => {
+            for (const [index, { id }] of keys.entries()) {
+              if (keys.findIndex((key) => key.id === id) === index) continue;
+              context.addIssue({ code: 'custom', path: [index, 'id'], message: 'this key is listed twice' });
+            }
+          })
+          .describe('The first key encrypts, all of them decrypt.'),
+      }),
+    ).describe(
+      'Encrypts what Temporal stores of workflows (AES-256-GCM); see privacy.md. Give the same keys to all workers and commands.',
+    ),
+    codec: orNull(filePath('the path of a module')).describe(
+      "A JavaScript module that encodes payloads instead: its default export is a `PayloadCodec` of Temporal's SDK.",
+    ),
+    codecToken: orNull(secret('token', () => tokenCheck)).describe(
+      'Token that `docferry codec-server` wants, by reference to an environment variable. Absent: another one at each start.',
+    ),
   })
+  .refine(({ encryption, codec }) => encryption === null || codec === null, 'expected either encryption or codec')
+  .meta({ not: { required: ['encryption', 'codec'] } })
   .transform(({ address, namespace, ...temporal }) => ({
     ...temporal,
     address: address ?? 'localhost:7233',
@@ -371,7 +401,7 @@ const defaults = z.strictObject({
   projects: projectDefaultsSchema
     .optional()
     .meta({ title: 'fields of a project' })
-    .describe('For each project: its `incremental`, `review`, `sweep`, `atMost`, `weight` and `freshness`.'),
+    .describe('For each project: its `atMost`, `weight` and `freshness`.'),
   sites: siteDefaultsSchema
     .optional()
     .meta({ title: 'fields of a site' })

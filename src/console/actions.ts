@@ -1,4 +1,4 @@
-import { type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 import { exportOf } from '../operations/bulk.ts';
 import { type Operator, type Site, usualPass, waitingVersion } from '../operations/operator.ts';
 import type { Trouble } from '../operations/status.ts';
@@ -163,7 +163,6 @@ export const projectActions: Actions<KnownProject> = {
     async run(project, { form, operator }) {
       const kind = form.get('pass') ?? '';
       const pass = kind === '' ? await usualPass(await operator.installation.feedback(), project) : passOf(kind);
-      if (pass === 'verify') throw new ConsoleFailure('InvalidInput', 'passes of kind verify start by themselves');
       await operator.startPass(project, pass);
       return `The ${pass} of ${project.project} is running.`;
     },
@@ -180,8 +179,8 @@ export const projectActions: Actions<KnownProject> = {
   },
 };
 
-function passOf(text: string): ReadingKind {
-  const pass = readingKinds.find((kind) => kind === text);
+function passOf(text: string): PassKind {
+  const pass = passKinds.find((kind) => kind === text);
   if (pass === undefined) throw new ConsoleFailure('InvalidInput', 'unknown kind of pass');
   return pass;
 }

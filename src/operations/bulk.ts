@@ -1,4 +1,4 @@
-import { readingKinds } from '../feedback/rules/pass-bounds.ts';
+import { passKinds } from '../feedback/rules/pass-bounds.ts';
 import { type ScheduleTarget, workflowIdOf } from '../rules/workflow-ids.ts';
 import { callsAtOnce, inBatches, type RunningWork } from '../temporal/runs.ts';
 import type { Installation } from './installation.ts';
@@ -24,7 +24,7 @@ export const exportOf = ({ org, domain }: Site): ScheduleTarget & { kind: 'expor
 
 /** Everything that may run for a project. */
 export const passesOf = ({ org, project }: Project) =>
-  readingKinds.map((pass) => ({ kind: 'sync' as const, org, project, pass }));
+  passKinds.map((pass) => ({ kind: 'sync' as const, org, project, pass }));
 
 /** The run under the id of a site's exports or of a pass; undefined when none is running. */
 export const runIdOf = (running: RunningById, target: ScheduleTarget): string | undefined =>

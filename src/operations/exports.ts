@@ -4,7 +4,6 @@ import {
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import {
   approveUpdate,
@@ -26,6 +25,7 @@ import {
 import { ExplainedError } from '../rules/errors.ts';
 import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
+import { decodedValue } from '../temporal/encryption.ts';
 import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { startUnlessRunning } from '../temporal/runs.ts';
 
@@ -36,11 +36,7 @@ async function bundleNow(client: Client, handle: WorkflowHandle): Promise<Bundle
   const { raw } = await handle.describe();
   for (const { activityType, heartbeatDetails, lastHeartbeatTime } of raw.pendingActivities ?? []) {
     if (activityType?.name !== 'fetchBundle') continue;
-    const details = await decodeFromPayloadsAtIndex<unknown>(
-      client.options.loadedDataConverter,
-      0,
-      heartbeatDetails?.payloads,
-    );
+    const details = await decodedValue(client, heartbeatDetails?.payloads);
     return readDetails(details, optionalTsToMs(lastHeartbeatTime) ?? Date.now());
   }
   return {};
@@ -75,15 +71,19 @@ export class ExportRunning extends ExplainedError {
   readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
 }
 
+/** Limits how long a worker is asked for the state of a running workflow; Temporal's own limit when absent. */
+type AskWorker = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+
 /**
  * Starts the export of a site. If one with the same parameters is running, joins it or refuses, as asked; if its
- * parameters differ, refuses. Throws `ExportRunning`.
+ * parameters differ, refuses. Throws `ExportRunning`, and what `askWorker` throws: only a running one is asked.
  */
 export async function startExport(
   client: Client,
   taskQueue: string,
   input: ExportInput,
   onRunning: 'join' | 'refuse',
+  askWorker: AskWorker = (ask) => ask(),
 ): Promise<StartedExport> {
   const workflowId = exportWorkflowId(input.org, input.domain);
   const started = await startUnlessRunning(client, workflowId, () =>
@@ -100,7 +100,7 @@ export async function startExport(
   if (started !== null) return { handle: started, joined: false, runId: started.firstExecutionRunId };
   const handle = exportHandle(client, input.org, input.domain);
   if (onRunning === 'refuse') throw new ExportRunning(`an export of ${input.domain} is already running`);
-  const running = await handle.query(exportStateQuery);
+  const running = await askWorker(() => handle.query(exportStateQuery));
   if (!sameParameters(running.parameters, input.parameters)) {
     throw new ExportRunning(
       `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
@@ -162,8 +162,7 @@ interface RollbackStart {
   onRunning: 'cancel' | 'refuse';
   /** Throws to leave a running export alone. */
   beforeCancel: () => Promise<void>;
-  /** Limits how long a worker is asked for the state of the running workflow; Temporal's own limit when absent. */
-  askWorker?: <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+  askWorker?: AskWorker;
 }
 
 /**

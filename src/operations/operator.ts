@@ -7,7 +7,13 @@ import { NoSuchVersion } from '../exports/store/bundle-store.ts';
 import type { PassKind } from '../feedback/rules/pass-bounds.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import { ExplainedError } from '../rules/errors.ts';
-import { type ScheduleTarget, scheduleId, workflowIdOf, workflowTypes } from '../rules/workflow-ids.ts';
+import {
+  type ScheduleTarget,
+  scheduleId,
+  type WorkTarget,
+  workflowIdOf,
+  workflowTypes,
+} from '../rules/workflow-ids.ts';
 import type { Actor, AuditEntry } from '../runs/rules/audit.ts';
 import {
   auditRows,
@@ -91,9 +97,10 @@ export class Operator {
     parameters: ExportParameters,
     onRunning: 'join' | 'refuse' = 'join',
   ): Promise<StartedExport> {
-    const { taskQueue, failover } = this.installation.access;
+    const { taskQueue, failover, askWorker } = this.installation.access;
     const input = { org, domain, parameters, failover };
-    const started = await this.installation.ask((client) => startExport(client, taskQueue, input, onRunning));
+    const client = await this.installation.temporal();
+    const started = await startExport(client, taskQueue, input, onRunning, (ask) => askWorker(client, ask));
     this.record(startedExport(org, domain, started.runId, parameters));
     return started;
   }
@@ -105,14 +112,14 @@ export class Operator {
     dates: { from?: string; to?: string } = {},
   ): Promise<StartedSync> {
     const { taskQueue, failover } = this.installation.access;
-    const input = { org, project, pass, class: 'on-demand' as const, ...dates, failover };
+    const input = { org, project, pass, ...dates, failover };
     const started = await startOrJoinSync(await this.installation.temporal(), taskQueue, input);
     this.record(startedPass(input, started.runId));
     return started;
   }
 
   /** Cancels what runs under the id of an export or pass; with `runId` that run and no later one. */
-  async cancel(target: ScheduleTarget, runId?: string): Promise<KnownRun> {
+  async cancel(target: WorkTarget, runId?: string): Promise<KnownRun> {
     const client = await this.installation.temporal();
     const workflowId = workflowIdOf(target);
     const run = await runningOf(client.workflow.getHandle(workflowId, runId), target, runId);
@@ -296,7 +303,7 @@ export async function waitingVersion(installation: Installation, { org, domain }
 }
 
 /** Throws `OperationRefused` unless it is running. */
-async function runningOf(handle: WorkflowHandle, target: ScheduleTarget, runId?: string): Promise<KnownRun> {
+async function runningOf(handle: WorkflowHandle, target: WorkTarget, runId?: string): Promise<KnownRun> {
   const run = await describeWorkflow(handle);
   if (run?.status.name === 'RUNNING') return { workflowId: run.workflowId, runId: run.runId };
   const { kind } = target;

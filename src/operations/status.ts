@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { InService } from '../exports/store/bundle-store.ts';
-import { type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 import type { LatestRecords, ProjectRecord, SiteRecord } from '../feedback/store/run-records.ts';
 import { exportWorkflowId, workflowIdOf } from '../rules/workflow-ids.ts';
 import { type NextStart, nextStarts } from '../schedules/schedules.ts';
@@ -41,8 +41,8 @@ export interface ProjectLine {
   project: string;
   state: LineState | null;
   /** Kinds of pass that run. */
-  running: ReadingKind[];
-  lastPass: ReadingKind | null;
+  running: PassKind[];
+  lastPass: PassKind | null;
   lastOutcome: ProjectRecord['lastOutcome'];
   lastAt: string | null;
   /** Why the latest run ended as it did; null when all went well. */
@@ -100,7 +100,7 @@ export function projectLines({ projects }: Selection, { live, records }: Facts):
   const latest = new Map(records?.projects.map((record) => [nameOf(record), record]));
   const running = new Map(live?.running.map((work) => [work.workflowId, work]));
   return projects.map(({ org, project }) => {
-    const passes = readingKinds.map((pass) => ({ pass, id: workflowIdOf({ kind: 'sync', org, project, pass }) }));
+    const passes = passKinds.map((pass) => ({ pass, id: workflowIdOf({ kind: 'sync', org, project, pass }) }));
     const works = passes.flatMap(({ id }) => running.get(id) ?? []);
     const starts = passes.flatMap(({ id }) => live?.starts.get(id) ?? []);
     const next = starts.flatMap(({ nextAt }) => nextAt ?? []).sort();

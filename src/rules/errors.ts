@@ -25,6 +25,7 @@ const failureTypes = [
   'InvalidInput',
   'StoreMismatch',
   'StoreUnavailable',
+  'SiteHeld',
   'Superseded',
   'AttemptReplaced',
   'StartUncertain',
@@ -40,6 +41,13 @@ const failureTypes = [
   'WebhookRefused',
   'WebhookUnreachable',
   'WorkerShutdown',
+  'HeartbeatRefused',
 ] as const;
 
 export type FailureType = (typeof failureTypes)[number];
+
+/** `JobFailed: the job …` without the type, which is for scripts. Other errors keep theirs: it may be all they say. */
+export function withoutFailureType(summary: string): string {
+  const [, type, words = ''] = /^(\w+): (.*)$/s.exec(summary) ?? [];
+  return failureTypes.some((known) => known === type) ? words : summary;
+}

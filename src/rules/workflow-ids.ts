@@ -1,9 +1,9 @@
-import { type ReadingKind, readingKinds } from '../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 
 /** Workflow ids are business keys (architecture.md): the id alone makes a second start join or fail. */
 export const exportWorkflowId = (org: string, domain: string): string => `export:${org}:${domain}`;
 
-export const syncWorkflowId = (org: string, project: string, pass: ReadingKind): string =>
+export const syncWorkflowId = (org: string, project: string, pass: PassKind): string =>
   `sync:${org}:${project}:${pass}`;
 
 /** Of an organization's refresh: its schedule appends the time of the run. */
@@ -52,20 +52,27 @@ export const searchAttributes = {
   outcome: 'DocferryOutcome',
 } as const;
 
-/** What a schedule starts (architecture.md). */
+/** Work under an id of its own. Schedules start exports and refreshes (architecture.md). */
 export type ScheduleTarget =
   | { kind: 'export'; org: string; domain: string }
-  | { kind: 'sync'; org: string; project: string; pass: ReadingKind };
+  | { kind: 'refresh'; org: string }
+  | { kind: 'sync'; org: string; project: string; pass: PassKind };
 
-/** The fixed id of the workflow that does the work. */
+/** What a person starts and cancels. */
+export type WorkTarget = Exclude<ScheduleTarget, { kind: 'refresh' }>;
+
+/** The fixed id of the workflow that does the work; to that of a refresh its schedule appends the time. */
 export function workflowIdOf(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return refreshWorkflowId(target.org);
   return target.kind === 'export'
     ? exportWorkflowId(target.org, target.domain)
     : syncWorkflowId(target.org, target.project, target.pass);
 }
 
-/** The reverse of `workflowIdOf`; null for any other id. */
+/** The reverse of `workflowIdOf`, with or without a time; null for any other id. */
 export function targetOfWorkflowId(id: string): ScheduleTarget | null {
+  const [, refreshed] = /^refresh:([^:]+?)(?:-\d{4}-\d{2}-\d{2}T[\d:.]+Z)?$/.exec(id) ?? [];
+  if (refreshed !== undefined) return { kind: 'refresh', org: refreshed };
   const [kind, org, what, pass, ...more] = id.split(':');
   if (!org || !what || more.length > 0) return null;
   if (kind === 'export' && pass === undefined) return { kind, org, domain: what };
@@ -83,10 +90,13 @@ export function scheduleId(taskQueue: string, target: ScheduleTarget): string {
   return schedulePrefix(taskQueue) + workflowIdOf(target);
 }
 
-/** The reverse of `scheduleId`; null for schedules that are not docferry's, or another task queue's. */
+/**
+ * The reverse of `scheduleId`; null for schedules that are not docferry's, or another task queue's. Those of the form that
+ * started passes are docferry's too, `verify` among them: it is taken for a sweep.
+ */
 export function targetOfScheduleId(taskQueue: string, id: string): ScheduleTarget | null {
   const prefix = schedulePrefix(taskQueue);
-  return id.startsWith(prefix) ? targetOfWorkflowId(id.slice(prefix.length)) : null;
+  return id.startsWith(prefix) ? targetOfWorkflowId(id.slice(prefix.length).replace(/:verify$/, ':sweep')) : null;
 }
 
 /** Id of `runScheduled`, to which Temporal appends the scheduled time. */
@@ -94,18 +104,20 @@ export function scheduledRunId(target: ScheduleTarget): string {
   return `scheduled:${workflowIdOf(target)}`;
 }
 
-/** A short name of a target: `docs.acme.example`, `prj_1 incremental`. */
+/** A short name of a target: `docs.acme.example`, `acme/refresh`, `prj_1 incremental`. */
 export function targetName(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return `${target.org}/refresh`;
   return target.kind === 'export' ? target.domain : `${target.project} ${target.pass}`;
 }
 
 /** A target in one line for the Temporal UI. */
 export function targetSummary(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return `refresh of ${target.org}`;
   return target.kind === 'export'
     ? `export of ${target.domain} (${target.org})`
     : `${target.pass} of ${target.project} (${target.org})`;
 }
 
-function isPass(text: string | undefined): text is ReadingKind {
-  return readingKinds.some((kind) => kind === text);
+function isPass(text: string | undefined): text is PassKind {
+  return passKinds.some((kind) => kind === text);
 }

@@ -6,6 +6,8 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
+import type { RefreshResult } from '../feedback/rules/refresh-run.ts';
+import { counted } from '../rules/text.ts';
 import { type ScheduleTarget, searchAttributes, workflowIdOf, workflowTypes } from '../rules/workflow-ids.ts';
 import { isOutage } from '../temporal/connection.ts';
 import type { Failover } from '../temporal/rules/failover.ts';
@@ -125,7 +127,7 @@ export async function scheduleViews(
   const byHand = await latestRunsByHand(client, taskQueue);
   const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {
     const configured = desired.get(schedule.id);
-    const existing = existingSchedule(schedule.description, schedule.target);
+    const existing = existingSchedule(client, schedule);
     const update = configured ? updateOf(configured, existing) : null;
     return {
       ...viewOf(schedule),
@@ -178,7 +180,7 @@ async function readRun(
     const { status } = await handle.describe();
     if (status.name === 'RUNNING') return { ...run, status: status.name, outcome: null, detail: null };
     const result = () => client.withDeadline(Date.now() + answerWithinMs, () => handle.result());
-    return { ...run, status: status.name, ...(await endOf(result as () => Promise<ScheduledResult>)) };
+    return { ...run, status: status.name, ...(await endOf(result as () => Promise<ScheduledResult | RefreshResult>)) };
   } catch (error) {
     if (isOutage(error)) return { ...run, status: null, outcome: null, detail: 'Temporal did not say' };
     if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -186,10 +188,15 @@ async function readRun(
   }
 }
 
-async function endOf(result: () => Promise<ScheduledResult>): Promise<Pick<ScheduledRun, 'outcome' | 'detail'>> {
+async function endOf(
+  result: () => Promise<ScheduledResult | RefreshResult>,
+): Promise<Pick<ScheduledRun, 'outcome' | 'detail'>> {
   try {
-    const { outcome, detail } = await result();
-    return { outcome, detail };
+    const ended = await result();
+    if ('outcome' in ended) return { outcome: ended.outcome, detail: ended.detail };
+    const { inserted, updated, tombstoned } = ended.entries;
+    const found = `${inserted} new, ${updated} changed, ${tombstoned} deleted`;
+    return { outcome: 'completed', detail: `${counted(ended.requests, 'request')}: ${found}` };
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
     const { cause } = error;

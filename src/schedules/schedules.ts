@@ -24,6 +24,7 @@ import {
   workflowTypes,
 } from '../rules/workflow-ids.ts';
 import { isOutage } from '../temporal/connection.ts';
+import { keysIn, writingKeyOf } from '../temporal/encryption.ts';
 import type { Failover } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches, runningWork } from '../temporal/runs.ts';
 import {
@@ -34,7 +35,9 @@ import {
   type FoundOnServer,
   isConfigured,
   planSchedules,
+  refreshInterval,
   type SchedulePlan,
+  updateOf,
 } from './rules/desired-schedules.ts';
 import type { Calendar, ScheduleSettings } from './rules/schedule-settings.ts';
 
@@ -144,8 +147,11 @@ function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOp
   };
 }
 
-/** A schedule on the server in terms of `schedules/rules`. */
-export function existingSchedule(description: ScheduleDescription, target: ScheduleTarget): ExistingSchedule {
+/** A schedule on the server in terms of `schedules/rules`. One written with another key counts as marked otherwise. */
+export function existingSchedule(
+  client: Client,
+  { description, target }: Pick<OwnedSchedule, 'description' | 'target'>,
+): ExistingSchedule {
   const { spec, action, policies, info } = description;
   const { calendars = [], intervals = [] } = spec;
   const settings: ScheduleSettings = {
@@ -167,7 +173,10 @@ export function existingSchedule(description: ScheduleDescription, target: Sched
     },
     extras: extrasOf(description),
   };
-  const digest = action.memo?.[digestMemo];
+  const { memo } = description.raw.schedule?.action?.startWorkflow ?? {};
+  const [writtenWith = null] = keysIn(memo);
+  const digest =
+    writtenWith === writingKeyOf(client) ? action.memo?.[digestMemo] : `written with the key ${writtenWith}`;
   return {
     id: description.scheduleId,
     target,
@@ -277,7 +286,7 @@ export async function readSchedulePlan(
     desired.map(({ id }) => id),
   );
   const found: FoundOnServer = {
-    schedules: schedules.map(({ description, target }) => existingSchedule(description, target)),
+    schedules: schedules.map((schedule) => existingSchedule(client, schedule)),
     unread: unread.map(({ id }) => id),
     // A rollback asks the service nothing: it may end.
     running: (await runningWork(client, taskQueue)).filter(({ type }) => type !== workflowTypes.rollBack),
@@ -297,6 +306,9 @@ export async function applySchedules(
 ): Promise<SchedulePlan> {
   const plan = await readSchedulePlan(client, taskQueue, organizations, failover);
   await inBatches(plan.delete, callsAtOnce, ({ id }) => deleteSchedule(client, id));
+  // Schedules once started passes through a run that only waited for its pass, or for one of a kind that is no more.
+  const former = plan.delete.filter(({ target }) => target.kind === 'sync');
+  await inBatches(former.flatMap(formerRuns), callsAtOnce, (workflowId) => terminateRun(client, workflowId));
   // After the schedules, which could start the work again.
   await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));
   await inBatches(plan.update, callsAtOnce, ({ desired }) => updateSchedule(client, desired));
@@ -321,6 +333,33 @@ async function updateSchedule(client: Client, desired: DesiredSchedule): Promise
   await refusedBy(desired, update);
 }
 
+/**
+ * Has an organization's next refresh run when a request is due, an hour from now at most, or as configured where that is
+ * sooner. Nothing happens to a schedule that is not as configured: `schedules apply` is under way.
+ */
+export async function putOffRefresh(
+  client: Client,
+  taskQueue: string,
+  organization: ConfiguredOrganization,
+  { failover, nextDueAt }: { failover: Failover; nextDueAt: number },
+): Promise<void> {
+  const desired = desiredSchedules(taskQueue, [{ ...organization, sites: [] }], failover)[0];
+  const configured = desired?.settings.intervals[0];
+  if (desired === undefined || configured === undefined) return;
+  const wanted = refreshInterval(configured.everyMs, Date.now(), nextDueAt);
+  const interval = wanted.everyMs > configured.everyMs ? wanted : configured;
+  const handle = client.schedule.getHandle(desired.id);
+  try {
+    const existing = existingSchedule(client, { description: await handle.describe(), target: desired.target });
+    const isThere = existing.settings.intervals.some(({ everyMs }) => everyMs === interval.everyMs);
+    if (isThere || updateOf(desired, existing) !== null) return;
+    const settings = { ...desired.settings, intervals: [interval] };
+    await handle.update(({ state }) => ({ ...scheduleOptions({ ...desired, settings }), state }));
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+  }
+}
+
 /** The SDK throws a `TypeError` when the server refuses a specification. */
 async function refusedBy(desired: DesiredSchedule, call: Promise<unknown>): Promise<void> {
   try {
@@ -339,11 +378,21 @@ async function deleteSchedule(client: Client, id: string): Promise<void> {
   }
 }
 
-async function cancelWork(client: Client, workflowId: string): Promise<void> {
+function formerRuns({ id, running }: ExistingSchedule): string[] {
+  const [, ofNoKind] = /:(sync:[^:]+:[^:]+:verify)$/.exec(id) ?? [];
+  return ofNoKind === undefined ? running : [...running, ofNoKind];
+}
+
+const terminateRun = (client: Client, workflowId: string): Promise<void> =>
+  unlessEnded(client.workflow.getHandle(workflowId).terminate('its schedule is of a form that is no more'));
+
+const cancelWork = (client: Client, workflowId: string): Promise<void> =>
+  unlessEnded(client.workflow.getHandle(workflowId).cancel());
+
+async function unlessEnded(call: Promise<unknown>): Promise<void> {
   try {
-    await client.workflow.getHandle(workflowId).cancel();
+    await call;
   } catch (error) {
-    // It has ended meanwhile.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }

@@ -11,6 +11,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { ExplainedError } from '../rules/errors.ts';
 import { isLoopback } from '../rules/loopback.ts';
 import { clockTime } from '../rules/text.ts';
+import { clientConverter, type EncryptionSettings, failureMessage } from './encryption.ts';
 import type { Failover } from './rules/failover.ts';
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
@@ -91,7 +92,7 @@ function isOver(deadline: CallOptions['deadline']): boolean {
 }
 
 /** Where Temporal is, according to docferry.yaml. */
-export interface TemporalSettings {
+export interface TemporalSettings extends EncryptionSettings {
   address: string;
   namespace: string;
   taskQueue: string;
@@ -169,10 +170,11 @@ function safeReason(error: unknown): string {
 
 /**
  * Connects a client, or throws `TemporalUnreachable` within seconds. When a server refuses the certificate or API key,
- * throws that error. The caller closes `client.connection`.
+ * throws that error; `EncryptionUnusable` when a key cannot be read. The caller closes `client.connection`.
  */
 export async function connectClient(settings: TemporalSettings, limits?: CallLimits): Promise<Client> {
   const options = connectOptions(settings);
+  const dataConverter = await clientConverter(settings);
   try {
     const connection = await Connection.connect({
       ...options.connection,
@@ -181,7 +183,7 @@ export async function connectClient(settings: TemporalSettings, limits?: CallLim
       // A proxy meant for the service must not intercept connections to a server on this machine.
       ...(isLoopback(options.connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
     });
-    return new Client({ connection, namespace: options.namespace });
+    return new Client({ connection, namespace: options.namespace, dataConverter });
   } catch (error) {
     if (error instanceof TypeError || isRefusal(error)) throw error;
     throw new TemporalUnreachable(options.connection.address, { cause: error });
@@ -228,14 +230,18 @@ export interface Retry {
 }
 
 /** The activities being retried, of a workflow that otherwise looks idle. */
-export function retriesIn({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): Retry[] {
-  return (raw.pendingActivities ?? []).flatMap(({ activityType, attempt, lastFailure, nextAttemptScheduleTime }) => {
-    if (!lastFailure || (attempt ?? 1) < 2) return [];
-    const type = lastFailure.applicationFailureInfo?.type;
-    const reason = `${type ? `${type}: ` : ''}${lastFailure.message ?? 'failed'}`;
-    const nextAt = optionalTsToMs(nextAttemptScheduleTime) ?? null;
-    return [{ activity: activityType?.name ?? 'a step', attempt: attempt ?? 1, reason, nextAt }];
-  });
+export function retriesIn(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<Retry[]> {
+  const failing = (raw.pendingActivities ?? []).flatMap(({ lastFailure, attempt, ...rest }) =>
+    lastFailure && (attempt ?? 1) > 1 ? [{ lastFailure, attempt: attempt ?? 1, ...rest }] : [],
+  );
+  return Promise.all(
+    failing.map(async ({ activityType, attempt, lastFailure, nextAttemptScheduleTime }) => {
+      const type = lastFailure.applicationFailureInfo?.type;
+      const reason = `${type ? `${type}: ` : ''}${await failureMessage(client, lastFailure)}`;
+      const nextAt = optionalTsToMs(nextAttemptScheduleTime) ?? null;
+      return { activity: activityType?.name ?? 'a step', attempt, reason, nextAt };
+    }),
+  );
 }
 
 /** `tried again at 04:02:00 UTC (attempt 3)`. */

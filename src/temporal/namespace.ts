@@ -1,11 +1,15 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { msToTs, optionalTsToMs } from '@temporalio/common/lib/time.js';
-import { searchAttributes } from '../rules/workflow-ids.ts';
+import { schedulePrefix, searchAttributes } from '../rules/workflow-ids.ts';
+import { keysIn } from './encryption.ts';
+import { callsAtOnce, inBatches } from './runs.ts';
 
 const answerWithinMs = 10_000;
 /** `INDEXED_VALUE_TYPE_KEYWORD` and the status "not found" of Temporal's interface. */
 const keyword = 2;
 const notFound = 5;
+/** `INVALID_ARGUMENT`: a worker has answered that it failed. */
+const invalidArgument = 3;
 const dayMs = 86_400_000;
 
 /** Docferry's search attributes (architecture.md) in a namespace. */
@@ -55,6 +59,58 @@ export async function searchAttributeState(client: Client): Promise<SearchAttrib
     missing: names.filter((name) => customAttributes[name] === undefined),
     mistyped: names.filter((name) => ![undefined, keyword].includes(customAttributes[name])),
   };
+}
+
+/** Running workflows whose histories are looked at, and the events of each: the oldest ones, which keep the oldest key. */
+const [lookedAt, eventsEach] = [1_000, 100];
+
+/** The keys that running workflows and schedules are encrypted with. Decrypts nothing. */
+export async function keysNeeded(client: Client, taskQueue: string): Promise<Set<string>> {
+  const { namespace } = client.options;
+  const runs: { workflowId: string; runId: string }[] = [];
+  const query = `${searchAttributes.org} IS NOT NULL AND ExecutionStatus = 'Running'`;
+  const { executions } = await client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: lookedAt });
+  for (const { execution } of executions ?? []) {
+    if (execution?.workflowId && execution.runId)
+      runs.push({ workflowId: execution.workflowId, runId: execution.runId });
+  }
+  const histories = await inBatches(runs, callsAtOnce, (execution) =>
+    client.workflowService.getWorkflowExecutionHistory({ namespace, execution, maximumPageSize: eventsEach }),
+  );
+  const schedules = await client.workflowService.listSchedules({
+    namespace,
+    query: `ScheduleId STARTS_WITH "${schedulePrefix(taskQueue)}"`,
+    maximumPageSize: lookedAt,
+  });
+  const described = await inBatches(schedules.schedules ?? [], callsAtOnce, ({ scheduleId }) =>
+    client.workflowService.describeSchedule({ namespace, scheduleId: scheduleId ?? '' }),
+  );
+  return keysIn([histories, described]);
+}
+
+/**
+ * The key with which a worker answers a query about this workflow, null for clear text; `failed` when the worker cannot
+ * answer what this client writes. Rejects when nobody answers.
+ */
+export async function writingKey(client: Client, workflowId: string): Promise<{ key: string | null; failed: boolean }> {
+  const { payloadCodecs, payloadConverter } = client.options.loadedDataConverter;
+  const [codec] = payloadCodecs;
+  const asked = payloadConverter.toPayload({});
+  const payloads = asked && codec ? await codec.encode([asked]) : [];
+  try {
+    const answer = await answering(client, () =>
+      client.workflowService.queryWorkflow({
+        namespace: client.options.namespace,
+        execution: { workflowId },
+        query: { queryType: 'state', queryArgs: { payloads } },
+      }),
+    );
+    const [key = null] = keysIn(answer);
+    return { key, failed: false };
+  } catch (error) {
+    if (isGrpcServiceError(error) && error.code === invalidArgument) return { key: null, failed: true };
+    throw error;
+  }
 }
 
 function answering<Answer>(client: Client, ask: () => Promise<Answer>): Promise<Answer> {

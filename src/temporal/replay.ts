@@ -1,10 +1,14 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
+import { availableParallelism } from 'node:os';
+import {
+  type Client,
+  type WorkflowExecutionInfo,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { IllegalStateError } from '@temporalio/common';
-import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { searchAttributes } from '../rules/workflow-ids.ts';
+import { builtWorkflows } from './encryption.ts';
 
 /** What a build makes of one recorded history. */
 export interface ReplayedRun {
@@ -31,9 +35,9 @@ interface ReplayOptions {
 
 /** Histories fetched at a time, and so in memory. */
 const fetchedAtOnce = 5;
+/** Histories replayed at a time, each by a worker of its own. */
+const replayedAtOnce = Math.min(4, availableParallelism());
 const longestProblem = 300;
-/** The workflow bundle that the build writes to the root of `dist`. */
-const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
 
 /**
  * Replays docferry's workflows of the namespace, running and ended, with the workflows of this build. Nothing is changed,
@@ -41,27 +45,44 @@ const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.met
  */
 export async function replayNamespace(client: Client, options: ReplayOptions): Promise<ReplayedRun[]> {
   quietRuntime();
-  const listed = new Map<string, Pick<ReplayedRun, 'type' | 'running'>>();
   const replayed: ReplayedRun[] = [];
-  const workflowBundle = options.workflowBundle ?? bundleOfBuild();
-  const histories = historiesOf(client, options, ({ type, runId, status }) =>
-    listed.set(runId, { type, running: status.name === 'RUNNING' }),
-  );
-  for await (const { workflowId, runId, error } of Worker.runReplayHistories({ workflowBundle }, histories)) {
-    const { type, running } = listed.get(runId) ?? { type: 'unknown', running: false };
-    const run = { type, workflowId, runId, running, problem: error ? problemText(error) : null };
-    replayed.push(run);
-    options.onReplayed?.(run);
-  }
+  const replay = {
+    workflowBundle: options.workflowBundle ?? builtWorkflows(),
+    dataConverter: { payloadCodecs: client.options.loadedDataConverter.payloadCodecs },
+  };
+  const histories = historiesOf(client, options);
+  const lane = async () => {
+    let run: Listed['run'] | undefined;
+    const own = async function* () {
+      for (let next = await histories.next(); !next.done; next = await histories.next()) {
+        run = next.value.run;
+        yield next.value;
+      }
+    };
+    // Results come one by one, in the order of the histories. Their run ids are those of the histories' first events, which
+    // a reset run shares with the run it was made of.
+    for await (const { error } of Worker.runReplayHistories(replay, own())) {
+      if (run === undefined) continue;
+      const result = { ...run, problem: error ? problemText(error) : null };
+      replayed.push(result);
+      options.onReplayed?.(result);
+    }
+  };
+  await Promise.all(Array.from({ length: replayedAtOnce }, lane));
   return replayed;
+}
+
+interface Listed {
+  run: Omit<ReplayedRun, 'problem'>;
+  workflowId: string;
+  history: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 }
 
 /** Running workflows first: the server lists ended ones after them. */
 async function* historiesOf(
   client: Client,
   { since, matches = () => true, signal }: ReplayOptions,
-  onListed: (run: WorkflowExecutionInfo) => void,
-): AsyncGenerator<{ workflowId: string; history: History }> {
+): AsyncGenerator<Listed, void, undefined> {
   const date = new Date(since).toISOString();
   const query = `${searchAttributes.org} IS NOT NULL AND (ExecutionStatus = "Running" OR CloseTime >= "${date}")`;
   let batch: WorkflowExecutionInfo[] = [];
@@ -69,7 +90,6 @@ async function* historiesOf(
     if (signal?.aborted) return;
     if (!matches(run.workflowId)) continue;
     batch.push(run);
-    onListed(run);
     if (batch.length < fetchedAtOnce) continue;
     yield* await fetched(client, batch);
     batch = [];
@@ -78,28 +98,24 @@ async function* historiesOf(
 }
 
 /** Without those that the server has deleted meanwhile. */
-async function fetched(client: Client, runs: readonly WorkflowExecutionInfo[]) {
-  const histories = await Promise.all(
-    runs.map(async ({ workflowId, runId }) => {
+async function fetched(client: Client, runs: readonly WorkflowExecutionInfo[]): Promise<Listed[]> {
+  const found = await Promise.all(
+    runs.map(async ({ type, workflowId, runId, status }): Promise<Listed[]> => {
       try {
-        return { workflowId, history: await client.workflow.getHandle(workflowId, runId).fetchHistory() };
+        const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+        return [{ run: { type, workflowId, runId, running: status.name === 'RUNNING' }, workflowId, history }];
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return null;
+        if (error instanceof WorkflowNotFoundError) return [];
         throw error;
       }
     }),
   );
-  return histories.filter((history) => history !== null);
+  return found.flat();
 }
 
 function problemText({ message }: Error): string {
   const [first = ''] = message.split('\n');
   return first.replace(/^.*Nondeterminism error: /, '').slice(0, longestProblem);
-}
-
-function bundleOfBuild(): { codePath: string } {
-  if (!existsSync(builtBundle)) throw new Error('the bundle of workflows is missing: run `npm run build`');
-  return { codePath: builtBundle };
 }
 
 /** Results report the replays; the SDK's own log lines about them would drown everything else. */

@@ -221,7 +221,7 @@ export class ExportJob {
         return { kind: 'completed' };
       }
       if (reading.state === 'failed')
-        return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
+        return { kind: 'ended', reason: `the service says: ${reading.error ?? 'the job failed, without a reason'}` };
       if (reading.state === 'missing') return { kind: 'ended', reason: 'the service no longer knows the job' };
       if (now >= timeoutMs) {
         return { kind: 'ended', reason: `the job is not done after ${spanText(now)}${unknownStatus(reading.status)}` };

@@ -18,7 +18,7 @@ import {
   retryKeySignal,
 } from '../contract.ts';
 import { readApproval, readExportInput, readPhase, readRejection } from '../exports/rules/export-messages.ts';
-import { nextStep } from '../exports/rules/rollout-steps.ts';
+import { nextStep, refusal, returnedResults, returnReasons } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   type ExportInput,
@@ -26,6 +26,7 @@ import {
   type ExportResult,
   type ExportState,
   outcomeWith,
+  type Reason,
   versionName,
   whyEnded,
 } from '../exports/rules/site-export.ts';
@@ -55,6 +56,7 @@ import {
   Approval,
   type FetchedBundle,
   Publication,
+  returnSite,
   rollOutToTargets,
   type VerifiedBundle,
   type WantedRollout,
@@ -109,7 +111,8 @@ class ExportRun {
   async run(): Promise<ExportResult | null> {
     const result = await this.#export();
     if (result === null) return null;
-    const detail = { reasons: result.reasons, rollouts: result.rollouts };
+    const { reasons, rollouts, held } = result;
+    const detail = { reasons, rollouts, ...(held !== null && { held }) };
     const notInService = result.held === null ? '' : `not in service: held at ${result.held}`;
     this.view.end(result.outcome, whyEnded(detail) || notInService);
     await CancellationScope.nonCancellable(() => this.#record(result.outcome, result, detail));
@@ -161,11 +164,11 @@ class ExportRun {
     }
   }
 
-  async #fetch(jobId: string, namedAt: number, { approvalTimeoutMs }: SitePlan): Promise<FetchedBundle> {
+  async #fetch(jobId: string, namedAt: number, { approval }: SitePlan): Promise<FetchedBundle> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.progress;
     const promote = becomesCurrent(parameters);
-    const asks = approvalTimeoutMs !== null && promote;
+    const asks = approval.always && promote;
     const publish = asks ? null : { namedAt, promote };
     const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
@@ -183,40 +186,50 @@ class ExportRun {
       const { version, url, rollouts } = kept;
       this.view.version = version;
       this.#publication.keep(version, contentDigest, url);
-      await this.#rollOut({ version: heldAt ?? version, previous: null, known: rollouts }, settings.targets);
-      const found = { version, contentDigest, archive: kept.archive, pages, files, url };
-      return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt });
+      const wanted = { version: heldAt ?? version, previous: null, known: rollouts };
+      const put = await this.#rollOut(wanted, settings.targets, heldAt);
+      const found = { version, contentDigest, archive: kept.archive, pages, files, url, reasons: kept.reasons ?? [] };
+      return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt, ...put });
     }
     const version = versionName(bundle.published === undefined ? Date.now() : namedAt, contentDigest);
     this.view.version = version;
     if (!bundle.published) this.view.enter('publishing');
     const found = { version, contentDigest, archive, pages, files };
-    const placed = await this.#publication.put(version, bundle, settings.approvalTimeoutMs);
+    const placed = await this.#publication.put(version, bundle, settings.approval);
     if ('reason' in placed) {
       return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
     }
     const previous = bundle.current?.version ?? null;
-    await this.#rollOut({ version: placed.heldAt ?? version, previous }, settings.targets);
-    return this.#result(jobId, { ...found, outcome: 'published', url: placed.url, held: placed.heldAt });
+    const { url, heldAt: held } = placed;
+    const put = await this.#rollOut({ version: held ?? version, previous }, settings.targets, held);
+    return this.#result(jobId, { ...found, outcome: 'published', url, held, ...put });
   }
 
   /**
    * Nothing for an export that does not become current. A held site rolls out the version it is held at: a target that
-   * failed during the rollback gets it now.
+   * failed during the rollback gets it now. Returns where and why the site is held if a step refused the version.
    */
-  async #rollOut(wanted: Omit<WantedRollout, 'force'>, targets: SitePlan['targets']): Promise<void> {
+  async #rollOut(
+    wanted: Omit<WantedRollout, 'force'>,
+    targets: SitePlan['targets'],
+    heldAt: string | null,
+  ): Promise<{ held: string | null; reasons: Reason[] } | null> {
     const { org, domain, parameters } = this.#input;
-    if (!becomesCurrent(parameters)) return;
+    if (!becomesCurrent(parameters)) return null;
     const { known = [] } = wanted;
     if (nextStep(targets, known) !== null) this.view.enter('rolling-out');
-    await rollOutToTargets(
-      { org, domain, storeId: this.progress.storeId, targets },
-      { ...wanted, force: parameters.force === true },
-      (results) => {
-        this.view.rollouts = results;
-        this.view.show();
-      },
-    );
+    const site = { org, domain, storeId: this.progress.storeId, targets };
+    const taken = await rollOutToTargets(site, { ...wanted, force: parameters.force === true }, (results) => {
+      this.view.rollouts = results;
+      this.view.show();
+    });
+    const refused = refusal(taken);
+    if (refused === null || heldAt !== null) return null;
+    const returned = await returnSite(site, wanted, taken, refused);
+    const reasons = returnReasons(refused, returned);
+    if ('problem' in returned) return { held: null, reasons };
+    this.view.rollouts = returnedResults(this.view.rollouts, returned);
+    return { held: returned.version, reasons };
   }
 
   #rejected(jobId: string, refused: FetchedBundle & { ok: false }): ExportResult {

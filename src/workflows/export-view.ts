@@ -8,6 +8,7 @@ import {
   type ExportProgress,
   type ExportState,
   type RolloutResult,
+  reasonText,
   searchedPhase,
 } from '../exports/rules/site-export.ts';
 import { barText, clockTime, factsTable, ignoredFacts } from '../rules/text.ts';
@@ -129,9 +130,10 @@ export class ExportView {
     }
     if (this.version) facts.push(['version', this.version]);
     if (this.#approval) {
-      const { version, expiresAt } = this.#approval;
+      const { version, expiresAt, asks } = this.#approval;
       const until = new Date(expiresAt).toISOString();
       facts.push(['approval', `${version} waits until ${until}, then it counts as rejected`]);
+      facts.push(...asks.map((reason): [string, string] => ['because', reasonText(reason)]));
       facts.push([
         'decide',
         `docferry export approve ${this.#input.domain} (or reject), or the updates approve and reject`,

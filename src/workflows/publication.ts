@@ -1,7 +1,14 @@
-import { condition, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
-import { nextStep, rolloutResults, type StepTaken, type TargetSteps } from '../exports/rules/rollout-steps.ts';
+import {
+  changedTargets,
+  nextStep,
+  type Return,
+  rolloutResults,
+  type StepTaken,
+  type TargetSteps,
+} from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   changesText,
@@ -10,6 +17,7 @@ import {
   longestReason,
   type Reason,
   type RolloutResult,
+  reasonText,
 } from '../exports/rules/site-export.ts';
 import { spanText, summaryText } from '../rules/text.ts';
 import type { ExportView } from './export-view.ts';
@@ -20,12 +28,16 @@ import {
   refusal,
   rolloutOptions,
   type Sent,
+  type SitePlan,
   storeOptions,
   wholeVersionOptions,
 } from './kit.ts';
 import { writeAuditEntry } from './write-records.ts';
 
-const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
+const stores = proxyActivities<Pick<Activities, 'describeChanges' | 'returnToVersionBefore'>>(storeOptions);
+
+/** People are told again of a version that waits for so long. */
+const remindAfterMs = 86_400_000;
 
 /** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
 export class Approval {
@@ -69,25 +81,35 @@ export class Approval {
     if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 
-  /** Null when the version is approved in time, else why it is rejected. */
+  /** Null when the version is approved in time, else why it is rejected. People are told at once and again after a day. */
   async wait(ask: {
     storeId: string;
     version: string;
     against: string | null;
     timeoutMs: number;
+    asks: Reason[];
   }): Promise<Reason | null> {
-    const { storeId, version, against, timeoutMs } = ask;
+    const { version, timeoutMs, asks } = ask;
     const { org, domain } = this.#input;
-    const changes = await stores.describeChanges.executeWithOptions(
-      { ...storeOptions, summary: `compare ${version} with the current version` },
-      [{ org, domain, storeId, version, against, timeoutMs }],
-    );
+    const describe = (summary: string, again: string | null) =>
+      stores.describeChanges.executeWithOptions({ ...storeOptions, summary: summaryText(summary) }, [
+        { org, domain, ...ask, again },
+      ]);
+    const changes = await describe(`compare ${version} with the current version`, null);
     const since = Date.now();
-    this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });
+    this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, asks, changes });
+    const why = [...asks.map(reasonText), changesText(changes)].join('; ');
+    const decided = (ms: number) =>
+      condition(() => this.#decision !== null, ms, { summary: summaryText(`approve or reject ${version}: ${why}`) });
     try {
-      await condition(() => this.#decision !== null, timeoutMs, {
-        summary: summaryText(`approve or reject ${version}: ${changesText(changes)}`),
-      });
+      if (timeoutMs <= remindAfterMs) await decided(timeoutMs);
+      else if (!(await decided(remindAfterMs))) {
+        // A decision does not wait for it.
+        describe(`say again that ${version} waits`, new Date(since).toISOString()).catch((failure: unknown) =>
+          log.warn('people were not reminded of the version that waits', { failure: failureSummary(failure) }),
+        );
+        await decided(timeoutMs - remindAfterMs);
+      }
     } finally {
       this.#view.awaitApproval(null);
     }
@@ -139,13 +161,13 @@ export class Publication {
   }
 
   /**
-   * Publishes what the fetch has not, waits up to `approvalMs` for a person's approval if that is not null, and moves the
-   * pointer. On a held site the version waits for the release, without approval.
+   * Publishes what the fetch has not, waits for a person's approval if rules or the configuration ask for it, and moves
+   * the pointer. On a held site the version waits for the release, without approval.
    */
-  async put(version: string, bundle: VerifiedBundle, approvalMs: number | null): Promise<Placed> {
+  async put(version: string, bundle: VerifiedBundle, { always, timeoutMs }: SitePlan['approval']): Promise<Placed> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.#progress;
-    const asks = approvalMs !== null && becomesCurrent(parameters);
+    const asks = becomesCurrent(parameters) && (always || bundle.asks.length > 0);
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
     const publish = () =>
@@ -168,7 +190,7 @@ export class Publication {
     await this.discardStaged();
     if (!asks || heldAt !== null) return { url, heldAt };
     const against = bundle.current?.version ?? null;
-    const reason = await this.#approval.wait({ storeId, version, against, timeoutMs: approvalMs });
+    const reason = await this.#approval.wait({ storeId, version, against, timeoutMs, asks: bundle.asks });
     if (reason) {
       await this.withdraw();
       return { reason };
@@ -233,6 +255,38 @@ export async function rollOutToTargets(
   }
   onResults(rolloutResults(targets, taken));
   return taken;
+}
+
+/** Takes the site back from a version that a step refused: the pointer, then each target that was changed (E9). */
+export async function returnSite(
+  site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
+  { version, previous }: Pick<WantedRollout, 'version' | 'previous'>,
+  taken: readonly StepTaken[],
+  refused: StepTaken,
+): Promise<Return | { problem: string }> {
+  const { domain, storeId, targets } = site;
+  const reason = `${refused.target}: ${refused.detail}`.slice(0, longestReason);
+  const input = { domain, storeId, version, before: previous, reason, at: Date.now() };
+  try {
+    // Even in a run that was cancelled: half a return would leave readers with the refused version.
+    const { version: back } = await CancellationScope.nonCancellable(() =>
+      stores.returnToVersionBefore.executeWithOptions(
+        { ...storeOptions, summary: `${domain} returns to the version before ${version}` },
+        [input],
+      ),
+    );
+    if (back === null) return { version: null, results: [] };
+    const results: RolloutResult[] = [];
+    for (const target of changedTargets(targets, taken)) {
+      const wanted = { version: back, previous: version, force: false };
+      const steps = await rollOutToTargets({ ...site, targets: [target] }, wanted, () => {});
+      results.push(...rolloutResults([target], steps));
+    }
+    return { version: back, results };
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    return { problem: failureSummary(error) };
+  }
 }
 
 async function takeStep(input: Parameters<Activities['rollOut']>[0]): Promise<StepTaken> {

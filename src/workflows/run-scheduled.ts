@@ -16,20 +16,18 @@ import {
 } from '@temporalio/workflow';
 import { attributesOf } from '../contract.ts';
 import { type ExportResult, failedTargets, searchedPhase } from '../exports/rules/site-export.ts';
-import type { SyncResult } from '../feedback/rules/sync.ts';
 import { factsTable } from '../rules/text.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/workflow-ids.ts';
 import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/starts.ts';
 import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost, readInput, readsInput } from './kit.ts';
-import type { syncFeedback } from './sync-feedback.ts';
 
 type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
 
 /**
- * The workflow that schedules start. It starts the target's workflow under its fixed id and runs as long as that, so that
- * the schedule's overlap policy sees the work (architecture.md). If the target's workflow is running already, the run is
+ * The workflow that the schedules of sites start. It starts the export under its fixed id and runs as long as that, so
+ * that the schedule's overlap policy sees the work (architecture.md). If the target's workflow is running already, the run is
  * recorded as skipped. Cancelling this workflow cancels the work it started and waits for its clean-up; terminating it
  * leaves the work running.
  */
@@ -42,10 +40,10 @@ export async function runScheduled(given: ScheduledInput): Promise<ScheduledResu
     return { workflowId, runId, outcome, detail };
   };
   try {
-    const work = await startWork(target);
-    runId = work.runId;
+    const work = await startExport(target);
+    runId = work.firstExecutionRunId;
     show(target, 'running', workflowId);
-    return end(await work.ending());
+    return end(exportEnding(await work.result()));
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) {
       return end({ outcome: 'skipped', detail: 'it was already running' });
@@ -58,42 +56,18 @@ export async function runScheduled(given: ScheduledInput): Promise<ScheduledResu
 
 defineWorkflowOptions(runScheduled, readsInput);
 
-/** The started child workflow. */
-async function startWork(target: ScheduledInput): Promise<{ runId: string; ending(): Promise<Ending> }> {
+async function startExport(target: ScheduledInput): Promise<ChildWorkflowHandle<typeof exportSite>> {
+  const { org, domain } = target;
   const failover = failoverIn(target);
-  if (target.kind === 'export') {
-    const { org, domain } = target;
-    const child = await startChild<typeof exportSite>('exportSite', {
-      ...optionsOf(target),
-      typedSearchAttributes: attributesOf({ org, domain, phase: searchedPhase.starting }),
-      args: [{ org, domain, parameters: {}, failover }],
-    });
-    return workOf(child, exportEnding);
-  }
-  const { org, project, pass } = target;
-  const child = await startChild<typeof syncFeedback>('syncFeedback', {
-    ...optionsOf(target),
-    typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-    args: [{ org, project, pass, class: pass, failover }],
-  });
-  return workOf(child, syncEnding);
-}
-
-function workOf<Result>(
-  child: Pick<ChildWorkflowHandle<() => Promise<Result>>, 'firstExecutionRunId' | 'result'>,
-  endingOf: (result: Result) => Ending,
-) {
-  return { runId: child.firstExecutionRunId, ending: async () => endingOf((await child.result()) as Result) };
-}
-
-function optionsOf(target: ScheduledInput) {
-  return {
+  return startChild<typeof exportSite>('exportSite', {
     workflowId: workflowIdOf(target),
-    ...taskTimeoutFor(failoverIn(target)),
+    ...taskTimeoutFor(failover),
     staticSummary: targetSummary(target),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-  } as const;
+    typedSearchAttributes: attributesOf({ org, domain, phase: searchedPhase.starting }),
+    args: [{ org, domain, parameters: {}, failover }],
+  });
 }
 
 function exportEnding({ outcome, version, rollouts, reasons }: ExportResult): Ending {
@@ -104,10 +78,6 @@ function exportEnding({ outcome, version, rollouts, reasons }: ExportResult): En
     reasons.length === 0 ? '' : reasons.map(({ rule }) => rule).join(', '),
   ].filter((part) => part !== '');
   return { outcome, detail: detail.join('; ').slice(0, 300) };
-}
-
-function syncEnding({ entries: { seen, inserted, updated } }: SyncResult): Ending {
-  return { outcome: 'completed', detail: `${seen} seen, ${inserted} new, ${updated} changed` };
 }
 
 /** The original failure with its type, and all in between as its cause, so that `schedules list` shows it without opening the child. */

@@ -146,7 +146,7 @@ class Sync {
       const { passId, storeId } = progress;
       const leg = await pages.fetchPages.executeWithOptions(
         { ...pageOptions, summary: `pages of ${project} from ${progress.pages + 1}` },
-        [{ org, project, class: this.#input.class, passId, storeId, tries: this.#tries }],
+        [{ org, project, passId, storeId, tries: this.#tries }],
       );
       // From the first lease in a restored store on, the original can no longer take part.
       if (leg.storeId !== undefined) progress.storeId = leg.storeId;

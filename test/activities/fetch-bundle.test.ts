@@ -13,6 +13,7 @@ import {
   noFetchYet,
 } from '../../src/activities/fetch-bundle.ts';
 import { whileMine } from '../../src/activities/heartbeats.ts';
+import { createRollbackActivities } from '../../src/activities/site-rollouts.ts';
 import { StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
 import { hashFile } from '../../src/files.ts';
@@ -116,6 +117,115 @@ describe('fetchBundle', () => {
     expect(await bundles.current(domain)).toMatchObject({ version: newer });
   });
 
+  it('leaves to a person what a rule asks about, also after an attempt that died behind the staging (E8)', async () => {
+    const jobId = await exported();
+    const { bundles, organizations } = scene.deps;
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    const site = organizations[0]?.sites[0] as Site;
+    const file = join(scene.folder, 'small.zip');
+    await writeFile(file, zip(smallSite));
+    scene.sandbox.setFaults({ archiveFile: file });
+    site.siteRules = { 'no-404-page': 'ask', 'too-few-pages': { level: 'ask', limit: 40 } };
+    const asks = [{ rule: 'too-few-pages', path: null, detail: 'the version has 2 pages' }, { rule: 'no-404-page' }];
+    expect(await fetchBundle(jobId, attempt(), publish)).toMatchObject({ ok: true, kept: null, asks });
+    const before = { attempt: 2, heartbeatDetails: scene.heartbeats.at(-1) };
+    const again = await fetchBundle(jobId, attempt(before), publish);
+    expect(again).toMatchObject({ ok: true, kept: null, asks });
+    expect(again).not.toHaveProperty('published');
+    expect(downloads()).toHaveLength(1);
+    expect(await bundles.versions(domain)).toEqual([]);
+    // What does not become current needs no approval, and what is current already has it.
+    const only = await fetchBundle(jobId, attempt(before), { ...publish, promote: false });
+    expect(only).toMatchObject({ asks: [], published: { heldAt: null } });
+    const [{ version } = { version: 'none' }] = await bundles.versions(domain);
+    await bundles.moveCurrent(domain, version, 0, new Date());
+    expect(await fetchBundle(jobId, attempt(), { ...publish, namedAt: Date.now() })).toMatchObject({
+      asks: [],
+      kept: { version },
+    });
+  });
+
+  it('publishes what a check refused only when forced, and other content ends the hold (E6, E7)', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const { returnToVersionBefore } = createRollbackActivities(whileMine(scene.deps));
+    const storeId = bundles.identity;
+    const fetched = async (job: string, namedAt: number, force = false) => {
+      const input = { org: 'acme', domain, storeId, stageId: 'stage-1', jobId: job, force };
+      const result = await attempt().run(() =>
+        createFetchActivities(whileMine(scene.deps)).fetchBundle({ ...input, publish: { namedAt, promote: true } }),
+      );
+      return result;
+    };
+    const current = async () => (await bundles.current(domain))?.version;
+    const at = (day: number) => Date.UTC(2026, 10, day);
+    const refuse = async (before: string | null = null) => {
+      const input = { domain, storeId, version: `${await current()}`, before, reason: 'web: old pages', at: at(23) };
+      // As a second attempt, after one whose answer was lost.
+      for (let tries = 0; tries < 2; tries += 1) await run(() => returnToVersionBefore(input));
+      return input.version;
+    };
+
+    // Without an earlier version nothing is current, and nothing held.
+    await fetched(jobId, at(1));
+    const first = await refuse();
+    expect([await current(), await bundles.holds.of(domain)]).toEqual([undefined, null]);
+    expect(await fetched(jobId, at(2))).toMatchObject({ kept: null, published: { heldAt: null } });
+    const good = await current();
+
+    scene.sandbox.publishRevision(domain);
+    const newJob = await run(() => createJobActivities(scene.deps).startJob({ org: 'acme', domain, parameters: {} }));
+    const jobs = createJobActivities(scene.deps);
+    const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId: newJob.jobId }))).state;
+    await expect.poll(stateOf).toBe('completed');
+    await fetched(newJob.jobId, at(3));
+    const bad = await refuse(good);
+    expect([await current(), bad === good, first === good]).toEqual([good, false, false]);
+    const reasons = [{ rule: 'check-failed', path: null, detail: 'web: old pages' }];
+    for (let again = 0; again < 3; again += 1) {
+      expect(await fetched(newJob.jobId, at(4 + again))).toMatchObject({
+        heldAt: good,
+        kept: { version: bad, reasons },
+      });
+    }
+    expect(await current()).toBe(good);
+
+    // A person forces it, and a check refuses it again; then the service goes back to what is in service.
+    expect(await fetched(newJob.jobId, at(10), true)).toMatchObject({ kept: null, published: { heldAt: null } });
+    expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261110', null]);
+    await refuse(good);
+    expect(await fetched(jobId, at(11))).toMatchObject({ heldAt: null, kept: { version: good } });
+    expect(await bundles.holds.of(domain)).toBeNull();
+
+    // Other content ends the hold once it becomes current; what a person holds stays.
+    (scene.deps.organizations[0]?.sites[0] as Site).siteRules = { 'pages-removed': { level: 'off', limit: 0 } };
+    await fetched(newJob.jobId, at(12));
+    await refuse(good);
+    const file = join(scene.folder, 'small.zip');
+    await writeFile(file, zip(smallSite));
+    scene.sandbox.setFaults({ archiveFile: file });
+    expect(await fetched(jobId, at(13))).toMatchObject({ kept: null, published: { heldAt: null } });
+    expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261113', null]);
+    await bundles.holds.place(domain, { version: null, reason: null, at: new Date() });
+    await expect(refuse(good)).rejects.toMatchObject({ type: 'SiteHeld' });
+  });
+
+  it('refuses what a rule about the change refuses, and keeps nothing of it', async () => {
+    const jobId = await exported();
+    const { bundles, organizations } = scene.deps;
+    (organizations[0]?.sites[0] as Site).siteRules = { 'size-changed': { level: 'refuse', limit: 0.1 } };
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version });
+    if ((await bundles.current(domain)) === null) await bundles.moveCurrent(domain, version, 0, new Date());
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    expect(await fetchBundle(jobId, attempt(), publish)).toMatchObject({
+      ok: false,
+      reasons: [{ rule: 'size-changed', detail: expect.stringContaining(version) }],
+    });
+    expect(await bundles.versions(domain)).toMatchObject([{ version }]);
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
+  });
+
   it('leaves the publication to a step of its own when it fails', async () => {
     const jobId = await exported();
     const { bundles } = scene.deps;
@@ -179,6 +289,7 @@ describe('fetchBundle', () => {
       bytesPerSecond: 1,
       downloadMs: 1,
       seal: '',
+      asks: [],
     };
     const second = await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details }));
     expect(second).toMatchObject({ ok: true, linksRequested: 2 });
@@ -278,7 +389,7 @@ describe('fetchBundle', () => {
     scene.sandbox.setFaults({ archiveFile: import.meta.filename });
     const result = await fetchBundle(jobId);
     expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
-    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
   });
 
   it.skipIf(chromium === null)(
@@ -306,7 +417,7 @@ describe('fetchBundle', () => {
         ok: false,
         reasons: [{ rule: 'page-script-error', path: 'index.html', detail: 'Error: boom' }],
       });
-      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
       rendering({}, '/nowhere/chromium');
       expect(await failureOf(fetchBundle(jobId))).toMatchObject({
         type: 'InvalidInput',

@@ -42,8 +42,7 @@ function actingStep(answers: (HeartbeatAnswer | null)[], isLocal = false) {
     const answer = answers.shift() ?? null;
     if (answer === null && answers.length === 0) attempt.cancel('TIMED_OUT');
     if (answer === 'cancelled') attempt.cancel('CANCELLED');
-    if (answer === null) throw new Error('unreachable');
-    return answer;
+    return answer ?? 'unreachable';
   };
   const run = () =>
     attempt.run(() =>
@@ -82,6 +81,19 @@ describe('a step that is about to change something outside (E11)', () => {
     const { seen, run } = actingStep([null, null]);
     await expect(run()).rejects.toThrow();
     expect(seen).toMatchObject({ acted: 0, details: [{ offset: 7 }, { offset: 7 }] });
+  });
+
+  it('does nothing and fails with its name when Temporal refuses its heartbeats for good', async () => {
+    const recordHeartbeat = () => Promise.reject(new Error('7 PERMISSION_DENIED: token of acme'));
+    let acted = 0;
+    const step = async () => {
+      await stillMine({ recordHeartbeat });
+      acted += 1;
+    };
+    const failure = await failureOf(mockActivity().run(() => withHeartbeats(() => ({ offset: 7 }), step)));
+    expect(failure).toMatchObject({ type: 'HeartbeatRefused', nonRetryable: false });
+    expect(failure?.message).not.toContain('acme');
+    expect(acted).toBe(0);
   });
 
   it('asks nothing within a workflow task', async () => {

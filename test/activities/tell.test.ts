@@ -58,7 +58,7 @@ const told = () => [
 ];
 const words = () => told().map((text) => text.split(' ').slice(0, 3).join(' '));
 
-describe('people are told (X7)', () => {
+describe('people are told (X9)', () => {
   it('once by each webhook, however often a step is repeated and however often it fails', async () => {
     await record(row('r1', 1, 'failed'));
     await record(row('r1', 1, 'failed'));
@@ -103,6 +103,8 @@ describe('people are told (X7)', () => {
       version: 'v1',
       against: null,
       timeoutMs: 60_000,
+      asks: [],
+      again: null,
     };
     await mockActivity().run(createApprovalActivities(scene.deps).describeChanges, input);
     expect(words()).toEqual(['ops approval.wanted begun', 'chat approval.wanted begun']);

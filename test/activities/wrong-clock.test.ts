@@ -1,11 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { requestPassLease } from '../../src/activities/feedback-pages.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
 import { createApprovalActivities } from '../../src/activities/version-steps.ts';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import { noEntries } from '../../src/feedback/rules/feedback-entry.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
-import { runPass } from '../tools/feedback/sync-pass.ts';
 import { startReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 
 let scene: ActivityScene;
@@ -41,31 +39,20 @@ describe('a worker whose clock is ahead', () => {
     scene = await activityScene();
     scene.deps.bundles.manifest = async () => ({ files: [] }) as never;
     const storeId = scene.deps.bundles.identity;
-    const asked = { org: 'acme', domain, storeId, version: 'v1', against: null, timeoutMs: 60_000 };
+    const asked = {
+      org: 'acme',
+      domain,
+      storeId,
+      version: 'v1',
+      against: null,
+      timeoutMs: 60_000,
+      asks: [],
+      again: null,
+    };
     await atTemporalsTime().run(createApprovalActivities(scene.deps).describeChanges, asked);
     expect(await scene.deps.notices.openNotices('acme')).toMatchObject([
       { type: 'approval.wanted', since: iso(now), until: iso(now + 60_000) },
     ]);
-  });
-
-  it('keeps free what schedules need within the window', async () => {
-    const windowMs = 600_000;
-    const dayMs = 86_400_000;
-    // Once a week, a minute after Temporal's now.
-    const times = { everyMs: 7 * dayMs, offsetMs: (now + 60_000) % (7 * dayMs) };
-    const scheduled = [
-      {
-        project: 'prj_1',
-        pass: 'sweep' as const,
-        times: { intervals: [times], calendars: [], timezone: '', jitterMs: 0 },
-      },
-    ];
-    scene = await activityScene({ entries: 250 }, undefined, { spare: { windowMs, scheduled } });
-    const { requests } = await runPass(scene, 'sweep');
-    const ask = { org: 'acme', project: 'prj_1', class: 'verify' as const };
-    await atTemporalsTime().run(() => requestPassLease(scene.deps, ask, { row: null, slice: null }));
-    expect(requests).toBeGreaterThan(0);
-    expect(scene.asks.at(-1)).toMatchObject({ class: 'verify', leave: requests });
   });
 
   it('says since when a receiver is gone', async () => {

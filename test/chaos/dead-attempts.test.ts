@@ -217,8 +217,7 @@ const scenarios = {
   },
   sync: (lane: Lane): Scenario => ({
     async prepare() {},
-    start: () =>
-      startSync(lane.client, lane.org, { org: lane.org, project: 'prj_1', pass: 'sweep', class: 'on-demand' }),
+    start: () => startSync(lane.client, lane.org, { org: lane.org, project: 'prj_1', pass: 'sweep' }),
     outside: async () =>
       JSON.stringify([
         lane.query('select count(*) as n from feedback'),

@@ -56,7 +56,6 @@ it(`${downloads} downloads that trickle delay nobody else`, async () => {
         org: 'acme',
         project: 'prj_1',
         pass: 'incremental',
-        class: 'on-demand',
       });
       const synced = sync.then((handle) => handle.result()).then(() => late.sync?.push(Date.now() - at));
       await begin(domain);

@@ -35,7 +35,8 @@ describe('config check', () => {
     const cwd = await folderWithConfig({
       organizations: `  - id: acme
     apiKey: \${ACME_API_KEY}
-    projects: [{ id: prj_1, name: Handbook, incremental: { every: 90m } }]
+    refresh: { every: 90s, share: 12.5% }
+    projects: [{ id: prj_1, name: Handbook, atMost: 90m }]
     sites: [{ domains: [docs1.acme.example, docs2.acme.example], rollout: [{ directory: { path: "{domain}" } }] }]
 defaults: { organizations: { budget: { window: 30m } }, sites: { approval: manual } }
 `,
@@ -54,7 +55,8 @@ defaults: { organizations: { budget: { window: 30m } }, sites: { approval: manua
         {
           apiKey: 'the environment variable ACME_API_KEY',
           budget: { requests: 100, window: '30m' },
-          projects: [{ id: 'prj_1', name: 'Handbook', incremental: { every: '90m', jitter: '0s' }, sweep: null }],
+          refresh: { every: '90s', share: '12.5%' },
+          projects: [{ id: 'prj_1', name: 'Handbook', atMost: '90m', weight: 1, freshness: null }],
           sites: [site('docs1.acme.example'), site('docs2.acme.example')],
         },
       ],

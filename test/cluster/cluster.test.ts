@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
 import { resolveBinary } from '../../src/local/binaries.ts';
 import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
 import { startExport } from '../../src/operations/exports.ts';
@@ -62,7 +62,7 @@ async function exportEverySite(): Promise<number> {
   return (await Promise.all(starts)).reduce<number>((sum, joined) => sum + joined, 0);
 }
 
-async function readEveryProject(passes: readonly ReadingKind[]): Promise<void> {
+async function readEveryProject(passes: readonly PassKind[]): Promise<void> {
   const inputs = organizations.flatMap(({ id: org, projects }) =>
     projects.flatMap((project) =>
       passes.map((pass) => ({ org, project, pass, class: 'incremental' as const, failover })),

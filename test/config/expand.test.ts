@@ -11,8 +11,8 @@ service: { baseUrl: https://docs-service.example }
 defaults:
   organizations: { budget: { requests: 60, window: 30m } }
   projects:
-    incremental: { every: 15m, jitter: 1m }
-    sweep: { every: 7d }
+    weight: 2
+    freshness: 7d
   sites:
     schedule: { every: 1d }
     approval: manual
@@ -28,8 +28,8 @@ organizations:
     projects:
       - { id: prj_1, name: Handbook }
       - id: prj_2
-        incremental: { cron: "@hourly" }
-        sweep: null
+        weight: 3
+        freshness: null
     sites:
       - domains: [docs1.acme.example, docs2.acme.example]
         job: { timeout: 2h }
@@ -53,17 +53,16 @@ describe('defaults and lists of domains', () => {
       {
         id: 'prj_1',
         name: 'Handbook',
-        incremental: { everyMs: 900_000, jitterMs: 60_000 },
-        sweep: { everyMs: 604_800_000, jitterMs: 0 },
-        weight: 1,
+        weight: 2,
+        freshnessMs: 604_800_000,
       },
-      { id: 'prj_2', incremental: { cron: '@hourly', timezone: 'UTC', jitterMs: 60_000 }, weight: 1 },
+      { id: 'prj_2', weight: 3 },
     ]);
     const [first, second, blog] = acme?.sites ?? [];
     expect(first).toMatchObject({
       domain: 'docs1.acme.example',
       schedule: { everyMs: 86_400_000 },
-      approval: { timeoutMs: 2 * 86_400_000 },
+      approval: { always: true, timeoutMs: 2 * 86_400_000 },
       job: { attempts: 5, timeoutMs: 7_200_000 },
       bundle: { render: { pages: 5, sandbox: false } },
     });
@@ -72,7 +71,7 @@ describe('defaults and lists of domains', () => {
     expect(second?.rollout.map(({ name }) => name)).toEqual(['directory:./sites/docs2.acme.example']);
     expect(blog).toMatchObject({
       domain: 'blog.acme.example',
-      approval: null,
+      approval: { always: false, timeoutMs: 2 * 86_400_000 },
       schedule: { cron: '0 6 * * *' },
       bundle: { render: null },
       rollout: [{ name: 'helmValues:deploy/values.yaml', place: { kind: 'helmValues' } }],
@@ -100,7 +99,7 @@ describe('defaults and lists of domains', () => {
       many.replace('job: { timeout: 2h }', 'domain: docs3.acme.example'),
       many.replace('[docs1.acme.example, docs2.acme.example]', '[]'),
       many.replace('approvalTimeout: 2d', 'domain: a.example'),
-      many.replace('{ every: 15m, jitter: 1m }', '{ jitter: 1m }'),
+      many.replace('{ every: 1d }', '{ jitter: 1m }'),
     ]) {
       expect(validate(parse(wrong))).toBe(false);
       expect(problemsOf(wrong)).not.toEqual([]);
@@ -125,12 +124,12 @@ describe('defaults and lists of domains', () => {
       'defaults.sites.bundle.render.sandbx (line 13, column 35): unknown key; did you mean "sandbox"?',
     ],
     ['requests: 60', 'limit: 60', 'defaults.organizations.budget.limit (line 4, column 30): unknown key'],
+    ['freshness: 7d', 'freshness: 7d\n    id: prj_9', 'defaults.projects.id (line 8, column 5): unknown key'],
     [
-      'sweep: { every: 7d }',
-      'sweep: { every: 7d }\n    id: prj_9',
-      'defaults.projects.id (line 8, column 5): unknown key',
+      'approvalTimeout: 2d',
+      'approvalTimeout: 90d',
+      'defaults.sites.approvalTimeout (line 11, column 22): expected a duration',
     ],
-    ['approval: manual', 'approval: none', 'defaults.sites.approvalTimeout (line 11, column 22): goes with'],
     [
       'sites/{domain}',
       'sites',

@@ -12,10 +12,10 @@ const client = (more: Record<string, string> = {}) =>
 
 describe('clients of the gateway', () => {
   it('have a class and no bound by default, and never show their token', () => {
-    const config = load(withClients(client(), client({ name: 'other', class: 'sweep', share: '30' })), { env });
+    const config = load(withClients(client(), client({ name: 'other', class: 'refresh', share: '30' })), { env });
     expect(config.gateway.clients).toMatchObject([
       { name: 'search', org: 'acme', class: 'on-demand', share: null },
-      { name: 'other', class: 'sweep', share: 30 },
+      { name: 'other', class: 'refresh', share: 30 },
     ]);
     expect(config.gateway.clients[0]?.token.read()).toBe(token);
     expect(`${JSON.stringify(config)}${inspect(config, { depth: 10, showHidden: true })}`).not.toContain('T0KEN');
@@ -25,7 +25,7 @@ describe('clients of the gateway', () => {
   it.each([
     ['clients[0].name', { name: '"a b"' }, /expected a name/],
     ['clients[0].org', { org: 'nobody' }, /expected the id of an organization/],
-    ['clients[0].class', { class: 'verify' }, /expected on-demand, incremental, review, sweep/],
+    ['clients[0].class', { class: 'verify' }, /expected on-demand or refresh/],
     ['clients[0].share', { share: '0' }, /from 1 to 100/],
     ['clients[0].share', { share: '101' }, /from 1 to 100/],
     ['clients[0].token', { token: 'T0KEN-too-short' }, /at least 16/],

@@ -28,14 +28,8 @@ describe('loadConfig', () => {
         {
           id: 'acme',
           budget: { requests: 100, windowMs: 3_600_000, reserve: 0, arrivalMs: 30_000 },
-          projects: [
-            {
-              id: 'prj_1',
-              incremental: { everyMs: 900_000, jitterMs: 0 },
-              review: { everyMs: 21_600_000, jitterMs: 0 },
-              sweep: { everyMs: 604_800_000, jitterMs: 0 },
-            },
-          ],
+          refresh: { everyMs: 300_000, share: 0.5 },
+          projects: [{ id: 'prj_1', weight: 1 }],
           sites: [
             {
               domain: 'docs.acme.example',
@@ -79,12 +73,27 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('names everything that refresh has replaced in one problem, with the lines to paste', () => {
+    const yaml = `${organizationWith('budget: { spare: verify }\nprojects: [{ id: p, sweep: { every: 7d } }, { id: q }]')}
+defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } } }
+`;
+    const [problem, ...others] = failureOf(() => load(yaml)).problems;
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({ path: 'defaults.projects.incremental', position: { line: 9 } });
+    expect(problem?.message).toMatch(/remove these keys \(line 6, 7, 9\) and paste\n/);
+    const pasted = problem?.message.split('paste\n')[1]?.replace(/^ {4}/gm, '') ?? '';
+    expect(load(`${organizationWith('projects: [{ id: p }]')}${pasted}\n`).organizations[0]?.refresh).toEqual({
+      everyMs: 300_000,
+      share: 0.5,
+    });
+  });
+
   it('waits a week for an approval unless told otherwise', () => {
     const approvalOf = (more: string) =>
       load(organizationWith(`sites: [{ domain: docs.acme.example, ${more} }]`)).organizations[0]?.sites[0]?.approval;
-    expect(approvalOf('approval: manual')).toEqual({ timeoutMs: 7 * 86_400_000 });
-    expect(approvalOf('approval: manual, approvalTimeout: 90m')).toEqual({ timeoutMs: 90 * 60_000 });
-    expect(approvalOf('approval: none')).toBeNull();
+    expect(approvalOf('approval: manual')).toEqual({ always: true, timeoutMs: 7 * 86_400_000 });
+    expect(approvalOf('approval: manual, approvalTimeout: 90m')).toEqual({ always: true, timeoutMs: 90 * 60_000 });
+    expect(approvalOf('approvalTimeout: 2d')).toEqual({ always: false, timeoutMs: 2 * 86_400_000 });
   });
 
   it('fills in the same defaults when they are left out', () => {
@@ -95,7 +104,8 @@ describe('loadConfig', () => {
     expect(organization?.budget).toEqual({ ...written?.budget, configuredAt: expect.any(Number) });
     expect(organization?.projects).toEqual([{ id: 'prj_1', weight: 1 }]);
     const { job, bundle } = written?.sites[0] ?? {};
-    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: null, rollout: [] }]);
+    const never = { always: false, timeoutMs: 7 * 86_400_000 };
+    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: never, rollout: [] }]);
     const relative = ({ directory, store }: Config) =>
       store.bundles.kind === 'directory' && path.relative(directory, store.bundles.directory);
     expect(relative(short)).toBe(relative(long));

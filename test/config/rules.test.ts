@@ -3,6 +3,7 @@ import { parseDuration, parseSize } from '../../src/config/field-schemas.ts';
 import { failureOf, load, minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 const site = (more: string) => organizationWith(`sites:\n  - domain: docs.acme.example\n    ${more}`);
+const rules = (rule: string) => site(`bundle: { rules: { ${rule} } }`);
 const s3 = (fields: string) => `${minimal}store: { bundles: { s3: { ${fields} } } }\n`;
 
 const privacy = (fields: string) => `${minimal}privacy: { ${fields} }\n`;
@@ -32,7 +33,7 @@ describe('a configuration error', () => {
       'organizations[0].bugdet: unknown key; did you mean "budget"?',
     ]);
     expect(problemsOf(organizationWith('budget: { limit: 10 }'))).toEqual([
-      'organizations[0].budget.limit: unknown key; expected one of requests, window, reserve, arrival, spare',
+      'organizations[0].budget.limit: unknown key; expected one of requests, window, reserve, arrival',
     ]);
     expect(problemsOf(site('rollout: [{ directory: { paths: ./site } }]'))[1]).toBe(
       'organizations[0].sites[0].rollout[0].directory.paths: unknown key; did you mean "path"?',
@@ -83,21 +84,9 @@ describe('values', () => {
     ],
     ['organizations[0].projects[0].id', organizationWith('projects: [{ id: ../x }]'), /project id/],
     ['organizations[0].projects[0].id', organizationWith(`projects: [{ id: ${'x'.repeat(65)} }]`), /up to 64/],
-    [
-      'organizations[0].projects[0].sweep',
-      organizationWith('projects: [{ id: p, sweep: {} }]'),
-      /either "every" or "cron"/,
-    ],
-    [
-      'organizations[0].projects[0].sweep.every',
-      organizationWith('projects: [{ id: p, sweep: { every: often } }]'),
-      /duration/,
-    ],
-    [
-      'organizations[0].projects[0].sweep.every',
-      organizationWith('projects: [{ id: p, sweep: { every: 1500ms } }]'),
-      /whole seconds/,
-    ],
+    ['organizations[0].sites[0].schedule', site('schedule: {}'), /either "every" or "cron"/],
+    ['organizations[0].sites[0].schedule.every', site('schedule: { every: often }'), /duration/],
+    ['organizations[0].sites[0].schedule.every', site('schedule: { every: 1500ms }'), /whole seconds/],
     [
       'organizations[0].sites[0].schedule',
       site('schedule: { every: 1h, cron: "0 6 * * *" }'),
@@ -117,7 +106,33 @@ describe('values', () => {
     ['organizations[0].sites[0].job.attempts', site('job: { attempts: 0 }'), /whole number/],
     ['organizations[0].sites[0].bundle.maxBytes', site('bundle: { maxBytes: big }'), /size/],
     ['organizations[0].sites[0].approval', site('approval: maybe'), /none or manual/],
-    ['organizations[0].sites[0].approvalTimeout', site('approvalTimeout: 2d'), /goes with "approval: manual"/],
+    ['organizations[0].sites[0].bundle.rules.broken-link', rules('broken-link: asks'), /refuse, ask, warn or off/],
+    [
+      'organizations[0].sites[0].bundle.rules.broken-link',
+      rules('broken-link: { level: ask }'),
+      /expected refuse, ask/,
+    ],
+    [
+      'organizations[0].sites[0].bundle.rules.pages-removed',
+      rules('pages-removed: 5'),
+      /or a level with a limit such as/,
+    ],
+    [
+      'organizations[0].sites[0].bundle.rules.pages-removed.above',
+      rules('pages-removed: { level: ask, above: 10 }'),
+      /share/,
+    ],
+    ['organizations[0].sites[0].bundle.rules.size-changed.level', rules('size-changed: { above: 10% }'), /refuse, ask/],
+    [
+      'organizations[0].sites[0].bundle.rules.pages-changed.below',
+      rules('pages-changed: { level: ask, below: 4 }'),
+      /unknown key/,
+    ],
+    [
+      'organizations[0].sites[0].bundle.rules.too-few-pages.below',
+      rules('too-few-pages: { level: ask, below: 0 }'),
+      /whole number/,
+    ],
     ['organizations[0].sites[0].approvalTimeout', site('approval: manual\n    approvalTimeout: 90d'), /duration from/],
     [
       'organizations[0].sites[0].rollout[0]',
@@ -268,6 +283,20 @@ describe('values', () => {
     expect(load(linkHosts(...hosts)).service.linkHosts).toEqual(hosts);
     for (const host of ['::1', '[0:0:0:0:0:0:0:1]', '[FD00::A]', '[::1', '[a.example]'])
       expect(problemsOf(linkHosts(host))[0]).toContain(`it is "${host}"`);
+  });
+
+  it('reads a rule about a change as a level, or as a level with a limit', () => {
+    const read = (rule: string) => load(rules(rule)).organizations[0]?.sites[0]?.bundle.rules;
+    expect(read('pages-removed: { level: ask, above: 10% }, broken-link: ask, too-few-pages: refuse')).toEqual({
+      'pages-removed': { level: 'ask', limit: 0.1 },
+      'broken-link': 'ask',
+      'too-few-pages': { level: 'refuse', limit: 2 },
+    });
+    expect(read('size-changed: ask, too-few-pages: { level: ask, below: 40 }')).toEqual({
+      'size-changed': { level: 'ask', limit: 0 },
+      'too-few-pages': { level: 'ask', limit: 40 },
+    });
+    expect(read('')).toEqual({});
   });
 
   it('keeps a second base address for analytics', () => {

@@ -7,7 +7,8 @@ export const usableValues = {
       {
         id: 'acme',
         apiKey: `\${ACME_API_KEY}`,
-        projects: [{ id: 'prj_1', incremental: { every: '15m' } }],
+        refresh: { every: '5m', share: '50%' },
+        projects: [{ id: 'prj_1' }],
         sites: [{ domain: 'docs.acme.example', bundle: { maxFiles: 200_000 } }],
       },
     ],

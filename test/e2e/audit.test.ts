@@ -93,7 +93,7 @@ describe('the audit, by the command line (X6)', () => {
       document: {
         domain,
         more: false,
-        runs: [{ outcome: 'rejected', durationMs: expect.any(Number), reason: 'not-approved: prices' }],
+        runs: [{ outcome: 'rejected', durationMs: expect.any(Number), reason: 'prices' }],
       },
     });
     expect(await json('export', 'history', domain, '--limit', '1', '--since', '1h')).toMatchObject({

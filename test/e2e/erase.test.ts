@@ -14,7 +14,7 @@ afterEach(async () => {
 
 async function sync(pass: PassKind) {
   const { client, taskQueue, org, project } = scene;
-  return await (await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' })).result();
+  return await (await startSync(client, taskQueue, { org, project, pass })).result();
 }
 
 interface Contextual {

@@ -26,7 +26,7 @@ describe('the log of a worker', () => {
     const { client, taskQueue, org, project, domain } = scene;
     scene.sandbox.setFaults({ errors: 2 });
     const exported = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     const runs = [await exported.handle.result(), await sync.result()];
     const lines = (): Line[] =>
       scene

@@ -64,14 +64,14 @@ async function runExport(): Promise<string> {
 
 async function runSweep(): Promise<'completed' | 'failed'> {
   const { client, taskQueue, org, project } = scene;
-  const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+  const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
   return sync.result().then(
     () => 'completed' as const,
     () => 'failed' as const,
   );
 }
 
-describe('people are told (X7)', () => {
+describe('people are told (X9)', () => {
   it('of what fails and what works again, once each, in the shape their chat takes', async () => {
     const [ops, slack, teams] = [await receiver(), await receiver(), await receiver()];
     scene = await setScene({
@@ -92,7 +92,7 @@ describe('people are told (X7)', () => {
       {
         org,
         subject: domain,
-        reason: expect.stringMatching(/^JobFailed: /),
+        reason: expect.stringMatching(/^the service says: /),
         command: `docferry export status ${domain}`,
       },
     ]);

@@ -34,8 +34,8 @@ describe('several organizations in one configuration', () => {
     await scene.startWorker();
 
     const theirs = { org: globex, project: 'prj_g', pass: 'sweep' as const };
-    await startSync(client, taskQueue, { ...theirs, class: 'sweep' });
-    const ours = await startSync(client, taskQueue, { org, project: 'prj_1', pass: 'sweep', class: 'sweep' });
+    await startSync(client, taskQueue, { ...theirs });
+    const ours = await startSync(client, taskQueue, { org, project: 'prj_1', pass: 'sweep' });
     expect((await ours.result()).entries.seen).toBe(300);
     await expect.poll(() => syncState(client, theirs)).toMatchObject({ phase: 'unauthorized' });
     expect(await budgetView(client, org)).toMatchObject({ limit: 100, pausedBy: null, used: 3 });

@@ -14,7 +14,7 @@ afterEach(async () => {
 
 async function sync(pass: 'sweep' | 'incremental') {
   const { client, taskQueue, org, project } = scene;
-  return await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' });
+  return await startSync(client, taskQueue, { org, project, pass });
 }
 
 /** Every entry that the sandbox has is stored once, with the status it has. */

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { startSync } from '../../src/operations/syncs.ts';
 import { type ScheduledRun, scheduleViews } from '../../src/schedules/schedule-views.ts';
 import { applySchedules } from '../../src/schedules/schedules.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
@@ -49,33 +48,12 @@ describe('schedules start the work by themselves', () => {
     expect(schedules).toEqual([]);
   });
 
-  it('syncs beside one that a person started: skipped while that runs, then again by itself', async () => {
-    await begin({
-      sandbox: { entries: 500, requests: 3, windowMs: 4_000 },
-      budget: '{ requests: 3, window: 4s, arrival: 1s }',
-      incremental: '{ every: 2s }',
-    });
-    const { client, taskQueue, org, project } = scene;
-    const byHand = await startSync(client, taskQueue, { org, project, pass: 'incremental', class: 'on-demand' });
-    await apply();
-    expect((await byHand.result()).entries.seen).toBe(500);
-    const done = async () => (await ended()).map(({ outcome }) => outcome);
-    await expect.poll(done, { interval: 500 }).toContain('completed');
-    const [first] = await ended();
-    expect(first).toMatchObject({ outcome: 'skipped', status: 'COMPLETED', detail: 'it was already running' });
-    expect(scene.sandbox.log().filter(({ status }) => status === 429)).toEqual([]);
-  });
-
   it('shows the failure of the work', async () => {
-    await begin({ sandbox: { entries: 100 }, incremental: '{ every: 2s }' });
-    scene.sandbox.setFaults({ badJson: 1_000 });
+    await begin({ sandbox: { pages: 5 }, job: '{ timeout: 5m, attempts: 1 }', schedule: '{ every: 2s }' });
+    scene.sandbox.setFaults({ failJobs: 1_000 });
     await apply();
     await expect.poll(async () => (await ended()).length, { interval: 500 }).toBeGreaterThanOrEqual(1);
     const [first] = await ended();
-    expect(first).toMatchObject({
-      outcome: 'failed',
-      status: 'FAILED',
-      detail: expect.stringMatching(/^BadPage: /),
-    });
+    expect(first).toMatchObject({ outcome: 'failed', status: 'FAILED', detail: expect.stringMatching(/^JobFailed: /) });
   });
 });

@@ -56,7 +56,7 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     scene.sandbox.setFaults({ storageRedirect: '' });
     const again = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
     expect(await again.handle.result()).toMatchObject({ outcome: 'published' });
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     expect((await sync.result()).entries.seen).toBe(1_000);
     expect(scene.sandbox.linkSecrets().length).toBeGreaterThan(1);
     await expectNothingPlanted();
@@ -73,7 +73,7 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     await scene.startWorker();
     const { client, taskQueue, org, project, folder } = scene;
     for (const pass of ['incremental', 'sweep'] as const) {
-      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' });
+      const sync = await startSync(client, taskQueue, { org, project, pass });
       const { entries } = await sync.result();
       expect(entries).toMatchObject({ seen: 1_000, updated: 0, inserted: pass === 'sweep' ? 0 : expect.any(Number) });
       expect(entries.rejected).toBeGreaterThan(0);
@@ -92,10 +92,10 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     await scene.startWorker();
     const { client, taskQueue, org, project, domain } = scene;
     scene.sandbox.setFaults({ nullCursor: 2 });
-    const broken = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const broken = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     await expect(broken.result()).rejects.toMatchObject({ cause: { cause: { type: 'BadPage' } } });
     scene.sandbox.setFaults({ nullCursor: 0, unauthorized: true });
-    const refused = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const refused = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
     await expect.poll(() => exportState(client, org, domain)).toMatchObject({ unauthorized: expect.any(Object) });
     await expect
@@ -118,7 +118,7 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     });
     await scene.startWorker();
     const { client, taskQueue, org, project } = scene;
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     await sync.result();
     await expect.poll(() => receiver?.received.length).toBe(3);
     await expect.poll(() => scene.logged().includes('the webhook down of')).toBe(true);

@@ -30,7 +30,7 @@ async function exportSite(parameters = {}): Promise<ExportResult> {
 
 async function sync(pass: PassKind): Promise<SyncResult> {
   const { client, taskQueue, org, project } = scene;
-  return (await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' })).result();
+  return (await startSync(client, taskQueue, { org, project, pass })).result();
 }
 
 /** Every run of this scene can be replayed by the current code (X2). */

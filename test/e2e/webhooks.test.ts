@@ -52,7 +52,6 @@ describe('webhooks', () => {
       org,
       project,
       pass: 'sweep',
-      class: 'on-demand',
     });
     const result = await sync.result();
     // The pass is done while both receivers refuse still.

@@ -117,7 +117,9 @@ describe('the lines of status', () => {
       columns: Number.POSITIVE_INFINITY,
     });
     expect(text.split('\n').filter((line) => line.includes('failing since'))).toEqual([
-      expect.stringMatching(/^e +idle +failed +2026-11-21 06:00 +2026-11-22 06:00 +- +failing since 2026-11-20 06:00$/),
+      expect.stringMatching(
+        /^e +idle +failed +2026-11-21 06:00 +2026-11-22 06:00 +- +failing since 2026-11-20 06:00: the job failed$/,
+      ),
       expect.stringMatching(/^r +idle .* failing since 2026-11-19 06:00$/),
     ]);
     expect(text).toContain('3 projects: 1 running, 1 waiting, 1 idle, 1 failing');

@@ -1,8 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
-import { exportWorkflowId, scheduleId, syncWorkflowId } from '../../src/rules/workflow-ids.ts';
+import { exportWorkflowId, scheduleId } from '../../src/rules/workflow-ids.ts';
 import type { ConfiguredOrganization, ConfiguredTimes } from '../../src/schedules/rules/desired-schedules.ts';
 import { isEmptyPlan, type SchedulePlan } from '../../src/schedules/rules/desired-schedules.ts';
 import { scheduleViews } from '../../src/schedules/schedule-views.ts';
@@ -11,6 +12,7 @@ import {
   backfillSchedule,
   ownedSchedules,
   pauseSchedule,
+  putOffRefresh,
   readSchedulePlan,
   resumeSchedule,
   ScheduleRefused,
@@ -39,18 +41,17 @@ const hour = 3_600_000;
 const nightly = { cron: '0 6 * * *', timezone: 'Europe/Berlin', jitterMs: 300_000 };
 const hourly = { everyMs: hour, jitterMs: 0 };
 /** Organizations named after the task queue: workflow ids are the namespace's. */
-function organization(queue: string, schedules: { site?: ConfiguredTimes; incremental?: ConfiguredTimes } = {}) {
-  const { site = nightly, incremental = hourly } = schedules;
+function organization(queue: string, { site = nightly }: { site?: ConfiguredTimes } = {}) {
   return {
     id: `org-${queue}`,
     sites: [{ domain: 'docs.acme.example', schedule: site }],
-    projects: [{ id: 'prj_1', incremental }],
+    refresh: { everyMs: 900_000, share: 0.5 },
+    projects: [{ id: 'prj_1' }],
   } satisfies ConfiguredOrganization;
 }
 const siteId = (queue: string) =>
   scheduleId(queue, { kind: 'export', org: `org-${queue}`, domain: 'docs.acme.example' });
-const passId = (queue: string) =>
-  scheduleId(queue, { kind: 'sync', org: `org-${queue}`, project: 'prj_1', pass: 'incremental' });
+const refreshId = (queue: string) => scheduleId(queue, { kind: 'refresh', org: `org-${queue}` });
 
 const outline = (plan: SchedulePlan) => ({
   create: plan.create.map(({ id }) => id),
@@ -65,7 +66,7 @@ describe('applying the schedules of the configuration', () => {
     const queue = newQueue();
     const configured = [organization(queue)];
     const first = await applySchedules(env.client, queue, configured, 'fast');
-    expect(outline(first)).toEqual({ ...nothing, create: [siteId(queue), passId(queue)] });
+    expect(outline(first)).toEqual({ ...nothing, create: [siteId(queue), refreshId(queue)] });
     const { spec, policies, action, info } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(spec).toMatchObject({ timezone: 'Europe/Berlin', jitter: 300_000, intervals: [] });
     expect(policies).toEqual({ overlap: 'SKIP', catchupWindow: 24 * hour, pauseOnFailure: false });
@@ -126,7 +127,7 @@ describe('applying the schedules of the configuration', () => {
     const queue = newQueue();
     const configured = [organization(queue)];
     await applySchedules(env.client, queue, configured, 'fast');
-    const handle = env.client.schedule.getHandle(passId(queue));
+    const handle = env.client.schedule.getHandle(refreshId(queue));
     await handle.update((before) => ({
       ...before,
       policies: { ...before.policies, overlap: 'ALLOW_ALL' },
@@ -138,9 +139,9 @@ describe('applying the schedules of the configuration', () => {
       [true, 2],
     ]);
     const { update } = await applySchedules(env.client, queue, configured, 'fast');
-    expect(update).toMatchObject([{ drift: true, desired: { id: passId(queue) } }]);
+    expect(update).toMatchObject([{ drift: true, desired: { id: refreshId(queue) } }]);
     expect(update[0]?.changes).toEqual([
-      expect.stringMatching(/^when: 0 3 \* \* \* UTC and every 1h .+ → every 1h /),
+      expect.stringMatching(/^when: 0 3 \* \* \* UTC and every 15m .+ → every 15m /),
       'overlap: ALLOW_ALL → SKIP',
     ]);
     expect(outline(await readSchedulePlan(env.client, queue, configured, 'fast'))).toEqual(nothing);
@@ -158,33 +159,87 @@ describe('applying the schedules of the configuration', () => {
     await applySchedules(env.client, queue, [organization(queue)], 'fast');
     await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
     expect((await applySchedules(env.client, queue, [], 'fast')).delete).toHaveLength(2);
-    const others = await ownedSchedules(env.client, neighbour, [siteId(neighbour), passId(neighbour)]);
+    const others = await ownedSchedules(env.client, neighbour, [siteId(neighbour), refreshId(neighbour)]);
     expect(others.schedules).toHaveLength(2);
     for (const id of made) expect((await env.client.schedule.getHandle(id).describe()).scheduleId).toBe(id);
   });
 
-  it('removes the schedule of a removed project and cancels its work, scheduled or not', async () => {
+  it('removes the schedule when its last project goes, and cancels work on it', async () => {
     const queue = newQueue();
     await applySchedules(env.client, queue, [organization(queue)], 'fast');
     await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
-    const input = { org: `org-${queue}`, project: 'prj_1', pass: 'sweep', class: 'on-demand' } as const;
+    const input = { org: `org-${queue}`, project: 'prj_1', pass: 'sweep' } as const;
     const byHand = await startSync(env.client, queue, input);
-    await triggerSchedule(env.client, passId(queue));
-    const scheduledRun = async () =>
-      (await env.client.schedule.getHandle(passId(queue)).describe()).info.runningActions[0]?.workflow.workflowId;
-    await expect.poll(scheduledRun).toMatch(/^scheduled:sync:/);
-    const run = `${await scheduledRun()}`;
     const listed = async () => (await env.client.workflow.count(`WorkflowId = '${byHand.workflowId}'`)).count;
     await expect.poll(listed).toBe(1);
     const left = [{ ...organization(queue), projects: [] }];
     const removed = outline(await applySchedules(env.client, queue, left, 'fast'));
-    expect(removed).toEqual({ ...nothing, delete: [passId(queue)], stop: [run, byHand.workflowId] });
-    for (const id of [run, byHand.workflowId]) {
-      const { events } = await env.client.workflow.getHandle(id).fetchHistory();
-      const cancelled = events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
-      expect(cancelled, id).toBe(true);
-      await env.client.workflow.getHandle(id).terminate();
-    }
+    expect(removed).toEqual({ ...nothing, delete: [refreshId(queue)], stop: [byHand.workflowId] });
+    const { events } = await env.client.workflow.getHandle(byHand.workflowId).fetchHistory();
+    expect(events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes)).toBe(true);
+    await env.client.workflow.getHandle(byHand.workflowId).terminate();
+  });
+
+  it('stops a refresh that runs when its organization goes', async () => {
+    const queue = newQueue();
+    await applySchedules(env.client, queue, [organization(queue)], 'fast');
+    await triggerSchedule(env.client, refreshId(queue));
+    const run = async () =>
+      (await env.client.schedule.getHandle(refreshId(queue)).describe()).info.runningActions[0]?.workflow.workflowId;
+    await expect.poll(run).toMatch(new RegExp(`^refresh:org-${queue}-\\d{4}-`));
+    const workflowId = `${await run()}`;
+    expect((await applySchedules(env.client, queue, [], 'fast')).stop).toEqual([workflowId]);
+    await env.client.workflow.getHandle(workflowId).terminate();
+  });
+
+  it('removes schedules of the form that started passes; their passes end, what only waited for them does not', async () => {
+    const queue = newQueue();
+    const [org, project] = [`org-${queue}`, 'prj_1'];
+    const former = scheduleId(queue, { kind: 'sync', org, project, pass: 'sweep' });
+    const workflowId = `scheduled:sync:${org}:${project}:sweep`;
+    const action = { type: 'startWorkflow', workflowType: 'runScheduled', taskQueue: queue, workflowId } as const;
+    await env.client.schedule.create({ scheduleId: former, spec: { intervals: [{ every: '1d' }] }, action });
+    const pass = await startSync(env.client, queue, { org, project, pass: 'sweep' });
+    await triggerSchedule(env.client, former);
+    const runs = async () => (await env.client.schedule.getHandle(former).describe()).info.runningActions;
+    await expect.poll(runs).toHaveLength(1);
+    const [run] = await runs();
+    await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(1);
+    const applied = outline(await applySchedules(env.client, queue, [organization(queue)], 'fast'));
+    expect(applied).toEqual({ ...nothing, create: [siteId(queue), refreshId(queue)], delete: [former] });
+    const status = async (id: string) => (await env.client.workflow.getHandle(id).describe()).status.name;
+    expect([await status(`${run?.workflow.workflowId}`), await status(pass.workflowId)]).toEqual([
+      'TERMINATED',
+      'RUNNING',
+    ]);
+    await pass.terminate();
+  });
+
+  it('lets a refresh put its next run off until a request is due, and back', async () => {
+    const queue = newQueue();
+    const configured = organization(queue);
+    await applySchedules(env.client, queue, [configured], 'fast');
+    await pauseSchedule(env.client, refreshId(queue), 'relaunch');
+    const described = () => env.client.schedule.getHandle(refreshId(queue)).describe();
+    const before = (await described()).spec.intervals;
+    const dueIn = (ms: number) =>
+      putOffRefresh(env.client, queue, configured, { failover: 'fast', nextDueAt: Date.now() + ms });
+    await dueIn(40 * 60_000);
+    const { spec, state } = await described();
+    expect(state).toMatchObject({ paused: true, note: 'relaunch' });
+    expect([2_400_000, 2_401_000]).toContain(spec.intervals?.[0]?.every);
+    expect(outline(await readSchedulePlan(env.client, queue, [configured], 'fast'))).toEqual(nothing);
+    await dueIn(0);
+    expect((await described()).spec.intervals).toEqual(before);
+    await dueIn(40 * 60_000);
+    const { update } = await applySchedules(
+      env.client,
+      queue,
+      [{ ...configured, refresh: { everyMs: 900_000, share: 0.9 } }],
+      'fast',
+    );
+    expect(update).toMatchObject([{ drift: false, desired: { id: refreshId(queue) } }]);
+    expect((await described()).spec.intervals).toEqual(before);
   });
 
   it('says which schedule the server refuses, and why', async () => {
@@ -211,26 +266,32 @@ describe('commands on schedules', () => {
   it('never triggers a second run beside a running one', async () => {
     const queue = newQueue();
     await applySchedules(env.client, queue, [organization(queue)], 'fast');
-    expect(await triggerSchedule(env.client, passId(queue))).toEqual({ alreadyRunning: false });
+    expect(await triggerSchedule(env.client, refreshId(queue))).toEqual({ alreadyRunning: false });
     const { schedule } = env.client;
-    const info = async () => (await schedule.getHandle(passId(queue)).describe()).info;
+    const info = async () => (await schedule.getHandle(refreshId(queue)).describe()).info;
     await expect.poll(async () => (await info()).runningActions.length).toBe(1);
-    expect(await triggerSchedule(env.client, passId(queue))).toEqual({ alreadyRunning: true });
+    expect(await triggerSchedule(env.client, refreshId(queue))).toEqual({ alreadyRunning: true });
     await expect.poll(async () => (await info()).numActionsSkippedOverlap).toBe(1);
     expect((await info()).runningActions).toHaveLength(1);
   });
 
   it('backfills the times between two moments, both included, one run at a time', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)], 'fast');
-    const { info, raw } = await env.client.schedule.getHandle(passId(queue)).describe();
+    await applySchedules(
+      env.client,
+      queue,
+      [organization(queue, { site: { everyMs: 24 * hour, jitterMs: 0 } })],
+      'fast',
+    );
+    const { info, raw } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(raw.info?.bufferSize?.toNumber()).toBe(0);
-    const latest = (info.nextActionTimes[0]?.getTime() ?? 0) - hour;
-    const times = await scheduledTimes(env.client, passId(queue), latest - 2 * hour, latest);
-    expect(times).toEqual([latest - 2 * hour, latest - hour, latest]);
-    await backfillSchedule(env.client, passId(queue), latest - 2 * hour, latest);
+    const day = 24 * hour;
+    const latest = (info.nextActionTimes[0]?.getTime() ?? 0) - day;
+    const times = await scheduledTimes(env.client, siteId(queue), latest - 2 * day, latest);
+    expect(times).toEqual([latest - 2 * day, latest - day, latest]);
+    await backfillSchedule(env.client, siteId(queue), latest - 2 * day, latest);
     const waiting = async () => {
-      const description = await env.client.schedule.getHandle(passId(queue)).describe();
+      const description = await env.client.schedule.getHandle(siteId(queue)).describe();
       return [description.info.runningActions.length, description.raw.info?.bufferSize?.toNumber()];
     };
     await expect.poll(waiting).toEqual([1, 2]);
@@ -250,9 +311,9 @@ describe('what schedules have last done', () => {
       const { schedules } = await scheduleViews(client, queue, configured, 'fast');
       return Object.fromEntries(schedules.map((schedule) => [schedule.id, schedule.last]));
     };
-    await triggerSchedule(env.client, passId(queue));
     await triggerSchedule(env.client, siteId(queue));
-    const scheduled = env.client.workflow.getHandle(exportWorkflowId(`org-${queue}`, 'docs.acme.example'));
+    const [org, domain] = [`org-${queue}`, 'docs.acme.example'];
+    const running = env.client.workflow.getHandle(exportWorkflowId(org, domain));
     const { nativeConnection, namespace = 'default' } = env;
     const worker = await Worker.create({
       connection: nativeConnection,
@@ -260,14 +321,12 @@ describe('what schedules have last done', () => {
       taskQueue: queue,
       workflowBundle: workflowBundle(),
     });
-    const input = { org: `org-${queue}`, project: 'prj_1', pass: 'incremental', class: 'on-demand' } as const;
-    const running = env.client.workflow.getHandle(syncWorkflowId(input.org, input.project, input.pass));
-    const begun = () => Promise.all([scheduled, running].map((handle) => handle.describe())).catch(() => null);
+    const begun = () => running.describe().catch(() => null);
     await worker.runUntil(expect.poll(begun).not.toBeNull());
     await running.terminate();
-    await startSync(env.client, queue, input);
+    await startExport(env.client, queue, { org, domain, parameters: {} }, 'refuse');
     await expect
-      .poll(async () => (await last())[passId(queue)])
+      .poll(async () => (await last())[siteId(queue)])
       .toMatchObject([
         {
           workflowId: running.workflowId,
@@ -279,12 +338,11 @@ describe('what schedules have last done', () => {
         { workflowId: expect.stringMatching(/^scheduled:/), scheduledAt: expect.any(String) },
       ]);
     const before = proxy.calls.get('ListWorkflowExecutions') ?? 0;
-    expect((await last())[siteId(queue)]).toMatchObject([{ workflowId: expect.stringMatching(/^scheduled:/) }]);
+    expect((await last())[refreshId(queue)]).toEqual([]);
     expect(proxy.calls.get('ListWorkflowExecutions')).toBe(before + 1);
     await running.terminate();
-    await scheduled.terminate();
     await expect
-      .poll(async () => (await last())[passId(queue)]?.[0])
+      .poll(async () => (await last())[siteId(queue)]?.[0])
       .toMatchObject({ workflowId: running.workflowId, status: 'TERMINATED', outcome: null });
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
 import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { organizations } from './soak-config.ts';
@@ -32,11 +32,11 @@ export async function settle(scene: SoakScene, onProgress: (line: string) => voi
   await untilQuiet(scene);
 }
 
-async function readEverything({ client, settings }: SoakScene, pass: ReadingKind): Promise<void> {
+async function readEverything({ client, settings }: SoakScene, pass: PassKind): Promise<void> {
   const { failover } = settings;
   const syncs = organizations.flatMap(({ id: org, projects }) =>
     projects.map(async ({ id: project }) => {
-      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', failover });
+      const sync = await startSync(client, taskQueue, { org, project, pass, failover });
       await sync.result();
     }),
   );

@@ -54,7 +54,7 @@ export function soakConfig(fixed: FixedSettings, { requests, failover, without }
     watchEvery: 10s
     webhooks: [{ name: ops, url: "${webhook.url}", secret: ${webhook.secret} }]
     projects:
-${projects.map((project, place) => `      - { id: ${project.id}, freshness: 2m${place === 0 ? ', incremental: { every: 30s }' : ''} }`).join('\n')}
+${projects.map((project, _place) => `      - { id: ${project.id}, freshness: 2m }`).join('\n')}
     sites:
 ${domains
   .filter((domain) => domain !== without)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom, type Random, seedOf } from '../../sandbox/random.ts';
-import type { ReadingKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
 import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { chosen } from './plan.ts';
@@ -9,7 +9,7 @@ import { type SoakScene, taskQueue } from './soak-scene.ts';
 
 const everyMs = 1_200;
 const answerWithinMs = 5_000;
-const passes: readonly ReadingKind[] = ['incremental', 'incremental', 'incremental', 'review', 'sweep'];
+const passes: readonly PassKind[] = ['incremental', 'incremental', 'incremental', 'review', 'sweep'];
 const statuses = ['pending', 'in_progress', 'resolved', 'dismissed'];
 
 /** What goes on beside the disturbances: people and schedules start work, and the service's content changes. */
@@ -62,7 +62,7 @@ export class WorkLoad {
     }
     const { id: project } = chosen(projects, this.#random());
     const pass = chosen(passes, this.#random());
-    await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', failover: settings.failover });
+    await startSync(client, taskQueue, { org, project, pass, failover: settings.failover });
     this.counts.passes += 1;
   }
 

@@ -27,8 +27,8 @@ export interface Scene {
   logged(): string;
   /** With another feedback store than the configured one, if an address is given. */
   startWorker(feedback?: string): Promise<RunningWorker>;
-  /** With another budget in its configuration. */
-  startWorkerWith(budget: string): Promise<RunningWorker>;
+  /** With another budget, and other fields of `temporal`, in its configuration. */
+  startWorkerWith(budget: string, temporal?: string): Promise<RunningWorker>;
   end(): Promise<void>;
 }
 
@@ -46,8 +46,8 @@ export interface SceneOptions {
   schedule?: string;
   /** Whether a person approves what goes into service; then this is how long is waited for them, e.g. `1h`. */
   approvalTimeout?: string;
-  /** YAML of the schedule of the project's incremental pass. */
-  incremental?: string;
+  /** YAML of the organization's `refresh`. */
+  refresh?: string;
   /** Projects besides `prj_1`; the sandbox needs them too. */
   projects?: string[];
   /** Files beside the configuration, e.g. of keys, by name. */
@@ -64,6 +64,8 @@ export interface SceneOptions {
   bundles?: string;
   /** Address of the feedback store; by default a SQLite file. */
   feedback?: string;
+  /** YAML of more fields of `temporal`, e.g. `encryption: { keys: [{ id: k1, keyFile: ./k1 }] }`. */
+  temporal?: string;
   /** YAML of `privacy`; by default everything is kept. */
   privacy?: string;
 }
@@ -84,14 +86,15 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
   const text = (
     feedback: string,
     budget = options.budget ?? '{ requests: 100, window: 1h }',
-  ) => `temporal: { address: "${address}", namespace: ${namespace}, taskQueue: ${taskQueue} }
+    temporal = options.temporal,
+  ) => `temporal: { address: "${address}", namespace: ${namespace}, taskQueue: ${taskQueue}${temporal ? `, ${temporal}` : ''} }
 ${options.worker ? `worker: ${options.worker}\n` : ''}service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 organizations:
   - id: ${org}
     apiKey: "${sandbox.apiKey}"
-    budget: ${budget}
+    budget: ${budget}${options.refresh ? `\n    refresh: ${options.refresh}` : ''}
     webhooks: ${options.webhooks ?? '[]'}${options.watch ? `\n    watchEvery: ${options.watch.every}` : ''}
-    projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''}${options.watch?.freshness ? `, freshness: ${options.watch.freshness}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
+    projects: [{ id: ${project}${options.watch?.freshness ? `, freshness: ${options.watch.freshness}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
     sites:
       - domain: ${domain}
         job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.approvalTimeout ? `\n        approval: manual\n        approvalTimeout: ${options.approvalTimeout}` : ''}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}${options.watch?.lateAfter ? `\n        lateAfter: ${options.watch.lateAfter}` : ''}
@@ -131,8 +134,8 @@ ${options.privacy ? `privacy: ${options.privacy}\n` : ''}`;
       await writeFile(otherFile, text(other));
       return start(load(otherFile));
     },
-    async startWorkerWith(budget) {
-      await writeFile(otherFile, text(feedback, budget));
+    async startWorkerWith(budget, temporal) {
+      await writeFile(otherFile, text(feedback, budget, temporal));
       return start(load(otherFile));
     },
     async end() {

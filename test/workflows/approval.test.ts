@@ -38,7 +38,7 @@ const current = { version: changes.against ?? '', contentDigest: 'ef'.repeat(32)
 /** As `exportActivities`, for a site whose versions a person approves within a day. */
 const approvalActivities = (replace: Partial<Activities> = {}) =>
   exportActivities({
-    planExport: async () => ({ ...sitePlan, approvalTimeoutMs: day }),
+    planExport: async () => ({ ...sitePlan, approval: { always: true, timeoutMs: day } }),
     fetchBundle: async () => ({ ...bundle, contentDigest: digest, current }),
     publishVersion: async ({ version }) => ({ url: `http://bundles.example/${version}`, heldAt: null }),
     describeChanges: async () => changes,
@@ -94,6 +94,30 @@ describe('an export that needs approval', () => {
     });
     expect(calls.promoteVersion).toMatchObject([{ promote: { expected: { epoch: 4 } } }]);
     expect(calls.withdrawVersion).toBeUndefined();
+  });
+
+  it('waits where a rule asks, shows why, and tells people again after a day (E8)', async () => {
+    const asks = [{ rule: 'pages-removed', path: null, detail: '9 of 10 pages (90 %) of v1 are gone' }];
+    const { activities, calls } = approvalActivities({
+      planExport: async () => ({ ...sitePlan, approval: { always: false, timeoutMs: 3 * day } }),
+      fetchBundle: async () => ({ ...bundle, current, asks }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const { version, since } = await untilItWaits(request);
+      expect(await exportState(env.client, request.org, request.domain)).toMatchObject({ approval: { asks, changes } });
+      expect(calls.fetchBundle).toMatchObject([{ publish: { promote: true } }]);
+      expect(calls.describeChanges).toMatchObject([{ asks, again: null, timeoutMs: 3 * day }]);
+      await env.sleep('23 hours');
+      expect(calls.describeChanges).toHaveLength(1);
+      await env.sleep('2 hours');
+      await expect.poll(() => calls.describeChanges).toMatchObject([{}, { again: new Date(since).toISOString() }]);
+      await env.sleep('1 day');
+      await approveExport(env.client, { ...request, version });
+      expect(await handle.result()).toMatchObject({ outcome: 'published', version });
+      expect(calls.describeChanges).toHaveLength(2);
+    });
   });
 
   it('takes no decision by hand that names no version, or holds a field it does not know', async () => {

@@ -9,7 +9,7 @@ import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 const env = await forThisFile(devServerEnvironment());
 
 const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
-const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };
+const question = { holder: 'sync:a', project: 'prj_1', class: 'refresh' as const, wants: 20, attemptAt: 1 };
 const fullForMs = leaseMs + settings.arrivalMs + settings.windowMs;
 let orgs = 0;
 

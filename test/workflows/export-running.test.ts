@@ -1,6 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 import { announcePhase, ExportRunning, exportState, pollNow, startExport } from '../../src/operations/exports.ts';
+import { type Access, Installation } from '../../src/operations/installation.ts';
+import { Operator } from '../../src/operations/operator.ts';
+import type { AuditEntry } from '../../src/runs/rules/audit.ts';
 import { gate } from '../tools/proxies/gate.ts';
 import {
   bundle,
@@ -38,6 +41,24 @@ describe('a running export', () => {
       await expect(handle.result()).rejects.toThrow();
     });
     expect(calls.startJob).toHaveLength(1);
+  });
+
+  it('is the only one that a worker is asked about: a start is audited though no worker answers', async () => {
+    const audited: AuditEntry[] = [];
+    const access = {
+      taskQueue: 'without-worker',
+      failover: 'fast' as const,
+      connect: async () => env.client,
+      openAudit: async () => ({ recordAuditEntries: async (rows: AuditEntry[]) => void audited.push(...rows) }),
+      askWorker: () => Promise.reject(new Error('no worker answers')),
+    };
+    const operator = new Operator(new Installation(access as unknown as Access), { who: 'anna' });
+    const { org, domain } = input();
+    const { handle } = await operator.startExport({ org, domain }, {});
+    await expect(operator.startExport({ org, domain }, {})).rejects.toThrow('no worker answers');
+    expect(await operator.end()).toBeNull();
+    expect(audited).toMatchObject([{ action: 'start-export', subject: domain, who: 'anna' }]);
+    await handle.terminate();
   });
 
   it('polls at once when asked, and refuses when no poll is due', async () => {

@@ -353,3 +353,122 @@ describe('exportSite', () => {
     expect(calls.readJob).toMatchObject([{ jobId: 'carried-job' }]);
   });
 });
+
+describe('a version that a step refuses (E9)', () => {
+  const steps = ['place', 'check'] as const;
+  const targets = ['eu', 'us', 'asia'].map((target) => ({ target, steps: [...steps] }));
+  const before = '20260101T000000Z-000000000000';
+  const current = { version: before, contentDigest: 'ef'.repeat(32), publishedAt: 'x', epoch: 4 };
+  const refuse = (detail: string) => Promise.reject(ApplicationFailure.nonRetryable(detail, 'VersionRefused'));
+
+  /** What the rollout of an export whose check at `us` fails does, in order, and its result. */
+  async function refused(replace: Parameters<typeof exportActivities>[0] = {}) {
+    const order: string[] = [];
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({ ...sitePlan, targets }),
+      fetchBundle: async () => ({ ...bundle, current }),
+      rollOut: async ({ target, step, version }) => {
+        order.push(`${version === before ? 'before' : 'new'} ${target} ${step}`);
+        if (target === 'us' && step === 'check' && version !== before) return refuse('the old version');
+        return { target, step, outcome: 'rolled-out', detail: 'ok' };
+      },
+      returnToVersionBefore: async () => {
+        order.push('return');
+        return { version: before };
+      },
+      ...replace,
+    });
+    let result: Awaited<ReturnType<Awaited<ReturnType<typeof start>>['result']>> | undefined;
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      result = await handle.result();
+      await untilChildrenEnd(env, handle);
+    });
+    return { order, result, calls };
+  }
+
+  it('returns the site to the version before: pointer first, then what was changed, and later targets stay', async () => {
+    const { order, result, calls } = await refused();
+    expect(order).toEqual([
+      ...['new eu place', 'new eu check', 'new us place', 'new us check', 'return'],
+      ...['before eu place', 'before eu check', 'before us place', 'before us check'],
+    ]);
+    expect(result).toMatchObject({
+      outcome: 'rollout-failed',
+      held: before,
+      reasons: [
+        { rule: 'check-failed', detail: expect.stringContaining(`old version; the site is back at ${before}`) },
+      ],
+      rollouts: [
+        { target: 'eu', outcome: 'failed', detail: `runs ${before} again` },
+        { target: 'us', outcome: 'failed', detail: expect.stringMatching(/^runs .* again; .*the old version/) },
+      ],
+    });
+    const { version } = result ?? {};
+    expect(calls.returnToVersionBefore).toMatchObject([{ version, before, reason: expect.stringContaining('us: ') }]);
+    expect(calls.rollOut?.at(-1)).toMatchObject({ version: before, previous: version, force: false });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version }]);
+    expect(JSON.parse(calls.recordExportRun?.[0]?.detail ?? '{}')).toMatchObject({ held: before });
+  });
+
+  it('says loudly what of the return failed, and tries the other targets', async () => {
+    const { order, result } = await refused({
+      rollOut: async ({ target, step, version }) => {
+        const isBack = version === before;
+        if (isBack && target === 'eu') return Promise.reject(ApplicationFailure.nonRetryable('full', 'RolloutFailed'));
+        if (!isBack && target === 'us') return refuse('half a site');
+        return { target, step, outcome: 'rolled-out', detail: 'ok' };
+      },
+    });
+    expect(order).toEqual(['return']);
+    expect(result).toMatchObject({
+      outcome: 'rollout-failed',
+      held: before,
+      reasons: [
+        { rule: 'return-failed', detail: expect.stringContaining('eu (RolloutFailed: full)') },
+        { rule: 'check-failed' },
+      ],
+      rollouts: [
+        { detail: expect.stringMatching(/^the return to .* failed/) },
+        { detail: expect.stringMatching(/again/) },
+      ],
+    });
+    const away = await refused({
+      returnToVersionBefore: () => Promise.reject(ApplicationFailure.nonRetryable('away', 'StoreUnavailable')),
+    });
+    expect(away.order).toHaveLength(4);
+    expect(away.result).toMatchObject({ held: null, reasons: [{ rule: 'return-failed' }, { rule: 'check-failed' }] });
+  });
+
+  it('says that nothing is current when no earlier version is left', async () => {
+    const { order, result } = await refused({
+      fetchBundle: async () => bundle,
+      returnToVersionBefore: async () => ({ version: null }),
+    });
+    expect(order).toHaveLength(4);
+    expect(result).toMatchObject({
+      outcome: 'rollout-failed',
+      held: null,
+      reasons: [{ rule: 'check-failed', detail: expect.stringContaining('nothing is current') }],
+    });
+  });
+
+  it('returns nothing for what speaks of the target, nor where the site is held already', async () => {
+    const full = () => Promise.reject(ApplicationFailure.nonRetryable('full', 'RolloutFailed'));
+    const { result, calls } = await refused({ rollOut: full });
+    expect(result).toMatchObject({ outcome: 'rollout-failed', held: null, reasons: [], rollouts: [{}, {}, {}] });
+    expect(calls.returnToVersionBefore).toBeUndefined();
+    const reasons = [{ rule: 'check-failed', path: null, detail: 'us: the old version' }];
+    const held = await refused({
+      fetchBundle: async () => ({ ...unchanged, heldAt: before, kept: { ...unchanged.kept, reasons } }),
+      rollOut: () => refuse('still wrong'),
+    });
+    expect(held.calls.returnToVersionBefore).toBeUndefined();
+    expect(held.result).toMatchObject({ outcome: 'rollout-failed', held: before, reasons });
+    const quiet = await refused({
+      fetchBundle: async () => ({ ...unchanged, heldAt: before, kept: { ...unchanged.kept, reasons } }),
+    });
+    expect(quiet.result).toMatchObject({ outcome: 'unchanged', held: before, reasons });
+    expect(quiet.calls.rollOut).toMatchObject(Array(6).fill({ version: before }));
+  });
+});

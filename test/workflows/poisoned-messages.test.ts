@@ -8,7 +8,7 @@ import { withWorker } from '../tools/temporal/workflow-run.ts';
 const env = await forThisFile(timeSkippingEnvironment());
 
 const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
-const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };
+const question = { holder: 'sync:a', project: 'prj_1', class: 'refresh' as const, wants: 20, attemptAt: 1 };
 
 describe('messages that make no sense (X5)', () => {
   it('harm no budget: signals are ignored and counted, updates refused with the field', async () => {

@@ -28,7 +28,7 @@ async function withBudget(
   await withWorker(env, activities, async ({ taskQueue }) => {
     const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
     const ask = (id: string, holder = 'sync:a') => {
-      const question = { id, holder, project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };
+      const question = { id, holder, project: 'prj_1', class: 'refresh' as const, wants: 20, attemptAt: 1 };
       // As an activity's next attempt would, but with the same id: on a busy machine an answer may take too long.
       return client.ask(org, question).catch(() => client.ask(org, question));
     };
@@ -112,7 +112,7 @@ describe('rateBudget on the real server', () => {
       const of = (installation: string) =>
         new BudgetClient(env.client, 'unused', new Map([[org, { ...settings, installation }]]));
       await client.configure(org);
-      const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 1, attemptAt: 1 };
+      const question = { holder: 'sync:a', project: 'prj_1', class: 'refresh' as const, wants: 1, attemptAt: 1 };
       await of('store-1').configure(org);
       expect(await of('store-1').ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
       const refusal = { cause: { message: expect.stringContaining('another installation') } };

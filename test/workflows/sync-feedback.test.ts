@@ -17,7 +17,7 @@ const env = await forThisFile(timeSkippingEnvironment());
 let projects = 0;
 const input = (): SyncInput => {
   projects += 1;
-  return { org: 'acme', project: `prj_${projects}`, pass: 'sweep', class: 'on-demand' };
+  return { org: 'acme', project: `prj_${projects}`, pass: 'sweep' };
 };
 
 /** A leg of the pass: totals so far and what the activity itself did. */

@@ -100,7 +100,6 @@ const reasons: Record<LastWait['reason'], string> = {
   probing: 'one request is testing whether the service has room again',
   unauthorized: "the service refuses the organization's API key (401)",
   paused: 'the budget of the organization was paused by hand',
-  'kept-free': 'the free requests are kept for others',
   share: 'this client holds its share of the requests',
   'no-answer': 'the budget of the organization does not answer',
 };

@@ -1,5 +1,6 @@
 import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
-import { type ConfiguredTimes, desiredSchedules } from '../../schedules/rules/desired-schedules.ts';
+import { scheduleId } from '../../rules/workflow-ids.ts';
+import { type ConfiguredTimes, timesOf } from '../../schedules/rules/desired-schedules.ts';
 import { scheduledStarts } from '../../schedules/rules/starts.ts';
 
 /** A pass on its schedule. */
@@ -355,8 +356,8 @@ export function scheduleOutlook(scheduled: readonly ScheduledPass[], options: Ou
 
 function startsOf({ project, pass, times }: ScheduledPass, options: OutlookOptions): number[] {
   const { taskQueue, org, fromMs, horizonMs } = options;
-  const [schedule] = desiredSchedules(taskQueue, [{ id: org, sites: [], projects: [{ id: project, [pass]: times }] }]);
-  return schedule ? scheduledStarts(schedule.settings, fromMs, fromMs + horizonMs) : [];
+  const id = scheduleId(taskQueue, { kind: 'sync', org, project, pass });
+  return scheduledStarts(timesOf(id, times), fromMs, fromMs + horizonMs);
 }
 
 /** Cron times rarer than the simulation are counted over a year. */

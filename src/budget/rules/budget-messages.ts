@@ -44,7 +44,6 @@ export const readQuestion = reader<PermitAsk>(
     attemptAt: moment,
     remaining: z.exactOptional(number(0, 1e9)),
     mayWait: z.exactOptional(z.boolean()),
-    leave: z.exactOptional(number(0, mostRequests)),
     installation: z.exactOptional(text()),
     program: z.exactOptional(z.object({ share: z.nullable(number(1, 100)) })),
   }),

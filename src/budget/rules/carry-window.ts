@@ -63,21 +63,9 @@ const rowOf = (waiter: Waiter, attemptAt: number | undefined): WaiterRow => [
   waiter.since,
   waiter.servedAt,
   waiter.expectedAt,
-  waiter.leave ?? null,
 ];
 
-const waiterOf = ([
-  holder,
-  ,
-  project,
-  kind,
-  wants,
-  remaining,
-  since,
-  servedAt,
-  expectedAt,
-  leave,
-]: WaiterRow): Waiter => ({
+const waiterOf = ([holder, , project, kind, wants, remaining, since, servedAt, expectedAt]: WaiterRow): Waiter => ({
   holder,
   project,
   class: kind,
@@ -86,7 +74,6 @@ const waiterOf = ([
   since,
   servedAt,
   expectedAt,
-  ...(leave === null ? {} : { leave }),
 });
 
 /** When the turns of waiters were last served, once each: their waiters know. */
@@ -111,7 +98,7 @@ const leaseOf = ([id, useBy, arrivesWithin, ...before]: LapsedLease): Lease => (
   id,
   holder: '',
   project: '',
-  class: 'sweep',
+  class: 'refresh',
   remaining: null,
   since: useBy - leaseMs,
   grantedAt: useBy - leaseMs,

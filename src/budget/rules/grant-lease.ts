@@ -3,7 +3,7 @@
 import { forecastFor } from './forecast.ts';
 import { leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
 import { blockedBy, wantCheck } from './refusals.ts';
-import { horizonMs, leaseShared, servableAt, spareFrom } from './waiters.ts';
+import { horizonMs, servableAt } from './waiters.ts';
 import {
   advance,
   attemptOf,
@@ -17,7 +17,6 @@ import {
   withTurn,
 } from './window.ts';
 import {
-  active,
   isAwaited,
   type Lease,
   minWaitMs,
@@ -31,7 +30,7 @@ import {
   type WindowState,
 } from './window-state.ts';
 
-/** The most permits of a lease when no other pass asks for any. */
+/** The most permits of a lease while nobody waits who is as urgent: then leases have a page, and take turns. */
 const leaseAlone = 10;
 
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */
@@ -49,7 +48,7 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   noteProgram(state, question);
   const room = roomOf(state, question.holder);
   const claim = claimOf(state, { ...question, wants: Math.min(question.wants, room.permits) });
-  const place = placeOf(claim, state.waiters, rulesOf(state), leaseShared);
+  const place = placeOf(claim, state.waiters, rulesOf(state));
   const wait = (reason: WaitReason, until: number) => refuse(state, claim, place, { until, reason }, question);
   if (question.program && state.refusedKey) {
     state.keyChecks = wantCheck(state.keyChecks, state.refusedKey, state.now);
@@ -63,13 +62,7 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   }
   if (blocked) return wait(blocked.reason, Math.max(blocked.until, servableAt(state, place, blocked)));
 
-  if (claim.class === 'verify') {
-    const until = spareFrom(state, claim, place.spareAhead);
-    if (until > state.now) return wait('kept-free', until);
-    state.lastSpare = state.now;
-  }
-
-  const free = freeMoments(state, latestReleases(state), place.kept, permitsFor(state, claim));
+  const free = freeMoments(state, latestReleases(state), place.ahead, permitsFor(state, claim, place));
   const usable = free.map((moment) => Math.max(moment, state.now)).filter((moment) => moment <= state.now + horizonMs);
   if (usable.length === 0) return wait('window-full', servableAt(state, place, null));
 
@@ -83,7 +76,7 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
     grantedAt: state.now,
     useBy: state.now + leaseMs,
     arrivesBy: state.now + leaseMs + state.settings.arrivalMs,
-    notBefore: usable.slice(0, Math.ceil(usable.length / (1 + place.equals))),
+    notBefore: usable,
   };
   state.leases = [...state.leases, lease];
   takeTurn(state, claim);
@@ -92,7 +85,7 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
 }
 
 /** The asker as a waiter; a present waiter keeps its place. */
-function claimOf(state: WindowState, { holder, project, class: kind, wants, remaining, leave }: PermitAsk): Waiter {
+function claimOf(state: WindowState, { holder, project, class: kind, wants, remaining }: PermitAsk): Waiter {
   const turn = turnOf({ project, class: kind });
   return {
     holder,
@@ -103,18 +96,14 @@ function claimOf(state: WindowState, { holder, project, class: kind, wants, rema
     since: state.waiters.find((waiter) => waiter.holder === holder)?.since ?? state.now,
     servedAt: state.served.find((served) => served.turn === turn)?.at ?? null,
     expectedAt: state.now,
-    ...(leave === undefined ? {} : { leave }),
   };
 }
 
-/** The most permits a claim can be granted, given the other holders and waiters. */
-function permitsFor(state: WindowState, claim: Waiter): number {
-  if (state.probe === probeDue || claim.class === 'verify') return 1;
-  const isOther = (other: Waiter | Lease) => other.holder !== claim.holder && other.class !== 'verify';
-  const others =
-    state.waiters.some((waiter) => isOther(waiter) && isAwaited(waiter, state.now)) || active(state).some(isOther);
+/** The most permits a claim can be granted. */
+function permitsFor(state: WindowState, claim: Waiter, { contended }: Place): number {
+  if (state.probe === probeDue || contended) return 1;
   // One holder never gets a small limit whole, or a crash would forfeit the whole window.
-  return Math.min(claim.wants, others ? leaseShared : leaseAlone, Math.max(1, Math.ceil(capacityOf(state) / 2)));
+  return Math.min(claim.wants, leaseAlone, Math.max(1, Math.ceil(capacityOf(state) / 2)));
 }
 
 /** The asker waits no more, and its turn was now. */
@@ -126,7 +115,8 @@ function takeTurn(state: WindowState, claim: Waiter): void {
     ? waiting.map((waiter) => (isSameTurn(waiter) ? { ...waiter, servedAt: state.now } : waiter))
     : waiting;
   state.served = withTurn(state, { turn: turnOf(claim), at: state.now });
-  if (kind !== 'verify') state.othersServedAt = state.now;
+  const hasRivals = state.waiters.some((waiter) => waiter.class !== 'refresh' && isAwaited(waiter, state.now));
+  if (kind === 'refresh' && !hasRivals) state.refreshWaits = null;
 }
 
 function refuse(
@@ -146,6 +136,7 @@ function refuse(
     reason,
   };
   if (!mayWait) return [state, { ...answer, forecast: null }];
+  if (waiter.class === 'refresh') state.refreshWaits ??= state.now;
   const known = state.waiters.findIndex(({ holder }) => holder === claim.holder);
   if (known >= 0) state.waiters = state.waiters.with(known, waiter);
   else if (state.waiters.length < mostWaiters) state.waiters = [...state.waiters, waiter];

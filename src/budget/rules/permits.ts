@@ -19,14 +19,14 @@ export interface WindowSettings extends WithFailover {
   installation?: string;
 }
 
-/** Kinds of request, the most urgent first (B3); `verify` gets spare requests only (waiters.ts). */
-export const permitClasses = ['on-demand', 'incremental', 'review', 'sweep', 'verify'] as const;
+/** Kinds of request, the most urgent first (B3): what people and programs ask for, and what keeps feedback fresh. */
+export const permitClasses = ['on-demand', 'refresh'] as const;
 export type PermitClass = (typeof permitClasses)[number];
 
 /** Why no permits are granted now. */
 export type BlockReason = 'window-full' | 'throttled' | 'probing' | 'unauthorized' | 'paused';
-/** Why an asker gets none; `kept-free`: the free requests are not spare; `share`: a program holds all it may. */
-export type WaitReason = BlockReason | 'kept-free' | 'share';
+/** Why an asker gets none; `share`: a program holds all it may. */
+export type WaitReason = BlockReason | 'share';
 
 /** When a pass will be done if nothing changes, the pages left to read, and the windows until then. */
 export interface Forecast {
@@ -50,8 +50,6 @@ export interface PermitAsk {
   attemptAt: number;
   /** False for an asker that will not come back: it gets no place in the queue. */
   mayWait?: boolean;
-  /** For class `verify`: requests that schedules are expected to need within the next window, to be left alone. */
-  leave?: number;
   /** As in `WindowSettings`. */
   installation?: string;
   /** For a program behind the gateway, which nothing can wake: the most per cent of the limit that it may hold, or null. */

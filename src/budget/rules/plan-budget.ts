@@ -1,6 +1,6 @@
 import { defaultOverlapMs, type PassKind } from '../../feedback/rules/pass-bounds.ts';
 import { isoInstant } from '../../rules/text.ts';
-import type { ConfiguredOrganization } from '../../schedules/rules/desired-schedules.ts';
+import type { ConfiguredTimes } from '../../schedules/rules/desired-schedules.ts';
 import {
   freshestIntervals,
   longestEveryMs,
@@ -13,6 +13,13 @@ import {
   type ScheduleOutlook,
   scheduleOutlook,
 } from './budget-forecast.ts';
+
+/** An organization whose passes have schedules. */
+export interface ConfiguredOrganization {
+  id: string;
+  sites?: readonly unknown[];
+  projects: readonly ({ id: string } & { [Pass in PassKind]?: ConfiguredTimes })[];
+}
 
 const dayMs = 86_400_000;
 const entriesAPage = 100;

@@ -1,6 +1,6 @@
 import { leaseMs } from './permits.ts';
 import { blockedBy, nextSightingExpiry } from './refusals.ts';
-import { advance, capacityOf, expectedReleases, freeMoments, isProgram, latestReleases } from './window.ts';
+import { advance, capacityOf, expectedReleases, isProgram, latestReleases } from './window.ts';
 import {
   comeBackGraceMs,
   floor,
@@ -9,72 +9,15 @@ import {
   max,
   min,
   minWaitMs,
-  occupancyMs,
   type Place,
-  promotedAt,
   rankOf,
   rulesOf,
-  slotsKeptFor,
   type Waiter,
   type WindowState,
 } from './window-state.ts';
 
-/*
- * Spare requests: those that would expire unused (S4, docs/decisions/0007). The window slides, so a slot used now is
- * occupied for one window. A request is spare only if enough slots stay free for what is expected within that time,
- * plus a share for what is not.
- */
-
-/** Share of the capacity kept for the unexpected, such as a person's request. */
-const keptShare = 0.25;
-
-/** Slots that must stay free beside a spare request: those that schedules are expected to need, and a share. */
-export function keptFree(state: WindowState, leave: number): number {
-  return Math.max(0, Math.ceil(leave)) + Math.ceil(capacityOf(state) * keptShare);
-}
-
-/** Milliseconds from one spare request to the next: they are spread over the window. */
-export function spareEveryMs(state: WindowState, leave: number): number {
-  const most = capacityOf(state) - keptFree(state, leave);
-  return most < 1 ? Number.POSITIVE_INFINITY : Math.ceil(occupancyMs(state) / most);
-}
-
-/** A pass that reads page by page has no lease between two pages: for this long after a grant it may ask again. */
-const pauseMs = ({ settings }: WindowState): number => Math.min(leaseMs + comeBackGraceMs, settings.windowMs / 2);
-
-/**
- * The moment from which a request of `claim` is spare if no other asker comes: now or later, at most a window away.
- * `turns` claims on spare requests go first.
- *
- * A request is spare when no other asker waits, uses a lease or may be about to ask for the next one, the service has
- * refused none with 429 within a window, and `keptFree` slots stay free; and at the earliest `spareEveryMs` after the
- * previous one.
- */
-export function spareFrom(state: WindowState, claim: Pick<Waiter, 'leave'>, turns: number): number {
-  const { now } = state;
-  const latest = now + state.settings.windowMs;
-  const leave = claim.leave ?? 0;
-  const everyMs = spareEveryMs(state, leave);
-  if (everyMs === Number.POSITIVE_INFINITY) return latest;
-  let moment = Math.max(
-    now,
-    // Counts leases in use as used now. That may be wrong until they end, but until then they block spare requests.
-    freeMoments(state, expectedReleases(state), keptFree(state, leave), 1)[0] ?? latest,
-    (state.lastSpare ?? Number.NEGATIVE_INFINITY) + everyMs,
-    (state.othersServedAt ?? Number.NEGATIVE_INFINITY) + pauseMs(state),
-  );
-  for (const waiter of state.waiters) {
-    if (waiter.class !== 'verify') moment = Math.max(moment, waiter.expectedAt + comeBackGraceMs);
-  }
-  for (const { useBy } of state.leases) if (useBy > now) moment = Math.max(moment, useBy);
-  for (const at of state.throttles) moment = Math.max(moment, at + state.settings.windowMs);
-  return Math.min(latest, moment + turns * everyMs);
-}
-
 /* When waiters can be served, and which of them are woken because that is earlier than they were told. */
 
-/** The most permits of a lease when others have or want some. */
-export const leaseShared = 5;
 /** Permits that come free within this time are granted at once; the activity waits for their moment. */
 export const horizonMs = 1_500;
 /** Waiters that are asked to come at the same time: the next are woken as these come. */
@@ -82,7 +25,7 @@ const mostComing = 50;
 
 /** When an asker at this place can expect a permit. After a block, a crowd comes one group a second. */
 export function servableAt(state: WindowState, place: Place, blocked: { until: number } | null): number {
-  const slot = slotMoment(state, expectedReleases(state), capacityOf(state), place.kept);
+  const slot = slotMoment(state, expectedReleases(state), capacityOf(state), place.ahead);
   if (blocked === null) return slot;
   const turn = floor(place.ahead / mostComing) * minWaitMs;
   return max(slot, afterBlock(state, blocked.until, place.ahead) + turn);
@@ -92,7 +35,7 @@ export function servableAt(state: WindowState, place: Place, blocked: { until: n
 const afterBlock = ({ probe }: WindowState, until: number, ahead: number): number =>
   probe !== null && ahead > 0 ? until + leaseMs : until;
 
-/** When a slot is free beside those that are kept. */
+/** When a slot is free beside those that are kept for waiters ahead. */
 function slotMoment(state: WindowState, releases: readonly number[], capacity: number, kept: number): number {
   const index = releases.length - capacity + kept;
   return index < 0 ? state.now : (releases[index] ?? state.now + state.settings.windowMs);
@@ -107,7 +50,7 @@ interface Outlook {
   /**
    * When to look again without any message: a slot comes free for a waiter that was told a later time, a waiter loses
    * its slot or rises, an override ends, or a sighting of other clients expires. Null if none waits or nothing of this
-   * is due. Waiters for spare requests do not count: they come when told.
+   * is due.
    */
   due: number | null;
 }
@@ -138,93 +81,45 @@ function outlook(state: WindowState): Outlook {
   const rules = rulesOf(state);
   const waiters = inOrder(state.waiters, rules);
   const holders: string[] = [];
-  const wake = (i: number, waiter: Waiter) => {
-    // A program is no workflow: it comes at the time it was told, and keeps its place until then.
-    if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
-    waiters[i] = { ...waiter, expectedAt: now };
-  };
   const blockedUntil = blockedBy(state, null)?.until ?? now;
   // Not before a permit is certain: otherwise a pass woken for a lease that is still in use would ask in vain again and
   // again.
   const releases = latestReleases(state);
   const capacity = capacityOf(state);
-  // From then on the order matters: earlier no waiter is woken.
-  const orderMatters = max(blockedUntil, slotMoment(state, releases, capacity, 0) - horizonMs);
-  const queue = new KeptSlots();
   let coming = waiters.filter((waiter) => waiter.expectedAt <= now && isAwaited(waiter, now)).length;
   let due = Number.POSITIVE_INFINITY;
   let firstExpected = Number.POSITIVE_INFINITY;
-  let firstSpare: number | null = null;
+  let ahead = 0;
+  let isUrgent = false;
+  let rises = false;
 
   for (const [i, waiter] of waiters.entries()) {
     if (!isAwaited(waiter, now)) continue;
-    if (waiter.class === 'verify') {
-      firstSpare ??= i;
-      continue;
-    }
-    const rank = rankOf(waiter, rules);
-    const risesAt = promotedAt(waiter, rules) ?? Number.POSITIVE_INFINITY;
-    const gains = queue.gainsByRising(rank, risesAt);
-    const kept = queue.before(waiter, rank, risesAt);
-    const slot = slotMoment(state, releases, capacity, kept);
-    const block = afterBlock(state, blockedUntil, queue.length - 1);
+    // By rising, `refresh` may come before those that are more urgent now.
+    if (rankOf(waiter, rules) === 0) isUrgent = true;
+    else rises ||= isUrgent;
+    const slot = slotMoment(state, releases, capacity, ahead);
+    const block = afterBlock(state, blockedUntil, ahead);
     const servable = max(block, slot - horizonMs);
     if (waiter.expectedAt - max(block, slot) >= minWaitMs) {
       if (servable > now) due = min(due, servable);
       else if (coming < mostComing) {
         coming += 1;
-        wake(i, waiter);
+        // A program is no workflow: it comes at the time it was told, and keeps its place until then.
+        if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
+        waiters[i] = { ...waiter, expectedAt: now };
       }
     }
     firstExpected = min(firstExpected, waiters[i]?.expectedAt ?? now);
-    if (gains) due = min(due, max(risesAt, orderMatters));
+    ahead += 1;
   }
 
-  const spare = firstSpare === null ? undefined : waiters[firstSpare];
-  // A better estimate is not worth a wake-up for a spare request.
-  if (
-    firstSpare !== null &&
-    spare &&
-    queue.length === 0 &&
-    blockedUntil <= now &&
-    spare.expectedAt - now >= minWaitMs
-  ) {
-    if (spareFrom(state, spare, 0) <= now) wake(firstSpare, spare);
-  }
-  if (queue.length === 0) return { waiters, holders, due: null };
-  if (queue.length > 1) due = min(due, firstExpected + comeBackGraceMs);
-  due = min(due, state.override?.until ?? due, nextSightingExpiry(state.sightings, rules.promotionMs) ?? due);
+  if (ahead === 0) return { waiters, holders, due: null };
+  if (ahead > 1) due = min(due, firstExpected + comeBackGraceMs);
+  // The order matters when a slot is free: earlier no waiter is woken.
+  const orderMatters = max(blockedUntil, slotMoment(state, releases, capacity, 0) - horizonMs);
+  if (rises && rules.refreshRisesAt !== null) due = min(due, max(rules.refreshRisesAt, orderMatters));
+  const { override, sightings, settings } = state;
+  due = min(due, override?.until ?? due, nextSightingExpiry(sightings, settings.windowMs) ?? due);
   return { waiters, holders, due: Number.isFinite(due) ? due : null };
-}
-
-/** Counts the slots kept for those ahead, along a queue in its order. */
-class KeptSlots {
-  length = 0;
-  #rank = -1;
-  #moreUrgent = 0;
-  #ofRank = 0;
-  #equals = 0;
-  /** When the last of a rank rises, by rank: those of rank 0 never do. */
-  readonly #lastRise: number[] = [];
-
-  /** Whether the next one comes ahead or level by rising at `risesAt`: with one that is still of its rank, or the rank above. */
-  gainsByRising(rank: number, risesAt: number): boolean {
-    return (this.#lastRise[rank] ?? 0) > risesAt || (this.#lastRise[rank - 1] ?? 0) > risesAt;
-  }
-
-  /** Slots kept for those before this one, which joins them. */
-  before(claim: Pick<Waiter, 'wants'>, rank: number, risesAt: number): number {
-    this.#lastRise[rank] = max(this.#lastRise[rank] ?? 0, risesAt);
-    if (rank !== this.#rank) {
-      this.#moreUrgent += this.#ofRank;
-      this.#rank = rank;
-      this.#ofRank = 0;
-      this.#equals = 0;
-    }
-    const kept = this.#moreUrgent + this.#equals * slotsKeptFor(claim, false, leaseShared);
-    this.#equals += 1;
-    this.#ofRank += slotsKeptFor(claim, true, leaseShared);
-    this.length += 1;
-    return kept;
-  }
 }

@@ -1,4 +1,4 @@
-import { type BudgetOverride, type PermitClass, permitClasses, type WindowSettings } from './permits.ts';
+import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
 
 /**
  * Arithmetic for work done once per waiter or slot. In a workflow's sandbox each look-up of a global, `Math` too, costs
@@ -6,7 +6,7 @@ import { type BudgetOverride, type PermitClass, permitClasses, type WindowSettin
  */
 export const { floor, max, min } = Math;
 
-/* The order of waiters (B3): by class, with promotion by age; inside a class the projects take turns. */
+/* The order of waiters (B3): by class until `refresh` has waited for a window; among equals the projects take turns. */
 
 /** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
 export const comeBackGraceMs = 5_000;
@@ -29,39 +29,24 @@ export interface Waiter {
   servedAt: number | null;
   /** When it was told to come back, or was woken. */
   expectedAt: number;
-  /** As in `PermitAsk`. */
-  leave?: number;
 }
 
 /** What decides the place of an asker. */
-export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'wants' | 'since' | 'servedAt'>;
+export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'since' | 'servedAt'>;
 
 /** What the order depends on besides the claims. */
 interface QueueRules {
   now: number;
-  /** A waiter rises one class each time this passes. */
-  promotionMs: number;
+  /** When `refresh` becomes as urgent as the rest; null while it does not wait. */
+  refreshRisesAt: number | null;
 }
 
-const classRanks = Object.fromEntries(permitClasses.map((name, rank) => [name, rank])) as Record<PermitClass, number>;
-
-/** 0 is the most urgent. Claims on spare requests never rise. */
-export function rankOf(claim: Pick<Claim, 'class' | 'since'>, { now, promotionMs }: QueueRules): number {
-  const rank = classRanks[claim.class];
-  if (claim.class === 'verify' || now - claim.since < promotionMs) return rank;
-  return max(0, rank - floor((now - claim.since) / promotionMs));
+/** 0 is the more urgent. */
+export function rankOf({ class: kind }: Pick<Claim, 'class'>, { now, refreshRisesAt }: QueueRules): 0 | 1 {
+  return kind === 'on-demand' || (refreshRisesAt !== null && refreshRisesAt <= now) ? 0 : 1;
 }
 
-/** When a claim rises next; null when it is the most urgent already. */
-export function promotedAt(claim: Claim, rules: QueueRules): number | null {
-  if (claim.class === 'verify' || rankOf(claim, rules) === 0) return null;
-  return claim.since + (floor((rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
-}
-
-/**
- * What takes turns: each class of a project separately, so that requests on demand do not keep putting back the
- * project's promoted sweep.
- */
+/** What takes turns: each class of a project. */
 export const turnOf = ({ project, class: kind }: Pick<Claim, 'project' | 'class'>): string => `${project} ${kind}`;
 
 /** Whether slots are kept free for a waiter: it is not late. */
@@ -83,16 +68,12 @@ export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules
 
 /** Where a claim stands among the awaited waiters. */
 export interface Place {
-  /** How many are served before it. */
+  /** How many are served before it: a slot is kept free for each. */
   ahead: number;
   /** Holders of the first of these, in their order. */
   behind: string[];
-  /** Of these, claims on spare requests. */
-  spareAhead: number;
-  /** Slots kept free for those ahead: `KeptSlots`. */
-  kept: number;
-  /** Waiters of other holders that have the same rank, whether ahead or not. */
-  equals: number;
+  /** Whether others wait that are as urgent or more, ahead or not. */
+  contended: boolean;
 }
 
 /** Most names that are given of those ahead. */
@@ -100,11 +81,11 @@ const mostNamed = 5;
 
 /**
  * The place of a claim. A waiter that asks again keeps its place, or two that came in the same millisecond would each let
- * the other go first. `lease` is the most pages of a lease when others wait.
+ * the other go first.
  */
-export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules, lease: number): Place {
+export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules): Place {
   const own = rankOf(claim, rules);
-  const place: Place = { ahead: 0, behind: [], spareAhead: 0, kept: 0, equals: 0 };
+  const place: Place = { ahead: 0, behind: [], contended: false };
   const first: { waiter: Waiter; rank: number }[] = [];
   let isPassed = false;
   for (const waiter of waiters) {
@@ -114,23 +95,16 @@ export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRu
     }
     if (!isAwaited(waiter, rules.now)) continue;
     const rank = rankOf(waiter, rules);
-    if (rank === own) place.equals += 1;
+    if (rank <= own) place.contended = true;
     const order = compare(waiter, rank, claim, own);
     if (order > 0 || (order === 0 && isPassed)) continue;
     place.ahead += 1;
-    if (waiter.class === 'verify') place.spareAhead += 1;
-    place.kept += slotsKeptFor(waiter, rank < own, lease);
     const at = first.findIndex((other) => compare(waiter, rank, other.waiter, other.rank) < 0);
     if (at >= 0 || first.length < mostNamed) first.splice(at < 0 ? first.length : at, 0, { waiter, rank });
     first.length = min(first.length, mostNamed);
   }
   place.behind = first.map(({ waiter }) => waiter.holder);
   return place;
-}
-
-/** Slots kept free for one waiter ahead: one for an equal, so that leases interleave; up to a lease for a more urgent one. */
-export function slotsKeptFor({ wants }: Pick<Claim, 'wants'>, isMoreUrgent: boolean, lease: number): number {
-  return isMoreUrgent ? min(wants, lease) : 1;
 }
 
 /* State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
@@ -219,10 +193,8 @@ export interface WindowState {
   returned: string[];
   /** One of each turn. */
   served: Turn[];
-  /** When a class other than `verify` was last granted a lease; null for never. */
-  othersServedAt: number | null;
-  /** When the last permit of class `verify` was granted. */
-  lastSpare: number | null;
+  /** Since when `refresh` has waited behind others; null when nothing keeps it waiting. */
+  refreshWaits: number | null;
   /** After a 429, no request is sent before this moment. */
   throttledUntil: number | null;
   /** With the number of refused tries. */
@@ -258,7 +230,6 @@ export type WaiterRow = [
   since: number,
   servedAt: number | null,
   expectedAt: number,
-  leave: number | null,
 ];
 
 /** The window as a run hands it to the next (carry-window.ts). */
@@ -291,9 +262,9 @@ export const mostWaiters = 2_000;
 /** Leases in use. */
 export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
 
-/** What the order of waiters depends on: a waiter rises one class per window. */
-export function rulesOf(state: WindowState): QueueRules {
-  return { now: state.now, promotionMs: state.settings.windowMs };
+/** What the order of waiters depends on: after a window of waiting, `refresh` takes turns with the rest. */
+export function rulesOf({ now, refreshWaits, settings }: WindowState): QueueRules {
+  return { now, refreshRisesAt: refreshWaits === null ? null : refreshWaits + settings.windowMs };
 }
 
 /** A file's clock that is ahead must not shut out what is written next. */
@@ -314,8 +285,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     attempts: [],
     returned: [],
     served: [],
-    othersServedAt: null,
-    lastSpare: null,
+    refreshWaits: null,
     throttledUntil: null,
     refusedKey: null,
     keyChecks: { startedAt: null, due: false },

@@ -99,7 +99,6 @@ export const waitText: Record<WaitReason, string> = {
   probing: 'one request is testing whether the service has room again',
   unauthorized: 'the service refuses the API key (401): correct it, and the pass continues',
   paused: 'the budget was paused by hand',
-  'kept-free': 'the free requests are kept for others',
   share: 'the program holds its share of the window',
 };
 

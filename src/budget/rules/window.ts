@@ -264,6 +264,8 @@ export function advance(before: WindowState, at: number): WindowState {
     waiters,
     attempts: recentAttempts(before.attempts, { leases, waiters }),
     served: recentTurns(before.served, { leases, waiters }),
+    // Nobody wants anything: the next wait is another one.
+    refreshWaits: waiters.length === 0 && leases.every(({ useBy }) => useBy <= now) ? null : before.refreshWaits,
     throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
     paused: past(before.paused?.until) ? null : before.paused,
     probe: isProbeLost(before, now) ? probeDue : before.probe,

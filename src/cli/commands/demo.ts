@@ -308,7 +308,7 @@ async function exportOnce({ output, session, live, interrupted }: Show, label: s
 async function syncOnce({ output, session, live, interrupted }: Show): Promise<SyncResult> {
   const { client, config } = session;
   const failover = failoverFor(config.temporal);
-  const input: SyncInput = { org, project, pass: 'sweep', class: 'on-demand', failover };
+  const input: SyncInput = { org, project, pass: 'sweep', failover };
   const label = `feedback of ${project}`;
   const result = await waitInView(
     output,

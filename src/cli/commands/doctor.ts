@@ -6,6 +6,7 @@ import type { KeyCheck, WindowView } from '../../budget/rules/permits.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { clockTime, spanText } from '../../rules/text.ts';
+import { budgetWorkflowId } from '../../rules/workflow-ids.ts';
 import {
   connectClient,
   connectOptions,
@@ -15,9 +16,11 @@ import {
 } from '../../temporal/connection.ts';
 import {
   describeNamespace,
+  keysNeeded,
   type SearchAttributeState,
   searchAttributeState,
   serverVersion,
+  writingKey,
 } from '../../temporal/namespace.ts';
 import { bulkQueueOf, oldestServer } from '../../temporal/rules/failover.ts';
 import type { CommandContext, CommandFile } from '../context.ts';
@@ -163,7 +166,7 @@ interface TemporalSight {
 /** Temporal, its namespace and search attributes, and whether a worker polls. */
 async function checkTemporal(config: Config | null): Promise<TemporalSight> {
   const blind = (first: Check, address: string | null, because: string): TemporalSight => {
-    const rest = ['namespace', 'search-attributes', 'worker'].map((name) => skipped(name, because));
+    const rest = ['namespace', 'search-attributes', 'worker', 'encryption'].map((name) => skipped(name, because));
     return { client: null, address, worker: false, checks: [first, ...rest] };
   };
   if (!config) {
@@ -202,7 +205,8 @@ async function lookAround(
   );
   const place = await looking('namespace', async () => namespaceCheck(namespace, await describeNamespace(client)));
   if (place.level !== 'ok') {
-    const rest = ['search-attributes', 'worker'].map((name) => skipped(name, 'the namespace cannot be used'));
+    const names = ['search-attributes', 'worker', 'encryption'];
+    const rest = names.map((name) => skipped(name, 'the namespace cannot be used'));
     return { checks: [server, place, ...rest], worker: false };
   }
   const attributes = await looking('search-attributes', async () =>
@@ -210,7 +214,8 @@ async function lookAround(
   );
   const lacking = await lackingInTheEnd(() => queuesWithoutWorker(client, taskQueue));
   const worker = lacking !== null && !lacking.includes(taskQueue);
-  return { checks: [server, place, attributes, workerCheck(taskQueue, lacking)], worker };
+  const encryption = await looking('encryption', () => checkEncryption(client, config, worker));
+  return { checks: [server, place, attributes, workerCheck(taskQueue, lacking), encryption], worker };
 }
 
 /** A worker that was just started, and a busy Temporal, answer late: neither is an error of the installation. */
@@ -273,6 +278,36 @@ function workerCheck(taskQueue: string, lacking: string[] | null): Check {
   if (lacking.length === 0)
     return good('worker', `one polls the task queues ${taskQueue} and ${bulkQueueOf(taskQueue)}`);
   return bad('worker', noWorkerText(lacking), `${howToStart(taskQueue, lacking)}, with the same temporal.taskQueue`);
+}
+
+/** Whether a worker writes as this command does, and which keys running work and schedules still need. */
+async function checkEncryption(client: Client, { temporal, organizations }: Config, worker: boolean): Promise<Check> {
+  const name = 'encryption';
+  if (temporal.codec) return good(name, `by the codec ${temporal.codec}, whose keys docferry does not know`);
+  const own = (temporal.encryption?.keys ?? []).map(({ id }) => id);
+  const fix = 'give all workers and commands the same temporal.encryption, and restart the workers';
+  const [first = null] = own;
+  const needed = await keysNeeded(client, temporal.taskQueue);
+  const lacking = [...needed].filter((id) => !own.includes(id));
+  if (lacking.length > 0) {
+    const detail = `running work or schedules need the key ${lacking.join(', ')}, which is not configured here`;
+    return bad(name, detail, 'add it to temporal.encryption.keys of all workers and commands');
+  }
+  for (const { id } of worker ? organizations : []) {
+    // A budget without an answer may never have begun, and other checks say when no worker answers.
+    const answer = await writingKey(client, budgetWorkflowId(id)).catch(() => undefined);
+    if (answer?.failed) return bad(name, 'a worker cannot read what this command writes', fix);
+    if (answer === undefined || answer.key === first) continue;
+    const workers = answer.key === null ? 'in clear text' : `with the key ${answer.key}`;
+    const commands = first === null ? 'in clear text' : `with the key ${first}`;
+    const detail = `the worker that answered writes ${workers}, this command ${commands}`;
+    return answer.key !== null && own.includes(answer.key) ? warning(name, detail, fix) : bad(name, detail, fix);
+  }
+  if (first === null) return good(name, 'off: Temporal stores ids, counts and reasons in clear text');
+  return good(
+    name,
+    `AES-256-GCM with the key ${first}; running work and schedules need ${[...needed].join(', ') || 'none'}`,
+  );
 }
 
 /** A greater difference makes times in logs and histories misleading. */

@@ -18,12 +18,11 @@ import {
   type Unavailable,
 } from '../../operations/status.ts';
 import { clockTime, counted, spanText } from '../../rules/text.ts';
-import { addSelectionFlags, type SelectionFlags } from '../actor.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { CliFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts';
 import { duration } from '../flags.ts';
-import { selected } from '../selection.ts';
+import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
 import { withTemporal } from '../session.ts';
 import { withFeedbackStore } from '../stores.ts';
 import { fittingLines, type Output, type Paint, type Screen, type Step, type Surface } from '../terminal/output.ts';
@@ -159,9 +158,14 @@ function outcomeText(outcome: string | null, paint: Paint): string {
   return good.has(outcome) || outcome === 'cancelled' ? outcome : paint.red(outcome);
 }
 
-function notesOf({ failingSince }: SiteLine | ProjectLine, paint: Paint, others: readonly string[]): string {
-  const failing = failingSince === null ? [] : [paint.red(`failing since ${minuteText(failingSince)}`)];
-  return [...failing, ...others].join(', ');
+function notesOf(
+  { failingSince, lastReason }: SiteLine | ProjectLine,
+  paint: Paint,
+  others: readonly string[],
+): string {
+  if (failingSince === null) return others.join(', ');
+  const failing = paint.red(`failing since ${minuteText(failingSince)}`);
+  return [...others, lastReason === null ? failing : `${failing}: ${lastReason}`].join(', ');
 }
 
 /** `2026-11-21 04:02` */

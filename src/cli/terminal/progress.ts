@@ -2,6 +2,7 @@ import { waitText } from '../../budget/rules/window-view.ts';
 import {
   changesText,
   type ExportState,
+  reasonText,
   type Transfer,
   transferFacts,
   transferPercent,
@@ -26,10 +27,10 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
     return { key: `unauthorized ${unauthorized.nextTryAt}`, text, line: `${phase}, ${why}` };
   }
   if (state.approval) {
-    const { version, expiresAt, changes } = state.approval;
+    const { version, expiresAt, asks, changes } = state.approval;
     const until = momentText(expiresAt, now);
     const how = `docferry export approve ${state.domain}, or reject ${state.domain} --reason …`;
-    const what = `${version} waits for approval until ${until} (${changesText(changes)}): ${how}`;
+    const what = `${version} waits for approval until ${until} (${[...asks.map(reasonText), changesText(changes)].join('; ')}): ${how}`;
     return { key: `${phase} ${version}`, text: `${paint.yellow(phase)}  ${what}`, line: `${phase}, ${what}` };
   }
   if (phase === 'fetching' && state.download !== null) return downloadStep(state.download, paint);

@@ -63,6 +63,27 @@ export function onInterrupt(): Interrupt {
   };
 }
 
+/**
+ * Starts a run for which a command may wait then. What has started needs its audit entry, so the first Ctrl-C lets the
+ * start finish, and says so at once; under `wait` the waiting then ends with it. Dispose of the interrupt.
+ */
+export async function startInterruptibly<Started>(
+  { note }: { note: (text: string) => void },
+  start: () => Promise<Started>,
+): Promise<{ started: Started; interrupt: Interrupt }> {
+  const interrupt = onInterrupt();
+  const say = () => note('interrupted: finishing the start; press Ctrl-C again to stop now');
+  interrupt.signal.addEventListener('abort', say);
+  try {
+    return { started: await start(), interrupt };
+  } catch (error) {
+    interrupt.dispose();
+    throw error;
+  } finally {
+    interrupt.signal.removeEventListener('abort', say);
+  }
+}
+
 /** Resolves when the signal is aborted. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,15 +1,23 @@
 import stringWidth from 'string-width';
 
+/** Longer names of facts, like those of targets, take a line of their own. */
+const longestFactName = 24;
+
 /** `name  value` lines with the values in one column. */
 export function factLines(facts: readonly (readonly [name: string, value: string])[]): string {
-  const width = Math.max(...facts.map(([name]) => name.length));
-  return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  const width = Math.max(0, ...facts.map(([name]) => name.length).filter((length) => length <= longestFactName));
+  return facts
+    .map(([name, value]) =>
+      name.length > longestFactName ? `${name}\n${' '.repeat(width)}  ${value}` : `${name.padEnd(width)}  ${value}`,
+    )
+    .join('\n');
 }
 
 /**
  * Rows under a header, columns padded to the widest cell as a terminal shows it; colours have no width. Where that is
- * wider than `columns`, those titled in `spare` are left out, the first of them first; where that is not enough, each row
- * becomes a block: its first cell, and a line for each other cell that holds something.
+ * wider than `columns`, the last column is broken into lines, then those titled in `spare` are left out, the first of them
+ * first; where that is not enough, each row becomes a block: its first cell, and a line for each other cell that holds
+ * something.
  */
 export function tableLines(
   header: readonly string[],
@@ -26,19 +34,45 @@ export function tableLines(
   return stackedLines(header, rows);
 }
 
-/** Null where it is wider than `columns`. */
+/** Narrower than this, a column of words is unreadable. */
+const narrowestWords = 24;
+
+/** Null where it is wider than `columns`, even with the last column broken into lines. */
 function evenLines(header: readonly string[], rows: readonly (readonly string[])[], columns: number): string | null {
   const widths = header.map((title, column) =>
     Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[column] ?? ''))),
   );
-  const width = widths.reduce((sum, cell) => sum + cell + 2, -2);
-  if (width > columns && rows.length > 0) return null;
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell)))
-      .join('  ')
-      .trimEnd();
+  const last = header.length - 1;
+  const before = widths.slice(0, last).reduce((sum, cell) => sum + cell + 2, 0);
+  const room = columns - before;
+  if (room < Math.min(narrowestWords, widths[last] ?? 0) && rows.length > 0) return null;
+  const line = (cells: readonly string[]) => {
+    const padded = cells
+      .slice(0, last)
+      .map((cell, column) => `${cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell))}  `)
+      .join('');
+    const words = brokenInto(cells[last] ?? '', room);
+    return words.map((part, index) => (index === 0 ? padded + part : ' '.repeat(before) + part).trimEnd()).join('\n');
+  };
   return [header, ...rows].map(line).join('\n');
+}
+
+/** The text in lines of at most this width, broken between words; a longer word is broken too. */
+function brokenInto(text: string, width: number): string[] {
+  if (stringWidth(text) <= width) return [text];
+  const lines = [''];
+  const add = (word: string) => {
+    const line = lines.at(-1) ?? '';
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line === '' || stringWidth(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  };
+  for (const word of text.split(' ')) {
+    const letters = stringWidth(word) > width ? [...word] : [];
+    if (letters.length === 0) add(word);
+    for (let at = 0; at < letters.length; at += width) add(letters.slice(at, at + width).join(''));
+  }
+  return lines;
 }
 
 /** A column without a title belongs to the one before it, or to the first with a title. */

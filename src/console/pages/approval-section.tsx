@@ -1,4 +1,4 @@
-import { type AwaitedApproval, changesText } from '../../exports/rules/site-export.ts';
+import { type AwaitedApproval, changesText, reasonText } from '../../exports/rules/site-export.ts';
 import { counted, countText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Act, changesAddress, Facts, Foreign, pagePath, Reason, siteAddress, type Viewer, When } from './parts.tsx';
@@ -45,7 +45,7 @@ const kinds = ['added', 'removed', 'changed', 'moved'] as const;
 
 /** The version that waits for a person, and what it changes. */
 export function Approval({ viewer, site, approval }: { viewer: Viewer; site: KnownSite; approval: AwaitedApproval }) {
-  const { version, since, expiresAt, changes } = approval;
+  const { version, since, expiresAt, asks, changes } = approval;
   return (
     <section aria-labelledby="approval-title">
       <h2 id="approval-title">Waits for approval</h2>
@@ -59,6 +59,7 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
                 since <When at={since} />, until <When at={expiresAt} />; then it counts as rejected
               </>,
             ],
+            ...asks.map((reason) => ['because', <Foreign text={reasonText(reason)} />] as const),
             ['changes', changesText(changes)],
           ]}
         />

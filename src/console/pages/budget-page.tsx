@@ -4,18 +4,7 @@ import { spanText } from '../../rules/text.ts';
 import { targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import type { OrganizationBudget } from '../readings/facts.ts';
 import { Page } from './layout.tsx';
-import {
-  Act,
-  Aged,
-  DoneAt,
-  Facts,
-  projectAddress,
-  siteAddress,
-  TableHead,
-  Troubles,
-  type Viewer,
-  When,
-} from './parts.tsx';
+import { Act, Aged, DoneAt, Facts, TableHead, Troubles, targetAddress, type Viewer, When } from './parts.tsx';
 
 interface Budgets {
   viewer: Viewer;
@@ -143,10 +132,8 @@ function Askers({ view: { holders, waiters } }: { view: WindowView }) {
 function Asker({ id, workflowId }: { id: string; workflowId: string }) {
   const target = targetOfWorkflowId(workflowId);
   if (target === null) return <>{visible(workflowId)}</>;
-  const address =
-    target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
   return (
-    <a id={id} href={address}>
+    <a id={id} href={targetAddress(target)}>
       {visible(targetName(target))}
     </a>
   );

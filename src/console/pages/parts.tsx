@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Child } from 'hono/jsx';
 import type { Forecast } from '../../budget/rules/permits.ts';
-import { endsWell, isDeclined, longestReason } from '../../exports/rules/site-export.ts';
+import { endsWell, longestReason } from '../../exports/rules/site-export.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import type { Trouble } from '../../operations/status.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
 import { counted } from '../../rules/text.ts';
+import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
 import { type Retry, triedAgain } from '../../temporal/connection.ts';
 import type { Session } from '../security/sessions.ts';
 
@@ -152,6 +154,11 @@ export const siteAddress = (org: string, domain: string): string =>
   `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
 export const projectAddress = (org: string, project: string): string =>
   `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;
+/** Address of the page that shows a site, a project, or the budget from which an organization's refresh reads. */
+export function targetAddress(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return '/budget';
+  return target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
+}
 /** Address of what a version would change. */
 export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
   `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;
@@ -229,33 +236,9 @@ export function Outcome({ outcome, isBad, pass = '' }: Ended) {
   return <span class={look}>{`${pass === '' ? '' : `${pass} `}${outcome.replaceAll('-', ' ')}`}</span>;
 }
 
-/** Codes stand at the beginning, or behind the name of a target that a rollout did not reach: `; ` is between targets. */
-const codeBefore = /^([^\s:]+:\S+: )?([A-Za-z][A-Za-z0-9-]*): /;
-const decision = 'not-approved: ';
-
-/** Why something ended or failed: first what people read, then the codes for scripts. A person's own words stay as they are. */
+/** Why something ended or failed. Names and versions in it are foreign text. */
 export function Why({ reason }: { reason: string }) {
-  if (reason.startsWith(decision)) return <Foreign text={reason.slice(decision.length)} />;
-  const codes = new Set<string>();
-  const parts = reason.split('; ').map((part, index) =>
-    part.replace(codeBefore, (all, target: string | undefined, code: string) => {
-      if (index > 0 && target === undefined) return all;
-      if (!isDeclined(code)) codes.add(code);
-      return target ?? '';
-    }),
-  );
-  const text = parts.join('; ');
-  return (
-    <>
-      <bdi>{sentence(text)}</bdi>
-      {codes.size > 0 && (
-        <>
-          {' '}
-          <span class="fine">{[...codes].join(', ')}</span>
-        </>
-      )}
-    </>
-  );
+  return <bdi>{sentence(withoutFailureType(reason))}</bdi>;
 }
 
 /** What a run tries again and again, which otherwise looks as if it went well. */

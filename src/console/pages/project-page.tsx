@@ -3,7 +3,7 @@ import type { Forecast, WindowView } from '../../budget/rules/permits.ts';
 import { waitText } from '../../budget/rules/window-view.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { visible } from '../../feedback/report/figure.ts';
-import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
@@ -82,7 +82,7 @@ function Share({ project, budget }: { project: KnownProject; budget: WindowView 
 }
 
 interface Asker {
-  pass: ReadingKind;
+  pass: PassKind;
   /** Requests that are under way. */
   permits: number;
   /** Among those that wait, from 1 on; null when it does not wait. */
@@ -92,7 +92,7 @@ interface Asker {
 }
 
 function askersOf({ org, project }: KnownProject, { holders, waiters }: WindowView): Asker[] {
-  return readingKinds.flatMap((pass): Asker[] => {
+  return passKinds.flatMap((pass): Asker[] => {
     const id = syncWorkflowId(org, project, pass);
     const holder = holders.find(({ workflowId }) => workflowId === id) ?? null;
     const waiter = waiters.find(({ workflowId }) => workflowId === id) ?? null;

@@ -1,7 +1,7 @@
 import type { Unavailable } from '../../operations/status.ts';
 import { type ScheduleTarget, targetName } from '../../rules/workflow-ids.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, Foreign, projectAddress, siteAddress, TableHead, Troubles, type Viewer, When } from './parts.tsx';
+import { Act, Aged, Foreign, TableHead, Troubles, targetAddress, type Viewer, When } from './parts.tsx';
 
 /** A schedule of the configuration, as Temporal has it. */
 export interface ScheduleLine {
@@ -123,12 +123,10 @@ function Table({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine
 }
 
 function Line({ viewer, line: { id, target, when, state, thenAt, running } }: { viewer: Viewer; line: ScheduleLine }) {
-  const address =
-    target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
   return (
     <tr>
       <th scope="row">
-        <a id={`to-${id}`} href={address}>
+        <a id={`to-${id}`} href={targetAddress(target)}>
           <Foreign text={targetName(target)} />
         </a>
       </th>

@@ -121,8 +121,9 @@ function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; store
       ) : (
         <>
           <p class="under">
-            Exports go on and are published, but put nothing into service. When the hold ends, what is in service stays
-            until the next export.
+            {stored.hold.refused
+              ? `A check refused ${stored.hold.refused.version}. Other content ends the hold; after the release the next export tries this content again.`
+              : 'Exports go on and are published, but put nothing into service. When the hold ends, what is in service stays until the next export.'}
           </p>
           <Act viewer={viewer} action={`${address}/release`} label="End the hold" />
         </>

@@ -167,6 +167,7 @@ export class ConsoleReader {
   /** Whether the site or project is in the configuration. */
   knows(target: ScheduleTarget): boolean {
     const { org } = target;
+    if (target.kind === 'refresh') return this.#setting.organizations.some(({ id }) => id === org);
     const known =
       target.kind === 'export' ? this.knownSite(org, target.domain) : this.knownProject(org, target.project);
     return known !== null;

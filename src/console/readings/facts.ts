@@ -5,7 +5,7 @@ import { untouchedView } from '../../budget/rules/window-view.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
 import type { BundleStore, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
-import { type ReadingKind, readingKinds } from '../../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../operations/exports.ts';
@@ -82,7 +82,7 @@ async function readRunning(
       throw error;
     });
   if (described?.status.name !== 'RUNNING') return null;
-  const running = { runId: described.runId, retries: retriesIn(described) };
+  const running = { runId: described.runId, retries: await retriesIn(client, described) };
   try {
     return { ...running, state: await setting.askWorker(client, () => exportState(client, org, domain)) };
   } catch (error) {
@@ -119,7 +119,7 @@ async function feedbackAuditEntries(
 
 /** A pass that runs. */
 interface RunningPass {
-  pass: ReadingKind;
+  pass: PassKind;
   runId: string;
   /** Null when no worker answers. */
   state: SyncState | null;
@@ -147,7 +147,7 @@ export async function readProject(
   const [running, stored, budget] = await Promise.all([
     read(async () => {
       const passes = await Promise.all(
-        readingKinds.map((pass) => readPass(setting, installation, { org, project, pass })),
+        passKinds.map((pass) => readPass(setting, installation, { org, project, pass })),
       );
       return passes.filter((pass) => pass !== null);
     }),
@@ -164,7 +164,7 @@ export async function readProject(
 async function readPass(
   setting: ConsoleSetting,
   installation: Installation,
-  input: { org: string; project: string; pass: ReadingKind },
+  input: { org: string; project: string; pass: PassKind },
 ): Promise<RunningPass | null> {
   const client = await installation.temporal();
   const described = await syncHandle(client, input)
@@ -175,7 +175,7 @@ async function readPass(
     });
   if (described?.status.name !== 'RUNNING') return null;
   const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
-  return { pass: input.pass, runId: described.runId, state, retries: retriesIn(described) };
+  return { pass: input.pass, runId: described.runId, state, retries: await retriesIn(client, described) };
 }
 
 /** The window of an organization; null with the trouble when its budget does not answer. */

@@ -1,4 +1,4 @@
-import type { RolloutResult } from './site-export.ts';
+import { longestReason, type Reason, type RolloutResult } from './site-export.ts';
 
 /** What puts a version into service at a target, in this order; a target has at least one of them (deployments.md). */
 export const rolloutSteps = ['place', 'run', 'check'] as const;
@@ -46,6 +46,51 @@ export function nextStep(
 /** The step whose failure speaks against the version; null when there is none. */
 export function refusal(taken: readonly StepTaken[]): StepTaken | null {
   return taken.find(({ blames }) => blames === 'version') ?? null;
+}
+
+/** The targets that a refused rollout has changed: they return to the version before, and all others stay untouched. */
+export function changedTargets(targets: readonly TargetSteps[], taken: readonly StepTaken[]): TargetSteps[] {
+  const changed = taken.filter(({ outcome }) => outcome !== 'already-current').map(({ target }) => target);
+  return targets.filter(({ target }) => changed.includes(target));
+}
+
+/** What a refused version leaves behind: the version in service again, null for none, and the results of its return. */
+export interface Return {
+  version: string | null;
+  results: readonly RolloutResult[];
+}
+
+/** Results of a refused rollout once its targets have returned: none of them runs the version. */
+export function returnedResults(
+  results: readonly RolloutResult[],
+  { version, results: back }: Return,
+): RolloutResult[] {
+  return results.map((result) => {
+    const returned = back.find(({ target }) => target === result.target);
+    if (returned === undefined) return result;
+    const isBack = returned.outcome !== 'failed';
+    const how = isBack ? `runs ${version} again` : `the return to ${version} failed: ${returned.detail}`;
+    const detail = result.outcome === 'failed' ? `${how}; ${result.detail}` : how;
+    return { ...result, outcome: 'failed', detail: detail.slice(0, longestDetail) };
+  });
+}
+
+/** Why a version was refused, and what became of the site; a return that failed comes first (E9). */
+export function returnReasons(refused: StepTaken, returned: Return | { problem: string }): Reason[] {
+  const about = (rule: string, detail: string): Reason => ({
+    rule,
+    path: null,
+    detail: detail.slice(0, longestReason),
+  });
+  const why = `${refused.target}: ${refused.detail}`;
+  const failed = (how: string) => [about('return-failed', how), about('check-failed', why)];
+  if ('problem' in returned) return failed(`the site could not return to the version before: ${returned.problem}`);
+  const { version, results } = returned;
+  if (version === null) return [about('check-failed', `${why}; no earlier version is left, so nothing is current`)];
+  const left = results.filter(({ outcome }) => outcome === 'failed');
+  if (left.length === 0) return [about('check-failed', `${why}; the site is back at ${version}`)];
+  const where = left.map(({ target, detail }) => `${target} (${detail})`).join(', ');
+  return failed(`current.json is back at ${version}, but not ${where}`);
 }
 
 /** Results of the targets whose last step has been taken, in the order of the targets. */

@@ -1,5 +1,6 @@
 import type { RefusedKey } from '../../budget/rules/window-state.ts';
-import { counted, factsTable, sizeText, spanText } from '../../rules/text.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
+import { counted, countText, factsTable, sizeText, spanText } from '../../rules/text.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { ProgressSample } from './cadence.ts';
 
@@ -13,6 +14,11 @@ export interface Reason {
   /** Path inside the archive, made printable and cut to 200 characters; null for the whole archive. */
   path: string | null;
   detail: string;
+}
+
+/** `broken-link (guide.html): line 3: …`. */
+export function reasonText({ rule, path, detail }: Reason): string {
+  return `${rule}${path === null ? '' : ` (${path})`}: ${detail}`;
 }
 
 export interface ArchiveFacts {
@@ -107,6 +113,8 @@ export interface EndDetail {
   /** The failure's type and message, of a run without a result. */
   error?: string;
   reasons?: readonly Reason[];
+  /** The version at which the site is held; absent when it is not. */
+  held?: string;
   rollouts?: readonly { target: string; outcome: string; detail: string }[];
 }
 
@@ -125,14 +133,25 @@ export function isBadEnd(outcome: string, { reasons: [reason] = [] }: EndDetail)
 export const endsWell = (outcome: string): boolean =>
   ['published', 'unchanged', 'rolled-back', 'completed'].includes(outcome);
 
-/** Why a run ended as it did: the failure, the first reason, or the targets that failed; empty when all went well. */
+/**
+ * Why a run ended as it did, in the words of every list, notice and page: the failure, or the first reason or failed target
+ * and how many more there are; empty when all went well. What a person said of a declined version stands alone.
+ */
 export function whyEnded({ error, reasons = [], rollouts = [] }: EndDetail): string {
-  if (error !== undefined) return error;
-  const [reason] = reasons;
-  if (reason) return `${reason.rule}: ${reason.detail}`;
-  const failed = rollouts.filter(({ outcome }) => outcome === 'failed');
-  return failed.map(({ target, detail }) => `${target}: ${detail}`).join('; ');
+  if (error !== undefined) return withoutFailureType(error);
+  const [reason, ...others] = reasons;
+  if (reason === undefined) {
+    const [failed, ...more] = rollouts.filter(({ outcome }) => outcome === 'failed');
+    return failed === undefined ? '' : `${failed.target}: ${withoutFailureType(failed.detail)}${andMore(more.length)}`;
+  }
+  if (isDeclined(reason.rule)) return reason.detail;
+  // The last of a long list says how many are not in it.
+  const more = others.map(({ rule, detail }) => (rule === 'more-reasons' ? Number.parseInt(detail, 10) || 1 : 1));
+  const place = reason.path === null ? '' : ` in ${reason.path}`;
+  return `${reason.rule}${place}: ${reason.detail}${andMore(more.reduce((sum, count) => sum + count, 0))}`;
 }
+
+const andMore = (count: number): string => (count === 0 ? '' : `, and ${countText(count)} more`);
 
 /** Progress of a download. */
 export interface Transfer {
@@ -322,6 +341,8 @@ export interface AwaitedApproval {
   since: number;
   /** When the version counts as rejected. */
   expiresAt: number;
+  /** The rules that ask for it (E8); none when only `approval: manual` does. */
+  asks: Reason[];
   changes: ContentChanges;
 }
 

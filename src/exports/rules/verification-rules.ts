@@ -1,3 +1,4 @@
+import { counted, sizeText } from '../../rules/text.ts';
 import type { Reason } from './site-export.ts';
 
 /** What a rule of verification refuses, why, and where the danger is documented. */
@@ -247,8 +248,33 @@ export const structureRuleTexts = {
 
 export type StructureRule = keyof typeof structureRuleTexts;
 
-/** What happens to an archive that breaks a rule about the content of the site. */
-export type RuleLevel = 'refuse' | 'warn' | 'off';
+/**
+ * What happens to an archive that breaks a rule about the content of the site; `ask`: it waits for a person's approval
+ * (E8).
+ */
+export const ruleLevels = ['refuse', 'ask', 'warn', 'off'] as const;
+export type RuleLevel = (typeof ruleLevels)[number];
+
+/** What rules have found: why an archive is refused, why a person decides, and the rest. */
+export interface Judgement {
+  reasons: Reason[];
+  asks: Reason[];
+  warnings: Reason[];
+}
+
+/** Findings sorted by the levels of their rules. */
+export class JudgedFindings {
+  readonly #found: Record<RuleLevel, Reason[]> = { refuse: [], ask: [], warn: [], off: [] };
+
+  add(level: RuleLevel, found: readonly Reason[]): void {
+    this.#found[level].push(...found);
+  }
+
+  judgement(): Judgement {
+    const { refuse, ask, warn } = this.#found;
+    return { reasons: refuse, asks: ask, warnings: warn };
+  }
+}
 
 interface LevelledRuleText extends RuleText {
   /** Unless `bundle.rules` says otherwise. */
@@ -347,6 +373,97 @@ export function isRenderRule(name: string): name is RenderRule {
   return name in renderRuleTexts;
 }
 
+/** From which measure on a rule about a change has which level. */
+export interface ChangeLimit {
+  level: RuleLevel;
+  /** Broken above this share of what is in service, 0 for any; of `too-few-pages`: below this number. */
+  limit: number;
+}
+
+interface ChangeRuleText extends RuleText {
+  /** Unless `bundle.rules` says otherwise; the last one that is broken counts. */
+  limits: readonly ChangeLimit[];
+}
+
+/** Every rule about a version beside the one in service, by its stable name. */
+export const changeRuleTexts = {
+  'pages-removed': {
+    ...rule(
+      'pages in service that the new version lacks, as a share of all pages in service',
+      'Links and bookmarks of readers lead nowhere; half a site may be a failed export.',
+    ),
+    limits: [
+      { level: 'warn', limit: 0 },
+      { level: 'ask', limit: 0.5 },
+    ],
+  },
+  'pages-changed': {
+    ...rule('pages with other content, as a share of all pages in service', 'A broken template changes every page.'),
+    limits: [{ level: 'warn', limit: 0.5 }],
+  },
+  'size-changed': {
+    ...rule(
+      'an unpacked size above or below that of the version in service, as a share of it',
+      'Whole folders come or go by mistake.',
+    ),
+    limits: [{ level: 'warn', limit: 0.5 }],
+  },
+  'too-few-pages': {
+    ...rule('fewer pages than `below`, by default 2', 'An export that stopped early looks like a small site.'),
+    limits: [{ level: 'warn', limit: 2 }],
+  },
+} as const satisfies Record<string, ChangeRuleText>;
+
+export type ChangeRule = keyof typeof changeRuleTexts;
+export type ChangeRuleLimits = { readonly [rule in ChangeRule]?: ChangeLimit | undefined };
+
+/** `above 10%` or `below 40`. */
+export function limitText(rule: ChangeRule, limit: number): string {
+  return rule === 'too-few-pages' ? `below ${limit}` : `above ${Number((limit * 100).toFixed(6))}%`;
+}
+
+/** What `judgeChange` compares: a version, and what became of the pages in service. */
+export interface MeasuredChange {
+  /** Of the version in service; null for none. */
+  before: { version: string; pages: number; bytes: number } | null;
+  after: { pages: number; bytes: number };
+  /** Pages in service whose path the new version lacks. */
+  removed: number;
+  /** Pages in service whose content differs. */
+  changed: number;
+}
+
+/** What a version breaks beside the one in service, each rule at its limit (E8). */
+export function judgeChange(change: MeasuredChange, own: ChangeRuleLimits): Judgement {
+  const { before, after, removed, changed } = change;
+  const judged = new JudgedFindings();
+  const judge = (rule: ChangeRule, isBroken: (limit: number) => boolean, detail: string) => {
+    const limits: readonly ChangeLimit[] = own[rule] ? [own[rule]] : changeRuleTexts[rule].limits;
+    const broken = limits.filter(({ limit }) => isBroken(limit)).at(-1);
+    if (broken) judged.add(broken.level, [{ rule, path: null, detail }]);
+  };
+  if (before !== null) {
+    const above = (part: number, whole: number) => (limit: number) => part > limit * whole;
+    const of = (pages: number) => `${pages} of ${counted(before.pages, 'page')} (${shareText(pages, before.pages)})`;
+    const grown = Math.abs(after.bytes - before.bytes);
+    judge('pages-removed', above(removed, before.pages), `${of(removed)} of ${before.version} are gone`);
+    judge('pages-changed', above(changed, before.pages), `${of(changed)} of ${before.version} differ`);
+    judge(
+      'size-changed',
+      above(grown, before.bytes),
+      `${sizeText(after.bytes)}, ${before.version} has ${sizeText(before.bytes)} (${shareText(grown, before.bytes)} ${after.bytes > before.bytes ? 'more' : 'less'})`,
+    );
+  }
+  judge('too-few-pages', (limit) => after.pages < limit, `the version has ${counted(after.pages, 'page')}`);
+  return judged.judgement();
+}
+
+/** `12 %`; `under 1 %` for what is not nothing. */
+function shareText(part: number, whole: number): string {
+  const percent = (100 * part) / whole;
+  return percent > 0 && percent < 1 ? 'under 1 %' : `${Math.round(percent)} %`;
+}
+
 /** Every rule of `export verify --signature`, by its stable name. */
 export const signatureRuleTexts = {
   'signature-missing': rule('a manifest without its `.minisig` beside it', 'Its origin is unknown.'),
@@ -375,7 +492,13 @@ export const signatureRuleTexts = {
 export type SignatureRule = keyof typeof signatureRuleTexts;
 
 /** Every rule of verification, by its name. */
-export const ruleTexts = { ...structureRuleTexts, ...siteRuleTexts, ...renderRuleTexts, ...signatureRuleTexts };
+export const ruleTexts = {
+  ...structureRuleTexts,
+  ...siteRuleTexts,
+  ...renderRuleTexts,
+  ...changeRuleTexts,
+  ...signatureRuleTexts,
+};
 
 export type RuleName = keyof typeof ruleTexts;
 

@@ -15,6 +15,16 @@ export interface SiteHold {
   reason: string | null;
   /** The newest version that an export would have made current: it is stored, but not in service. */
   waiting: string | null;
+  /**
+   * The version that a check refused; absent when a person holds the site. Such a hold ends once a version of other
+   * content becomes current, or a person forces this one.
+   */
+  refused?: RefusedVersion;
+}
+
+interface RefusedVersion {
+  version: string;
+  contentDigest: string;
 }
 
 export interface HoldRequest {
@@ -22,6 +32,8 @@ export interface HoldRequest {
   version: string | null;
   reason: string | null;
   at: Date;
+  /** Set when a check, not a person, holds the site. A person's hold is then left as it is. */
+  refused?: RefusedVersion;
 }
 
 /** The holds of a bundle store's domains. A hold binds every promotion that has not happened by the time it is placed. */
@@ -32,9 +44,9 @@ export interface SiteHolds {
    * the version that waits. Throws `NoSuchVersion` when the version does not exist, or nothing is current.
    */
   place(domain: string, request: HoldRequest): Promise<SiteHold>;
-  /** The hold that was released; null when there was none. */
-  release(domain: string): Promise<SiteHold | null>;
-  /** Notes a version that was not promoted because of the hold; null when the hold is gone by now. */
+  /** The hold that was released; null when there was none, or it is not the one that followed on this refused version. */
+  release(domain: string, refused?: string): Promise<SiteHold | null>;
+  /** Notes a version that was not promoted because of a person's hold; null when that is gone by now. */
   noteWaiting(domain: string, version: string): Promise<SiteHold | null>;
 }
 
@@ -55,8 +67,13 @@ export function requireNotHeldElsewhere(domain: string, hold: SiteHold | null, v
 }
 
 /** The hold after the request, given the one before. */
-export function holdAfter(before: SiteHold | null, version: string, { reason, at }: HoldRequest): SiteHold {
-  if (before?.version === version) return { ...before, reason: reason ?? before.reason };
+export function holdAfter(before: SiteHold | null, version: string, { reason, at, refused }: HoldRequest): SiteHold {
+  if (refused) {
+    if (before && !before.refused) return before;
+    const since = before?.refused?.version === refused.version ? before.since : at.toISOString();
+    return { version, since, reason, waiting: null, refused };
+  }
+  if (before?.version === version && !before.refused) return { ...before, reason: reason ?? before.reason };
   // A version that waited and is now in service no longer waits.
   return {
     version,
@@ -66,10 +83,15 @@ export function holdAfter(before: SiteHold | null, version: string, { reason, at
   };
 }
 
+/** The hold with a version that waits for its release; null where none does: without a hold, or with a check's. */
+export function holdWaiting(before: SiteHold | null, version: string): SiteHold | null {
+  return before && !before.refused ? { ...before, waiting: version } : null;
+}
+
 /** Versions that retention keeps for a hold. */
 export function heldVersions(hold: SiteHold | null): string[] {
   if (hold === null) return [];
-  return hold.waiting === null ? [hold.version] : [hold.version, hold.waiting];
+  return [hold.version, hold.waiting, hold.refused?.version].filter((version) => typeof version === 'string');
 }
 
 /** `manifest.json` of a version (contracts.md "bundle store"). */
@@ -180,6 +202,8 @@ export interface BundleStore {
     publishedAt: Date,
     mover?: Mover,
   ): Promise<Current>;
+  /** Takes the pointer away if it is at this version: nothing is in service then. */
+  unsetCurrent(domain: string, version: string): Promise<void>;
   /** From now on no `Mover` from before `since` moves the pointer. */
   claim(domain: string, since: Date): Promise<void>;
   /** The manifest as it is stored; to act upon it, use `provenManifest`. Throws `NoSuchVersion`. */
@@ -231,10 +255,24 @@ export class PointerMoved extends Error {
   override readonly name = 'PointerMoved';
 }
 
+const clocksDifferByMs = 5 * 60_000;
+
+/** A claim that lies further ahead than clocks differ comes from a wrong one, and binds nobody. */
+const isAhead = (claimedAt: Date, since: Date): boolean =>
+  claimedAt.getTime() > Math.max(Date.now(), since.getTime()) + clocksDifferByMs;
+
+/** Whether a claim takes the place of the one before. */
+export const replacesClaim = (before: Date | null, since: Date): boolean =>
+  before === null || before < since || isAhead(before, since);
+
 /** Throws `PointerMoved` when the domain was claimed after the mover's step was scheduled. */
 export function requireUnclaimed(domain: string, claimedAt: Date | null, mover: Mover | undefined): void {
   if (claimedAt === null || mover === undefined || claimedAt <= mover.since) return;
-  throw new PointerMoved(`${domain} was claimed by a later run`);
+  if (isAhead(claimedAt, mover.since)) return;
+  const [claimed, own] = [claimedAt.toISOString(), mover.since.toISOString()];
+  throw new PointerMoved(
+    `a run that began this step at ${claimed} has claimed ${domain}, and this run began it at ${own}, by Temporal's clock`,
+  );
 }
 
 export class NoSuchVersion extends ExplainedError {
@@ -266,7 +304,14 @@ function whyNot(folder: string, code: string): string {
     return `the disk of the bundle store ${folder} is full (${code}): free some space; what is published stays as it is`;
   }
   if (code === 'EXDEV') return `the bundle store lies on several file systems (${code}): put all of ${folder} on one`;
-  return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
+  const fix = {
+    ENOENT: 'the folder is missing: mount or create it, or correct store.bundles.directory',
+    ENOTDIR: 'a part of the path is a file: correct store.bundles.directory',
+    EROFS: 'the file system is read-only: mount it writable',
+    EACCES: 'give the user that runs the worker access to it',
+    EPERM: 'give the user that runs the worker access to it',
+  }[code];
+  return `cannot write to the bundle store ${folder} (${code}): ${fix ?? 'check the disk'}`;
 }
 
 /** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */

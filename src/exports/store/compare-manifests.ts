@@ -1,5 +1,6 @@
 import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
 import type { ChangeCounts, ContentChanges } from '../rules/site-export.ts';
+import type { MeasuredChange } from '../rules/verification-rules.ts';
 import { isPage } from '../verify/site-links.ts';
 import type { Manifest } from './bundle-store.ts';
 
@@ -86,6 +87,19 @@ export function compareManifests(a: Manifest | null, b: Manifest): ManifestDiff 
     changed,
     moved,
     counts: { files: count(() => true), pages: count(isPage) },
+  };
+}
+
+/** What the rules about a change look at (`judgeChange`); `before` is null for the first version. */
+export function measuredChange(before: Manifest | null, after: Pick<Manifest, 'files' | 'pages'>): MeasuredChange {
+  const bytesOf = (files: readonly ContentFile[]) => files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const now = byPath(after.files);
+  const pages = (before?.files ?? []).filter(({ path }) => isPage(path));
+  return {
+    before: before && { version: before.version, pages: before.pages, bytes: bytesOf(before.files) },
+    after: { pages: after.pages, bytes: bytesOf(after.files) },
+    removed: pages.filter(({ path }) => !now.has(path)).length,
+    changed: pages.filter(({ path, sha256 }) => (now.get(path)?.sha256 ?? sha256) !== sha256).length,
   };
 }
 

@@ -32,6 +32,7 @@ import {
   type HoldRequest,
   holdAfter,
   holdPath,
+  holdWaiting,
   type InService,
   identityPath,
   inUsePath,
@@ -44,6 +45,7 @@ import {
   PointerMoved,
   type PublishedVersion,
   publishedAddress,
+  replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
@@ -108,16 +110,17 @@ export class DirectoryBundleStore implements BundleStore {
   readonly holds: SiteHolds = {
     of: async (domain) => this.#hold(domain),
     place: (domain, request) => this.#locked(() => this.#placeHold(domain, request)),
-    release: (domain) =>
+    release: (domain, refused) =>
       this.#locked(() => {
         const hold = this.#hold(domain);
+        if (refused !== undefined && hold?.refused?.version !== refused) return null;
         removeFileSync(join(this.#root, holdPath(domain)));
         return hold;
       }),
     noteWaiting: (domain, version) =>
       this.#locked(() => {
-        const hold = this.#hold(domain);
-        return hold && this.#record(holdPath(domain), { ...hold, waiting: version });
+        const hold = holdWaiting(this.#hold(domain), version);
+        return hold && this.#record(holdPath(domain), hold);
       }),
   };
   readonly #root: string;
@@ -212,10 +215,16 @@ export class DirectoryBundleStore implements BundleStore {
     });
   }
 
+  async unsetCurrent(domain: string, version: string): Promise<void> {
+    await this.#locked(() => {
+      if (this.#current(domain) === version) removeFileSync(join(this.#root, currentPath(domain)));
+    });
+  }
+
   async claim(domain: string, since: Date): Promise<void> {
     await this.#makeFolder(domain);
     await this.#locked(() => {
-      if ((this.#claimedAt(domain) ?? 0) < since) this.#record(claimPath(domain), { since });
+      if (replacesClaim(this.#claimedAt(domain), since)) this.#record(claimPath(domain), { since });
     });
   }
 

@@ -37,11 +37,14 @@ const currentSchema = z.object({
   publishedAt: z.string(),
   epoch: z.int().positive(),
 });
+/** A run has claimed the domain before its first publication (`BundleStore.claim`): nothing is in service. */
+const claimedSchema = z.object({ version: z.null() }).transform(() => null);
 const holdSchema = z.object({
   version: z.string(),
   since: z.string(),
   reason: z.string().nullable(),
   waiting: z.string().nullable(),
+  refused: z.object({ version: z.string(), contentDigest: digest }).exactOptional(),
 });
 const claimSchema = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
 /** By the name of the target. */
@@ -60,7 +63,8 @@ export type StoreIdentity = z.infer<typeof identitySchema>;
 // The JSON files of a bundle store (contracts.md). Each throws `RecordDamaged` when the text is another.
 const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
 export const parseManifest = (text: string): Manifest => parsed('manifest.json', manifestSchema, text);
-export const parseCurrent = (text: string): Current => parsed('current.json', currentSchema, text);
+export const parseCurrent = (text: string): Current | null =>
+  parsed('current.json', z.union([currentSchema, claimedSchema]), text);
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
 export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
 export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);

@@ -7,6 +7,7 @@ import {
   type HoldRequest,
   holdAfter,
   holdPath,
+  holdWaiting,
   type InService,
   inUsePath,
   type Mover,
@@ -14,6 +15,7 @@ import {
   marksRoot,
   NoSuchVersion,
   PointerMoved,
+  replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
@@ -62,6 +64,10 @@ export class S3Marks {
     }
   }
 
+  async noCurrent(domain: string): Promise<void> {
+    for (const { path } of await this.#bucket.list(folderOf(domain, 'current'))) await this.#bucket.remove(path);
+  }
+
   /** Marks a domain before it is held: without a mark, `inService` would never report the hold. */
   async holding(domain: string, version: string): Promise<void> {
     await this.#bucket.write(`${folderOf(domain, 'held')}${version}`, toJson({ version }), null);
@@ -107,14 +113,15 @@ export class S3Records {
   readonly holds: SiteHolds = {
     of: (domain) => this.hold(domain),
     place: (domain, request) => this.#placeHold(domain, request),
-    release: async (domain) => {
+    release: async (domain, refused) => {
       const hold = await this.hold(domain);
+      if (refused !== undefined && hold?.refused?.version !== refused) return null;
       await this.#bucket.remove(holdPath(domain));
       await this.#tidyMarks(domain);
       return hold;
     },
     noteWaiting: async (domain, version) => {
-      const hold = await this.#changeHold(domain, (before) => before && { ...before, waiting: version });
+      const hold = await this.#changeHold(domain, (before) => holdWaiting(before, version));
       // An older docferry may have died before it marked the hold.
       if (hold !== null) await this.marks.holding(domain, hold.version);
       return hold;
@@ -162,7 +169,7 @@ export class S3Records {
   /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
   async #renewEpoch(domain: string, known: Current): Promise<boolean> {
     const found = await this.#bucket.read(currentPath(domain));
-    if (found === null || parseCurrent(found.text).epoch !== known.epoch) return false;
+    if (found === null || parseCurrent(found.text)?.epoch !== known.epoch) return false;
     const renewed = { ...known, epoch: known.epoch + 1 };
     return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
   }
@@ -200,17 +207,21 @@ export class S3Records {
     throw new StoreUnreachable('the object store refuses every change of current.json');
   }
 
-  /** As `BundleStore.claim`. The pointer's new epoch fails a swap that has begun. */
+  /** As `BundleStore.unsetCurrent`. The pointer first: a mark without one is looked up. */
+  async unsetCurrent(domain: string, version: string): Promise<void> {
+    if ((await this.current(domain))?.version === version) await this.#bucket.remove(currentPath(domain));
+    await this.marks.noCurrent(domain);
+  }
+
+  /** As `BundleStore.claim`. The pointer changes, or begins to exist without a version, which fails a swap that has begun. */
   async claim(domain: string, since: Date): Promise<void> {
     await this.#change(claimPath(domain), (text) =>
-      text !== null && parseClaim(text).since >= since ? null : toJson({ since }),
+      replacesClaim(text === null ? null : parseClaim(text).since, since) ? toJson({ since }) : null,
     );
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const current = await this.current(domain);
-      if (current === null || (await this.#renewEpoch(domain, current))) return;
-      await waitAfterConflict(tries);
-    }
-    throw new StoreUnreachable(`${domain} cannot be claimed: its pointer keeps moving`);
+    await this.#change(currentPath(domain), (text) => {
+      const current = text === null ? null : parseCurrent(text);
+      return toJson(current === null ? { version: null, claimedAt: since } : { ...current, epoch: current.epoch + 1 });
+    });
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

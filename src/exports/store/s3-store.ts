@@ -155,6 +155,10 @@ export class S3BundleStore implements BundleStore {
     });
   }
 
+  unsetCurrent(domain: string, version: string): Promise<void> {
+    return this.#records.unsetCurrent(domain, version);
+  }
+
   claim(domain: string, since: Date): Promise<void> {
     return this.#records.claim(domain, since);
   }

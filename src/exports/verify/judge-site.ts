@@ -1,6 +1,11 @@
 import { foldPath } from '../archive/check-entry.ts';
-import type { Reason } from '../rules/site-export.ts';
-import { isSiteRule, type RuleLevel, type SiteRuleLevels, siteRuleTexts } from '../rules/verification-rules.ts';
+import {
+  isSiteRule,
+  JudgedFindings,
+  type Judgement,
+  type SiteRuleLevels,
+  siteRuleTexts,
+} from '../rules/verification-rules.ts';
 import { Findings, type SiteNotes, secretFile, type Target } from './inspect-file.ts';
 import { candidatesOf, isPage, missingIndexPage } from './site-links.ts';
 
@@ -20,18 +25,8 @@ export function serverFile(path: string): string | null {
   return serverFiles.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
 }
 
-interface SiteJudgement {
-  /** Why the archive is refused. */
-  reasons: Reason[];
-  warnings: Reason[];
-}
-
 /** What breaks the rules about a site's content, each rule at its level. @param paths of all files */
-export function judgeSite(
-  paths: readonly string[],
-  notes: readonly SiteNotes[],
-  levels: SiteRuleLevels,
-): SiteJudgement {
+export function judgeSite(paths: readonly string[], notes: readonly SiteNotes[], levels: SiteRuleLevels): Judgement {
   const findings = new Findings();
   if (!paths.some(isPage)) findings.add('no-page', null, 'the archive contains no HTML page');
   const missingIndex = missingIndexPage(paths);
@@ -40,11 +35,11 @@ export function judgeSite(
   for (const path of paths) judgeName(path, findings);
   for (const note of notes) findings.merge(note.findings);
   judgeTargets(paths, notes, findings);
-  const judged: Record<RuleLevel, Reason[]> = { refuse: [], warn: [], off: [] };
+  const judged = new JudgedFindings();
   for (const rule of Object.keys(siteRuleTexts).filter(isSiteRule)) {
-    judged[levels[rule] ?? siteRuleTexts[rule].level].push(...findings.of(rule));
+    judged.add(levels[rule] ?? siteRuleTexts[rule].level, findings.of(rule));
   }
-  return { reasons: judged.refuse, warnings: judged.warn };
+  return judged.judgement();
 }
 
 function judgeName(path: string, findings: Findings): void {

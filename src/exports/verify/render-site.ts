@@ -8,10 +8,11 @@ import { unpack } from '../archive/unpack.ts';
 import type { Reason } from '../rules/site-export.ts';
 import {
   isRenderRule,
+  JudgedFindings,
+  type Judgement,
   printablePath,
   type RenderRule,
   type RenderRuleLevels,
-  type RuleLevel,
   renderRuleTexts,
 } from '../rules/verification-rules.ts';
 import { browserSlots } from '../semaphore.ts';
@@ -186,20 +187,18 @@ function firstLine(error: unknown): string {
 }
 
 /** The result of opening sampled pages of a site in a browser. */
-export interface Rendering {
+export interface Rendering extends Judgement {
   /** Pages that were opened. */
   pages: string[];
-  /** Why the archive is refused. */
-  reasons: Reason[];
-  warnings: Reason[];
 }
 
 /** The report of an archive, together with the result of rendering it. */
-export function withRendering(report: VerificationReport, { reasons, warnings }: Rendering): VerificationReport {
+export function withRendering(report: VerificationReport, { reasons, asks, warnings }: Rendering): VerificationReport {
   return {
     ...report,
     ok: report.ok && reasons.length === 0,
     reasons: [...report.reasons, ...reasons],
+    asks: [...report.asks, ...asks],
     warnings: [...report.warnings, ...warnings],
   };
 }
@@ -381,7 +380,7 @@ function conclude(
   wanted: readonly string[],
   levels: RenderRuleLevels,
 ): Rendering {
-  const judged: Record<RuleLevel, Reason[]> = { refuse: [], warn: [], off: [] };
+  const judged = new JudgedFindings();
   for (const rule of Object.keys(renderRuleTexts).filter(isRenderRule)) {
     const all = found.flatMap(({ path, findings }) =>
       findings.of(rule).map((detail) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
@@ -394,7 +393,7 @@ function conclude(
     if (rule === 'page-does-not-render' && late > 0) {
       listed.push({ rule, path: null, detail: `${late} pages were not opened for lack of time` });
     }
-    judged[levels[rule] ?? renderRuleTexts[rule].level].push(...listed);
+    judged.add(levels[rule] ?? renderRuleTexts[rule].level, listed);
   }
-  return { pages: found.map(({ path }) => path), reasons: judged.refuse, warnings: judged.warn };
+  return { pages: found.map(({ path }) => path), ...judged.judgement() };
 }

@@ -90,6 +90,8 @@ export interface VerificationReport {
   ok: boolean;
   format: ArchiveFormat | null;
   reasons: Reason[];
+  /** Why a person decides about a site that is not refused. */
+  asks: Reason[];
   warnings: Reason[];
   files: number;
   pages: number;
@@ -106,7 +108,7 @@ export interface VerificationReport {
 export function refusedReport(archive: ArchiveFacts | null, reasons: Reason[]): VerificationReport {
   const format = archive?.format ?? null;
   const nothing = { files: 0, pages: 0, bytes: 0, contentDigest: null, entries: [] };
-  return { ok: false, format, reasons, warnings: [], archive, ...nothing };
+  return { ok: false, format, reasons, asks: [], warnings: [], archive, ...nothing };
 }
 
 /** Bytes of headers and padding allowed for each file of a tar, in addition to the contents. */
@@ -303,12 +305,13 @@ function conclude(
   if (whole && entries.length === 0) structure.push(reason('no-files', 'the archive holds no file'));
   const notes = structure.length === 0 ? parts.flatMap(({ site }) => (site ? [site] : [])) : [];
   const paths = entries.map(({ path }) => path);
-  const site = notes.length > 0 ? judgeSite(paths, notes, siteRules) : { reasons: [], warnings: [] };
+  const site = notes.length > 0 ? judgeSite(paths, notes, siteRules) : { reasons: [], asks: [], warnings: [] };
   const reasons = [...structure, ...site.reasons];
   return {
     ok: reasons.length === 0,
     format,
     reasons,
+    asks: site.asks,
     warnings: site.warnings,
     files: entries.length,
     pages: paths.filter(isPage).length,

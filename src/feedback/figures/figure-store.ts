@@ -1,7 +1,7 @@
 import type { ProjectActivity } from '../../budget/rules/plan-budget.ts';
 import type { PassRow } from '../reading/pass-store.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
-import type { ReadingKind, VerifiedRange } from '../rules/pass-bounds.ts';
+import type { VerifiedRange } from '../rules/pass-bounds.ts';
 import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
 
 /** How many entries have a value in common. */
@@ -28,13 +28,6 @@ export interface FeedbackStats {
   undated: number;
   /** The paths of contextual entries that most often did not help, at most ten. */
   paths: { path: string; unhelpful: number; helpful: number }[];
-}
-
-/** What the latest pass of a kind has cost. */
-export interface LatestCost {
-  project: string;
-  pass: ReadingKind;
-  requests: number;
 }
 
 /** What is stored of a project, and how complete it is. */
@@ -64,6 +57,4 @@ export interface FigureStore {
   reportFigures(query: ReportQuery): Promise<ReportFigures>;
   /** What the budget is planned from: sizes, new entries, the cost of past passes. */
   projectActivity(org: string, project: string): Promise<ProjectActivity>;
-  /** Requests that the latest completed pass of each kind took, by project; those with bounds given by a person left out. */
-  latestCosts(org: string): Promise<LatestCost[]>;
 }

@@ -7,7 +7,7 @@ import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified, type PassKind } from '../rules/pass-bounds.ts';
 import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
-import type { Count, FeedbackStats, LatestCost, StoredProject } from './figure-store.ts';
+import type { Count, FeedbackStats, StoredProject } from './figure-store.ts';
 import { votedNo, votedYes } from './read-report-figures.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -96,27 +96,6 @@ export async function projectActivity(db: Db, org: string, project: string): Pro
     recent: readUpTo === null ? 0 : await countBefore(db, org, project, readUpTo),
     runs,
   };
-}
-
-/** What the latest completed pass of each kind has cost, for each project of an organization. */
-export async function latestCosts(db: Db, org: string): Promise<LatestCost[]> {
-  const runs = db
-    .selectFrom('sync_passes')
-    .select([
-      'project_id',
-      'pass',
-      'requests',
-      sql<number | string>`row_number() over (partition by project_id, pass order by started_at desc, pass_id)`.as(
-        'place',
-      ),
-    ])
-    .where('org_id', '=', org)
-    .where('outcome', '=', 'completed')
-    .where('date_to', 'is', null)
-    .where((row) => row.or([row('pass', '!=', 'sweep'), row('date_from', 'is', null)]))
-    .where((row) => row.or([row('pass', '!=', 'incremental'), row('date_from', 'is not', null)]));
-  const rows = await db.selectFrom(runs.as('runs')).selectAll().where('place', '=', 1).execute();
-  return rows.map(({ project_id, pass, requests }) => ({ project: project_id, pass, requests: Number(requests) }));
 }
 
 /** Entries created in the days before a moment, those that are gone since included. */

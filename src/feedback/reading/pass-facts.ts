@@ -208,14 +208,6 @@ export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): Fac
             ]),
           ),
       ),
-    async unseenWithin({ dateFrom, dateTo }, before) {
-      const rows = await entries
-        .select('created_at_utc')
-        .where('last_seen_at', '<', before)
-        .where(within('created_at_utc', dateFrom, dateTo))
-        .execute();
-      return rows.flatMap(({ created_at_utc }) => created_at_utc ?? []);
-    },
   };
 }
 

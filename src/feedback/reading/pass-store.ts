@@ -1,5 +1,5 @@
 import type { EntryCounts, FeedbackEntry, RejectedEntry } from '../rules/feedback-entry.ts';
-import type { PassOutcome, ReadingKind } from '../rules/pass-bounds.ts';
+import type { PassKind, PassOutcome } from '../rules/pass-bounds.ts';
 import type { PassSlice, PlannedSlice } from '../rules/slice.ts';
 
 /** How far a pass has come with the pages stored so far. */
@@ -16,7 +16,7 @@ export interface PassRow {
   passId: string;
   org: string;
   project: string;
-  pass: ReadingKind;
+  pass: PassKind;
   workflowId: string;
   runId: string;
   /** Bounds of the pass as sent to the service. */
@@ -112,11 +112,6 @@ export interface PassStore {
   cutSlice(passId: string, cursor: string): Promise<void>;
   /** Ends the check of a slice: `same` when its last page came again unchanged, null when it was not requested. */
   endCheck(passId: string, same: boolean | null, at: Date): Promise<void>;
-  /**
-   * Plans what a pass of kind `verify` reads next when nothing is left to read, or completes it: windows of dates that
-   * were not checked for `restMs`, the ones most worth it first (`worthReading`).
-   */
-  planSpare(passId: string, how: { at: Date; restMs: number }): Promise<void>;
   /** Adds requests that led to no page, so that the pass's row tells what it cost. */
   countRequests(passId: string, spent: { requests: number; throttled: number }): Promise<PassRow>;
   finishPass(passId: string, result: PassResult): Promise<PassRow>;

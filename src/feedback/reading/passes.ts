@@ -115,12 +115,12 @@ export async function watermark(db: Db, org: string, project: string): Promise<s
 
 /**
  * A pass moves the watermark only if it joins what was read before. A pass that began later than the watermark
- * (`--from`) leaves a gap; a review reads only some statuses, and a `verify` only some dates.
+ * (`--from`) leaves a gap; a review reads only some statuses.
  */
 function watermarkAfter({ pass, dateFrom, greatestCreatedAt }: PassRow, before: string | null): string | null {
   const from = createdAtUtc(dateFrom);
   const joins = dateFrom === null || (from !== null && before !== null && from <= before);
-  if (pass === 'review' || pass === 'verify' || !joins) return null;
+  if (pass === 'review' || !joins) return null;
   return (greatestCreatedAt ?? '') > (before ?? '') ? greatestCreatedAt : before;
 }
 

@@ -128,9 +128,8 @@ export function* afterCut(slice: PassSlice): Decision<SliceStep> {
   return { slice: cut, resumed, unshifted: false };
 }
 
-/** A sweep of several pages is; a first one may cost its pages and a tenth (S3). Windows of spare requests are. */
+/** A sweep of several pages is; a first one may cost its pages and a tenth (S3). */
 function* isWorthACheck({ pass }: PassOutline, { stage, pages }: PassSlice): Decision<boolean> {
-  if (pass === 'verify') return pages >= 2;
   if (pass !== 'sweep' || stage !== 'read' || pages < 2) return false;
   return pages >= checkedPages || (yield* ask('everSwept'));
 }

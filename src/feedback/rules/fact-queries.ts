@@ -23,8 +23,6 @@ export interface StoreFacts {
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
   /** Entries that match the query of a slice, lie outside the dates it returned, and were not seen since it began. */
   leftOutBy(slice: PassSlice): number;
-  /** Moments of the entries within the dates that were last seen before `before`. */
-  unseenWithin(dates: Dates, before: string): readonly string[];
   /** Dated entries that the pass has not seen, with their places in a list: of the closed and missing ones, or of all. */
   missing(which: { open: boolean; among: 'closed' | 'all' }): { targets: Target[]; list: DatedList };
 }
@@ -89,14 +87,6 @@ function* goneAfter(pass: PassOutline, slice: PassSlice): Decision<SliceFindings
   if (pass.pass === 'sweep' && (slice.stage === 'again' || slice.stage === 'wide')) {
     const first = coverageOfStages(pass, yield* ask('slices'), ['read']);
     return first === null ? null : { unseenSince: pass.startedAt, covered: [first, second] };
-  }
-  if (pass.pass === 'verify' && slice.stage === 'again') {
-    const first = (yield* ask('slices')).findLast(
-      ({ stage, outcome, dateFrom, dateTo }) =>
-        stage === 'read' && outcome === 'read' && dateFrom === slice.dateFrom && dateTo === slice.dateTo,
-    );
-    const before = first === undefined ? null : coverageOfSlice(first);
-    return before === null || !first?.startedAt ? null : { unseenSince: first.startedAt, covered: [before, second] };
   }
   return null;
 }

@@ -34,8 +34,6 @@ export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextSte
   const forget = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;
   const coarseDates = (yield* showsCoarseDates(slice)) ? true : forget;
   const nothing = { coarseDates, dropped: [], slices: [], complete: false };
-  // What such a pass reads next is chosen apart from the page's transaction (`chooseSpare`).
-  if (pass.pass === 'verify') return { ...nothing, slices: yield* secondReading(slice) };
   const coarse = coarseDates ?? (yield* ask('datesAreCoarse'));
   const planned = yield* ask('slices');
   const slices = planned.filter(({ stage, outcome }) => !coarse || outcome !== 'planned' || !narrow.includes(stage));
@@ -56,16 +54,6 @@ function* showsCoarseDates(slice: PassSlice): Decision<boolean> {
   if (dateTo !== null && newestSeen !== null && newestSeen > shifted(dateTo, roundingMs)) return true;
   if (stage !== 'read' && entries === 0) return true;
   return (yield* ask('leftOutBy', slice)) >= notAllDeleted;
-}
-
-/** With spare requests, a window in which something is missing is read a second time at once. */
-function* secondReading(slice: PassSlice): Decision<PlannedSlice[]> {
-  const covered = coverageOfSlice(slice);
-  if (slice.stage === 'again' || covered === null || slice.startedAt === null) return [];
-  const unseen = yield* ask('unseenWithin', slice, slice.startedAt);
-  if (!unseen.some((moment) => isCovered(covered, moment))) return [];
-  const { dateFrom, dateTo, source, statuses, pages } = slice;
-  return [{ dateFrom, dateTo, source, statuses, stage: 'again', expectedPages: pages }];
 }
 
 function* nextSlices(

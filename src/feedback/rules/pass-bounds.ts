@@ -1,16 +1,12 @@
 import { isoInstant } from '../../rules/text.ts';
 
 /** What a sync pass reads (S4). */
-export type PassKind = 'incremental' | 'review' | 'sweep';
-
-/** All kinds of pass: `verify` reads again with spare requests (`budget.spare`). */
-export type ReadingKind = PassKind | 'verify';
+export const passKinds = ['incremental', 'review', 'sweep'] as const;
+export type PassKind = (typeof passKinds)[number];
 
 /** How a pass ends, and that it has not. */
 export const passOutcomes = ['running', 'completed', 'failed', 'cancelled'] as const;
 export type PassOutcome = (typeof passOutcomes)[number];
-
-export const readingKinds: readonly ReadingKind[] = ['incremental', 'review', 'sweep', 'verify'];
 
 /**
  * How far an incremental pass reads back before the watermark, in milliseconds: a service may take a date-time for its

@@ -1,16 +1,15 @@
 import { z } from 'zod/mini';
-import { type Forecast, type PermitClass, permitClasses, type WaitReason } from '../../budget/rules/permits.ts';
+import type { Forecast, WaitReason } from '../../budget/rules/permits.ts';
 import { own, reader, text, writing } from '../../rules/messages.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { EntryCounts } from './feedback-entry.ts';
-import { type ReadingKind, readingKinds } from './pass-bounds.ts';
+import { type PassKind, passKinds } from './pass-bounds.ts';
 
 /** Input of `syncFeedback`. */
 export interface SyncInput extends WithFailover {
   org: string;
   project: string;
-  pass: ReadingKind;
-  class: PermitClass;
+  pass: PassKind;
   /** Bounds given by a person: ISO 8601 date-time or date. */
   from?: string;
   to?: string;
@@ -43,7 +42,7 @@ export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
   runId: string;
   org: string;
   project: string;
-  pass: ReadingKind;
+  pass: PassKind;
   watermark: string | null;
   verifiedUpTo: string | null;
 }
@@ -52,7 +51,7 @@ export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
 export interface SyncState {
   org: string;
   project: string;
-  pass: ReadingKind;
+  pass: PassKind;
   /** `unauthorized`: the service refuses the key, and the pass waits until it works. */
   phase: 'starting' | 'reading' | 'waiting-for-budget' | 'unauthorized' | 'done';
   progress: SyncProgress | null;
@@ -69,8 +68,7 @@ export const readSyncInput = reader<SyncInput>(
   z.object({
     org: text(),
     project: text(),
-    pass: z.enum(readingKinds),
-    class: z.enum(permitClasses),
+    pass: z.enum(passKinds),
     from: z.exactOptional(writing()),
     to: z.exactOptional(writing()),
     failover: own<SyncInput['failover']>(),

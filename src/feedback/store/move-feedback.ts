@@ -56,8 +56,8 @@ interface MovedTable {
   digest: string;
 }
 
-/** Rows read back at a time. */
-const rowsPerFetch = 2_000;
+/** Rows held at a time: so many, and no more than this of text, but for one row that is longer. */
+const [mostRows, mostCharacters] = [2_000, 4 * 1024 ** 2];
 
 /**
  * Copies every table of a feedback store in a SQLite file to an empty PostgreSQL database, reads them back and compares
@@ -122,18 +122,23 @@ async function moveTable(source: Database, trx: Db, table: TableName): Promise<M
   const names = columns.map(({ name }) => name);
   const read = new RowsDigest(names);
   let batch: Row[] = [];
+  let [held, longest] = [0, 0];
   const insert = async () => {
     read.add(batch);
     for (const rows of batchesOf(batch)) await insertRows(trx, table, names, rows);
-    batch = [];
+    [batch, held] = [[], 0];
   };
   // In the order of insertion, which changes of one moment are listed in.
   for (const row of source.prepare(`select * from ${table} order by rowid`).iterate()) {
+    const length = lengthOf(row);
+    longest = Math.max(longest, length);
+    if (batch.length === mostRows || held + length > mostCharacters) await insert();
     batch.push(row);
-    if (batch.length === rowsPerFetch) await insert();
+    held += length;
   }
   await insert();
-  const written = await readBack(trx, table, names);
+  const atOnce = Math.max(1, Math.min(mostRows, Math.floor(mostCharacters / Math.max(1, longest))));
+  const written = await readBack(trx, table, names, atOnce);
   if (written.rows !== read.rows || written.digest !== read.digest) {
     throw new Error(`the rows of ${table} that PostgreSQL returned are not those that were written`);
   }
@@ -146,11 +151,21 @@ async function insertRows(trx: Db, table: TableName, columns: readonly string[],
   await sql`insert into ${sql.table(table)} (${into}) values ${sql.join(values)}`.execute(trx);
 }
 
-async function readBack(trx: Db, table: TableName, columns: readonly string[]): Promise<RowsDigest> {
+/** Characters or bytes of its values. */
+function lengthOf(row: Row): number {
+  let length = 0;
+  for (const value of Object.values(row)) {
+    if (typeof value === 'string' || value instanceof Uint8Array) length += value.length;
+  }
+  return length;
+}
+
+/** @param atOnce rows held at a time */
+async function readBack(trx: Db, table: TableName, columns: readonly string[], atOnce: number): Promise<RowsDigest> {
   const digest = new RowsDigest(columns);
   await sql`declare moved no scroll cursor for select * from ${sql.table(table)}`.execute(trx);
   for (;;) {
-    const { rows } = await sql<Row>`fetch ${sql.lit(rowsPerFetch)} from moved`.execute(trx);
+    const { rows } = await sql<Row>`fetch ${sql.lit(atOnce)} from moved`.execute(trx);
     if (rows.length === 0) break;
     digest.add(rows);
   }

@@ -1,6 +1,6 @@
 import type { RunOutcome } from '../../exports/rules/site-export.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
-import type { ReadingKind } from '../rules/pass-bounds.ts';
+import type { PassKind } from '../rules/pass-bounds.ts';
 
 /** The row of a run of a site export (X4). */
 export interface ExportRunRow {
@@ -42,7 +42,7 @@ export interface SiteRecord extends SiteKey {
 
 /** How the latest pass of a project ended; nulls where none has. Times are UTC ISO 8601. */
 export interface ProjectRecord extends ProjectKey {
-  lastPass: ReadingKind | null;
+  lastPass: PassKind | null;
   lastOutcome: 'completed' | 'failed' | 'cancelled' | null;
   lastAt: string | null;
   /** Like a site's run. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { feedbackStats, latestCosts, projectActivity, storedProjects } from '../figures/project-figures.ts';
+import { feedbackStats, projectActivity, storedProjects } from '../figures/project-figures.ts';
 import { reportFigures } from '../figures/read-report-figures.ts';
 import { countUndated, entryRecords } from '../files/stored-records.ts';
 import { applyPrivacy, areWordsLeft, countUntreated, expire, recentlyScrubbed } from '../privacy/apply-privacy.ts';
@@ -20,7 +20,6 @@ import {
   watermark,
 } from '../reading/passes.ts';
 import { currentSlice, listSlices } from '../reading/slices.ts';
-import { chooseSpare, planSpare } from '../reading/spare-reading.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import { indexMore } from '../search/build-index.ts';
 import { entryDetail, findDocuments, findEntries, findRecords } from '../search/find-entries.ts';
@@ -67,10 +66,6 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     listSlices: (passId) => listSlices(db, passId),
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
-    async planSpare(passId, how) {
-      const chosen = await chooseSpare(db, passId, how);
-      await write(async (trx) => planSpare(trx, await lockedPass(trx, passId), chosen));
-    },
     storedCounts: (org, project, bounds) => storedCounts(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
     verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),
@@ -85,7 +80,6 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     storedProjects: (projects, passes) => storedProjects(db, projects, passes),
     stats: (org, project) => feedbackStats(db, org, project),
     reportFigures: (query) => reportFigures(db, query),
-    latestCosts: (org) => latestCosts(db, org),
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),

@@ -1,7 +1,8 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { declinedRules, type EndDetail, whyEnded } from '../../exports/rules/site-export.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
-import { type ReadingKind, readingKinds } from '../rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../rules/pass-bounds.ts';
 import { wantedKeys } from './queries.ts';
 import type { ExportRunRow, LatestRecords, ProjectRecord, RunFilter, SiteKey, SiteRecord } from './run-records.ts';
 import { columnsOf, type FeedbackDatabase, fieldsOf, storedText } from './tables.ts';
@@ -70,7 +71,7 @@ export async function latestRecords(
   db: Db,
   { sites, projects }: { sites: readonly SiteKey[]; projects: readonly ProjectKey[] },
 ): Promise<LatestRecords> {
-  const passes = projects.flatMap(({ org, project }) => readingKinds.map((pass) => [org, project, pass]));
+  const passes = projects.flatMap(({ org, project }) => passKinds.map((pass) => [org, project, pass]));
   const latest = projects.length === 0 ? [] : await latestPasses(db, passes);
   const verified = projects.length === 0 ? [] : await verifiedMoments(db);
   const domains = sites.map(({ org, domain }) => [org, domain]);
@@ -122,7 +123,7 @@ async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord
 interface LatestPass {
   org: string;
   project: string;
-  pass: ReadingKind;
+  pass: PassKind;
   outcome: ProjectRecord['lastOutcome'];
   finished_at: string;
   good_at: string | null;
@@ -194,7 +195,7 @@ function projectRecords(
       lastPass: newest?.pass ?? null,
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
-      lastReason: shortened(newest?.error ?? ''),
+      lastReason: shortened(withoutFailureType(newest?.error ?? '')),
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
       failingSince: failing.sort()[0] ?? null,
     };

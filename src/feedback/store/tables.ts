@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { NoticeType } from '../../runs/rules/notices.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 import type { PassRow } from '../reading/pass-store.ts';
-import type { ReadingKind } from '../rules/pass-bounds.ts';
+import type { PassKind } from '../rules/pass-bounds.ts';
 import type { PassSlice, SliceStage } from '../rules/slice.ts';
 import type { ExportRunRow } from './run-records.ts';
 
@@ -66,7 +66,7 @@ export interface SyncPassesTable {
   pass_id: string;
   org_id: string;
   project_id: string;
-  pass: ReadingKind;
+  pass: PassKind;
   workflow_id: string;
   run_id: string;
   date_from: string | null;

@@ -1,4 +1,5 @@
 import { type EndDetail, failedTargets, type RunOutcome, whyEnded } from '../../exports/rules/site-export.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
 import { visibleText } from '../../rules/text.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 
@@ -56,6 +57,8 @@ export interface Noticed {
   mark?: string;
   /** True when another message says it: only its state is kept. */
   silent?: boolean;
+  /** Since when it holds (ISO 8601): sent although people know it already. */
+  again?: string;
 }
 
 /** Longest reason in a message, in characters. */
@@ -117,19 +120,27 @@ function exportEnds({ domain, outcome, version }: EndedExport, detail: Detail): 
   if (outcome === 'cancelled') return [];
   if (outcome === 'failed') return [{ ...failed, state: 'begun', reason: noticeReason(whyEnded(detail)) }];
   const works: Noticed = { ...failed, state: 'ended' };
-  if (outcome !== 'rejected')
-    return [works, { ...refused, state: 'ended' }, ...rolloutNotices(domain, version, detail)];
+  if (outcome !== 'rejected') {
+    const accepted: Noticed[] = [works, { ...refused, state: 'ended' }];
+    // What a check refused before is not tried again, and people know it.
+    const isHeldBack = outcome === 'unchanged' && (detail.reasons ?? []).length > 0;
+    return isHeldBack ? accepted : [...accepted, ...rolloutNotices(domain, version, detail)];
+  }
   const rules = (detail.reasons ?? []).map(({ rule }) => rule);
   if (rules.some((rule) => rule in decisions)) return [works];
-  return [works, { ...refused, state: 'begun', reason: noticeReason([...new Set(rules)].join(', ')) }];
+  return [works, { ...refused, state: 'begun', reason: noticeReason(whyEnded(detail)) }];
 }
 
-function rolloutNotices(domain: string, version: string | null, { rollouts = [] }: Detail): Noticed[] {
+function rolloutNotices(domain: string, version: string | null, detail: Detail): Noticed[] {
+  const { rollouts = [], reasons = [], held } = detail;
   if (rollouts.length === 0) return [];
   const about = { type: 'rollout.failed', subject: domain } as const;
   if (failedTargets(rollouts).length === 0) return [{ ...about, state: 'ended' }];
   const facts = { ...(version && { version }), failed: failedTargets(rollouts).length, targets: rollouts.length };
-  return [{ ...about, state: 'begun', reason: noticeReason(whyEnded({ rollouts })), facts }];
+  const failed: Noticed = { ...about, state: 'begun', reason: noticeReason(whyEnded(detail)), facts };
+  // A site that has returned is held, which is no second message.
+  const isReturned = reasons.length > 0 && held !== undefined;
+  return isReturned ? [failed, { type: 'site.held', subject: domain, state: 'begun', silent: true }] : [failed];
 }
 
 /** However a run ends, no version of it waits any more. */
@@ -149,7 +160,8 @@ function approvalEnds({ domain, outcome }: EndedExport, { reasons = [] }: Detail
 export function passNotices(pass: { project: string; pass: string; outcome: string; error: string | null }): Noticed[] {
   const about = { type: 'pass.failed', subject: `${pass.project}/${pass.pass}` } as const;
   if (pass.outcome === 'completed') return [{ ...about, state: 'ended' }];
-  if (pass.outcome === 'failed') return [{ ...about, state: 'begun', reason: noticeReason(pass.error ?? '') }];
+  if (pass.outcome === 'failed')
+    return [{ ...about, state: 'begun', reason: noticeReason(withoutFailureType(pass.error ?? '')) }];
   return [];
 }
 

@@ -1,5 +1,5 @@
 import type { ExportParameters } from '../../exports/rules/site-export.ts';
-import { type ScheduleTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
+import { type ScheduleTarget, type WorkTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
 import type { Actor, AuditEntry } from './audit.ts';
 
 /** An audit entry that no workflow keeps: the program that did it keeps it, once it has taken effect. */
@@ -33,7 +33,7 @@ export function startedPass(
 }
 
 /** A running export or pass that a person cancelled; cancelling it again is no other audit entry. */
-export function cancelledRun(target: ScheduleTarget, runId: string): OwnAuditEntry {
+export function cancelledRun(target: WorkTarget, runId: string): OwnAuditEntry {
   return of(target.kind === 'export' ? 'cancel-export' : 'cancel-pass', target, `${runId}/cancel`);
 }
 
@@ -71,6 +71,7 @@ function of(
   const { org } = target;
   const common = { entryId, action, org, workflowId: workflowIdOf(target) };
   if (target.kind === 'export') return { ...common, subject: target.domain, detail };
+  if (target.kind === 'refresh') return { ...common, subject: null, detail };
   return { ...common, subject: target.project, detail: { pass: target.pass, ...detail } };
 }
 

@@ -93,8 +93,8 @@ function starved({ budget, now }: Sight): Seen | null {
   if (budget === null) return null;
   const { org, view } = budget;
   const limitMs = starvedAfterWindows * view.windowMs;
-  // A pass that reads only with spare requests waits by design, and a refused key has a separate message.
-  const waits = view.waiters.filter((waiter) => waiter.class !== 'verify').map(({ since }) => now - since);
+  // A refused key has a separate message.
+  const waits = view.waiters.map(({ since }) => now - since);
   const longest = Math.max(0, ...waits);
   if (longest <= limitMs || view.pausedBy === 'unauthorized') return { holding: [], types: ['budget.starved'] };
   const why = view.pausedBy === 'paused' ? 'the budget is paused' : `${view.used} of ${view.limit} requests are used`;

@@ -1,6 +1,6 @@
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
 import type { EntryCounts } from '../../feedback/rules/feedback-entry.ts';
-import type { ReadingKind } from '../../feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
 import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
 
 /** Events that every run sends when it ends. */
@@ -18,7 +18,7 @@ export type WebhookFormat = (typeof webhookFormats)[number];
 export interface PassFinished {
   org: string;
   project: string;
-  pass: ReadingKind;
+  pass: PassKind;
   outcome: 'completed' | 'failed' | 'cancelled';
   pages: number;
   requests: number;

@@ -1,10 +1,10 @@
-import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
 import {
   type ScheduleTarget,
   scheduledRunId,
   scheduleId,
   searchAttributes,
   targetSummary,
+  workflowIdOf,
   workflowTypes,
 } from '../../rules/workflow-ids.ts';
 import { type Failover, failoverTimes } from '../../temporal/rules/failover.ts';
@@ -28,10 +28,10 @@ export type ConfiguredTimes = { jitterMs: number } & (
 /** What the configuration says about an organization's schedules (contracts.md). */
 export interface ConfiguredOrganization {
   id: string;
-  /** How requests that would expire unused are used. */
-  spare?: 'verify';
-  budget?: { windowMs: number };
-  projects: readonly ({ id: string } & { [Pass in PassKind]?: ConfiguredTimes })[];
+  budget?: { requests: number; reserve: number; windowMs: number };
+  /** How its feedback is kept fresh; absent: only on demand. */
+  refresh?: { everyMs: number; share: number };
+  projects: readonly { id: string; weight?: number; atMostMs?: number }[];
   sites: readonly { domain: string; schedule?: ConfiguredTimes }[];
 }
 
@@ -43,10 +43,7 @@ export interface DesiredSchedule {
   digest: string;
 }
 
-const passes: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 const dayMs = 86_400_000;
-/** A verify pass begins once per window, unless the previous one is still running. */
-const defaultWindowMs = 3_600_000;
 /** The server accepts no shorter catch-up window. */
 const shortestCatchupMs = 10_000;
 
@@ -56,66 +53,86 @@ export function desiredSchedules(
   organizations: readonly ConfiguredOrganization[],
   failover: Failover = 'fast',
 ): DesiredSchedule[] {
-  return scheduledTargets(organizations).map(({ target, times }) => {
-    const id = scheduleId(taskQueue, target);
-    const settings: ScheduleSettings = {
-      ...timesOf(id, times),
-      jitterMs: times.jitterMs,
-      // The scheduled run lasts as long as the work, so times during it are left out.
-      overlap: 'SKIP',
-      // After an outage one missed time is made up for: the first of several runs, the others overlap it.
-      catchupMs: times.everyMs === undefined ? dayMs : Math.max(shortestCatchupMs, times.everyMs),
-      pauseOnFailure: false,
-      action: {
-        workflowType: workflowTypes.runScheduled,
-        taskQueue,
-        workflowId: scheduledRunId(target),
-        input: { ...target, failover } satisfies ScheduledInput,
-        summary: `scheduled ${targetSummary(target)}`,
-        taskTimeoutMs: failoverTimes(failover).workflowTaskTimeoutMs,
-        attributes: attributesOf(target),
-      },
-      extras: {},
-    };
-    return { id, target, settings, digest: settingsDigest(settings) };
-  });
+  return organizations.flatMap((organization) => [
+    ...organization.sites.flatMap(({ domain, schedule }) => {
+      const target = { kind: 'export' as const, org: organization.id, domain };
+      return schedule ? [desiredSchedule(taskQueue, target, schedule, failover)] : [];
+    }),
+    ...refreshSchedules(taskQueue, organization, failover),
+  ]);
 }
 
-/** Whether the configuration has the site or project, scheduled or not. */
+/** One for all projects. Its digest covers what decides when a request is due: when that changes, the schedule goes back to its times. */
+function refreshSchedules(
+  taskQueue: string,
+  { id: org, refresh, budget, projects }: ConfiguredOrganization,
+  failover: Failover,
+): DesiredSchedule[] {
+  if (refresh === undefined || projects.length === 0) return [];
+  const times = { everyMs: refresh.everyMs, jitterMs: 0 };
+  const desired = desiredSchedule(taskQueue, { kind: 'refresh', org }, times, failover);
+  const { requests, reserve, windowMs } = budget ?? {};
+  const paced = [
+    refresh.share,
+    requests,
+    reserve,
+    windowMs,
+    projects.map(({ id, weight, atMostMs }) => [id, weight, atMostMs]),
+  ];
+  return [{ ...desired, digest: stableHash(`${desired.digest} ${JSON.stringify(paced)}`).toString(16) }];
+}
+
+function desiredSchedule(
+  taskQueue: string,
+  target: ScheduleTarget,
+  times: ConfiguredTimes,
+  failover: Failover,
+): DesiredSchedule {
+  const id = scheduleId(taskQueue, target);
+  const started =
+    target.kind === 'refresh'
+      ? {
+          workflowType: workflowTypes.refreshFeedback,
+          workflowId: workflowIdOf(target),
+          input: { org: target.org, failover },
+        }
+      : {
+          workflowType: workflowTypes.runScheduled,
+          workflowId: scheduledRunId(target),
+          input: { ...target, failover } as ScheduledInput,
+        };
+  const settings: ScheduleSettings = {
+    ...timesOf(id, times),
+    jitterMs: times.jitterMs,
+    // The scheduled run lasts as long as the work, so times during it are left out.
+    overlap: 'SKIP',
+    // After an outage one missed time is made up for: the first of several runs, the others overlap it.
+    catchupMs: times.everyMs === undefined ? dayMs : Math.max(shortestCatchupMs, times.everyMs),
+    pauseOnFailure: false,
+    action: {
+      ...started,
+      taskQueue,
+      summary: `scheduled ${targetSummary(target)}`,
+      taskTimeoutMs: failoverTimes(failover).workflowTaskTimeoutMs,
+      attributes: attributesOf(target),
+    },
+    extras: {},
+  };
+  return { id, target, settings, digest: settingsDigest(settings) };
+}
+
+/** Whether the configuration has the site, project or organization, scheduled or not. */
 export function isConfigured(organizations: readonly ConfiguredOrganization[], target: ScheduleTarget): boolean {
   const organization = organizations.find(({ id }) => id === target.org);
   if (!organization) return false;
   if (target.kind === 'export') return organization.sites.some(({ domain }) => domain === target.domain);
-  if (target.pass === 'verify' && organization.spare !== 'verify') return false;
-  return organization.projects.some(({ id }) => id === target.project);
+  return target.kind === 'refresh' || organization.projects.some(({ id }) => id === target.project);
 }
 
-function scheduledTargets(
-  organizations: readonly ConfiguredOrganization[],
-): { target: ScheduleTarget; times: ConfiguredTimes }[] {
-  return organizations.flatMap(({ id: org, sites, projects, spare, budget }) => [
-    ...sites.flatMap(({ domain, schedule }) =>
-      schedule ? [{ target: { kind: 'export' as const, org, domain }, times: schedule }] : [],
-    ),
-    ...projects.flatMap((project) =>
-      passes.flatMap((pass) => {
-        const times = project[pass];
-        return times ? [{ target: { kind: 'sync' as const, org, project: project.id, pass }, times }] : [];
-      }),
-    ),
-    ...(spare === 'verify' ? projects : []).map(({ id: project }) => ({
-      target: { kind: 'sync' as const, org, project, pass: 'verify' as const },
-      times: roundsEvery(budget?.windowMs ?? defaultWindowMs),
-    })),
-  ]);
-}
-
-/** In whole seconds, as the server requires. */
-function roundsEvery(windowMs: number): ConfiguredTimes {
-  return { everyMs: Math.max(1, Math.ceil(windowMs / 1_000)) * 1_000, jitterMs: 0 };
-}
-
-function timesOf(id: string, times: ConfiguredTimes): Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'> {
+export function timesOf(
+  id: string,
+  times: ConfiguredTimes,
+): Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'> {
   if (times.everyMs === undefined) {
     return { intervals: [], calendars: [calendarFrom(times.cron)], timezone: times.timezone };
   }
@@ -136,10 +153,8 @@ function calendarFrom(cron: string): Calendar {
 }
 
 function attributesOf(target: ScheduleTarget): Record<string, string> {
-  const { org, domain, project } = searchAttributes;
-  return target.kind === 'export'
-    ? { [org]: target.org, [domain]: target.domain }
-    : { [org]: target.org, [project]: target.project };
+  const { org, domain } = searchAttributes;
+  return { [org]: target.org, ...(target.kind === 'export' && { [domain]: target.domain }) };
 }
 
 /** One of docferry's schedules as it is on the server. */
@@ -212,9 +227,34 @@ export function isEmptyPlan(plan: SchedulePlan): boolean {
   return plan.create.length + plan.update.length + plan.delete.length + plan.stop.length === 0;
 }
 
+/** The longest time between two runs of a refresh that has nothing to do. */
+const longestRefreshMs = 3_600_000;
+
+/** The interval of a refresh's schedule that makes it run next when a request is due: at most an hour apart, in whole seconds. */
+export function refreshInterval(
+  everyMs: number,
+  nowMs: number,
+  nextDueAt: number,
+): { everyMs: number; offsetMs: number } {
+  const fromMs = Math.floor(nowMs / 1_000) * 1_000;
+  const waitMs = Math.ceil(Math.min(longestRefreshMs, Math.max(everyMs, nextDueAt - fromMs)) / 1_000) * 1_000;
+  // Intervals count from the epoch.
+  return { everyMs: waitMs, offsetMs: fromMs % waitMs };
+}
+
+/** Whether a refresh itself has put its next run off. */
+function isPutOff({ target, settings, digest }: ExistingSchedule, desired: DesiredSchedule): boolean {
+  const [interval, ...others] = settings.intervals;
+  const everyMs = desired.settings.intervals[0]?.everyMs ?? longestRefreshMs;
+  if (target.kind !== 'refresh' || digest !== desired.digest || !interval || others.length > 0) return false;
+  return interval.everyMs >= everyMs && interval.everyMs <= longestRefreshMs;
+}
+
 /** Null if nothing has to change. */
 export function updateOf(desired: DesiredSchedule, existing: ExistingSchedule): ScheduleUpdate | null {
-  const changes = factChanges(settingsFacts(existing.settings), settingsFacts(desired.settings));
+  const { intervals } = isPutOff(existing, desired) ? desired.settings : existing.settings;
+  const found = { ...existing.settings, intervals };
+  const changes = factChanges(settingsFacts(found), settingsFacts(desired.settings));
   const drift = existing.digest === null || existing.digest === desired.digest;
   if (changes.length > 0) return { desired, drift, changes };
   if (existing.digest === desired.digest) return null;

@@ -1,6 +1,5 @@
 import { z } from 'zod/mini';
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
-import { readingKinds } from '../../feedback/rules/pass-bounds.ts';
 import { own, reader, text } from '../../rules/messages.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
@@ -82,20 +81,13 @@ function zoneOffset(timezone: string): (ms: number) => number {
 }
 
 /** Input of `runScheduled`: what it starts, and the failover of all that. */
-export type ScheduledInput = ScheduleTarget & WithFailover;
+export type ScheduledInput = Extract<ScheduleTarget, { kind: 'export' }> & WithFailover;
 
 const failover = own<WithFailover['failover']>();
 
 /** Shape of the input (X5): a person may have edited the schedule. */
 export const readScheduledInput = reader<ScheduledInput>(
-  z.discriminatedUnion(
-    'kind',
-    [
-      z.object({ kind: z.literal('export'), org: text(), domain: text(), failover }),
-      z.object({ kind: z.literal('sync'), org: text(), project: text(), pass: z.enum(readingKinds), failover }),
-    ],
-    'one of export, sync',
-  ),
+  z.object({ kind: z.literal('export'), org: text(), domain: text(), failover }),
 );
 
 /** Result of `runScheduled` (architecture.md). */

@@ -28,7 +28,7 @@ describe('the window that a run hands to the next', () => {
     const scene = new Scene({ requests: 5 });
     scene.granted('a', { wants: 2 });
     scene.granted('c', { wants: 3 });
-    scene.waits('b', { wants: 20, class: 'verify', leave: 3 });
+    scene.waits('b', { wants: 20, class: 'on-demand' });
     // Two of one project, of which another pass was served.
     for (const holder of ['d', 'e']) scene.waits(holder, { project: 'prj_a', wants: 7, remaining: 40, attemptAt: 3 });
     expect(sorted(carry(packed(scene.state)))).toEqual(sorted(scene.state));
@@ -71,7 +71,7 @@ describe('the largest window', () => {
   /** As long as ids can be: those of organizations and projects have 64 letters at most. */
   const padded = (name: string, i: number) => `${name}_${i}_`.padEnd(64, 'x');
   const holderOf = (i: number) => `sync:${padded('org', 0)}:${padded('prj', i)}:incremental`;
-  const kind = 'incremental' as const;
+  const kind = 'on-demand' as const;
 
   /** A window with as many waiters as are given a place, each served before. */
   const crowded = (): WindowState => {

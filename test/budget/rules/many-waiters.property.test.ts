@@ -21,7 +21,7 @@ describe('a thousand waiters', () => {
     fc.assert(
       fc.property(scene, ({ requests, pace, spread }) => {
         const readers = Array.from({ length: count }, (_, i): Reader => {
-          const kind = i % 10 === 0 ? 'incremental' : 'sweep';
+          const kind = i % 10 === 0 ? 'on-demand' : 'refresh';
           const startsAt = t0 + Math.floor((i * spread) / count);
           return {
             holder: `h${i}`,

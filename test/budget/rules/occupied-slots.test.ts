@@ -12,7 +12,7 @@ import { settings, t0 } from '../../tools/window/window-support.ts';
 
 const state = (more: Partial<WindowState> = {}): WindowState => ({ ...emptyWindow(settings, t0), ...more });
 const lease = (id: string, useBy: number, notBefore: number[]) => {
-  const who = { id, holder: id, project: 'p', class: 'sweep' as const, remaining: null, since: t0 };
+  const who = { id, holder: id, project: 'p', class: 'refresh' as const, remaining: null, since: t0 };
   return { ...who, grantedAt: t0, useBy, arrivesBy: useBy + 30_000, notBefore };
 };
 

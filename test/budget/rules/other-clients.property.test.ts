@@ -37,7 +37,7 @@ describe('a pass beside other clients that use a constant share of the window', 
   ) {
     const others = Math.max(1, Math.floor(limit * share));
     const readers = sources.map(({ startsAt, halfPace, rest }, i): Reader => {
-      const who = { holder: `h${i}`, project: `p${i}`, class: 'sweep' as const, wants: 20 };
+      const who = { holder: `h${i}`, project: `p${i}`, class: 'refresh' as const, wants: 20 };
       return { ...who, startsAt, pace: 2 * halfPace, rest };
     });
     const happened = simulate(

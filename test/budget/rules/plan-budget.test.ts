@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ProjectActivity } from '../../../src/budget/rules/plan-budget.ts';
+import type { ConfiguredOrganization, ProjectActivity } from '../../../src/budget/rules/plan-budget.ts';
 import { type BudgetPlan, planBudget } from '../../../src/budget/rules/plan-budget.ts';
 import type { PassKind } from '../../../src/feedback/rules/pass-bounds.ts';
-import type { ConfiguredOrganization, ConfiguredTimes } from '../../../src/schedules/rules/desired-schedules.ts';
+import type { ConfiguredTimes } from '../../../src/schedules/rules/desired-schedules.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 
 const minute = 60_000;

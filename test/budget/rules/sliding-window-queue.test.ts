@@ -38,7 +38,7 @@ describe('the queue of a sliding window', () => {
     expect(scene.at(occupancyMs).granted('b').notBefore).toHaveLength(1);
   });
 
-  it('does not put a promoted sweep back when its own project asks on demand', () => {
+  it('lets refresh take turns once it has waited for a window, though its own project asks on demand', () => {
     const scene = new Scene({ requests: 2 });
     const people = ['p', 'q'].map((project) => ({
       holder: `person-${project}`,
@@ -52,14 +52,19 @@ describe('the queue of a sliding window', () => {
         return answer.kind === 'granted';
       });
     expect(served()).toHaveLength(2);
-    scene.waits('sweep', { project: 'p' });
+    scene.waits('refresh', { project: 'p' });
+    const turn = () => {
+      const answer = scene.ask('refresh', { project: 'p', wants: 1 });
+      if (answer.kind === 'granted') scene.report(answer, answer.notBefore, { accepted: true });
+      return answer.kind;
+    };
     const perWindow = [1, 2, 3].map((round) => {
       scene.at(round * occupancyMs);
       const others = served().length;
-      return [others, scene.ask('sweep', { project: 'p' }).kind];
+      return [others, turn()];
     });
     expect(perWindow).toEqual([
-      [2, 'wait'],
+      [1, 'granted'],
       [2, 'wait'],
       [1, 'granted'],
     ]);
@@ -236,13 +241,13 @@ describe('waking waiters', () => {
 
   it('tells when one of several waiters rises, which can put it ahead', () => {
     const scene = new Scene({ requests: 2 }).spend(1).at(1_000).spend(1).at(2_000);
-    scene.waits('a', { class: 'incremental' });
+    scene.waits('a', { class: 'refresh' });
     expect(nextChange(scene.state)).toBeNull();
     scene.at(3_000).waits('b', { class: 'on-demand' });
     scene.waits('c', { class: 'on-demand' });
     const rises = 2_000 + settings.windowMs;
     scene.at(occupancyMs).granted('b', { class: 'on-demand' });
-    expect(scene.at(occupancyMs + 1_000).waits('a', { class: 'incremental' }).behind).toEqual(['c']);
+    expect(scene.at(occupancyMs + 1_000).waits('a', { class: 'refresh' }).behind).toEqual(['c']);
     expect(nextChange(scene.state)).toBe(t0 + rises);
     expect(bringWaitersForward(scene.state, t0 + rises - 1).holders).toEqual([]);
     expect(bringWaitersForward(scene.state, t0 + rises).holders).toEqual(['a']);
@@ -250,10 +255,10 @@ describe('waking waiters', () => {
 
   it('tells when one rises shortly before the slot for which another was told to come', () => {
     const scene = new Scene({ requests: 2 }).spend(1).at(58_000).spend(1).at(58_010);
-    scene.waits('a', { class: 'incremental' });
+    scene.waits('a', { class: 'refresh' });
     scene.at(occupancyMs).report(scene.granted('urgent', { class: 'on-demand', wants: 1 }), [scene.now]);
     expect(scene.waits('b', { class: 'on-demand', wants: 1 }).waitUntil).toBe(t0 + 58_000 + occupancyMs);
-    expect(scene.waits('a', { class: 'incremental' }).waitUntil).toBe(t0 + 2 * occupancyMs);
+    expect(scene.waits('a', { class: 'refresh' }).waitUntil).toBe(t0 + 2 * occupancyMs);
     const rises = 58_010 + settings.windowMs;
     expect(bringWaitersForward(scene.state, t0 + 66_000).due).toBe(t0 + rises);
     expect(bringWaitersForward(scene.state, t0 + rises).holders).toEqual(['a']);
@@ -261,7 +266,7 @@ describe('waking waiters', () => {
 
   it('does not look at those that rise together', () => {
     const scene = new Scene().spend(10).at(1);
-    for (const holder of ['a', 'b']) scene.waits(holder, { class: 'review' });
+    for (const holder of ['a', 'b']) scene.waits(holder, { class: 'refresh' });
     expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);
   });
 

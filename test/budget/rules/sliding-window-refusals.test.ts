@@ -217,7 +217,7 @@ describe('a refused key (401)', () => {
   it('is tried by a request on demand, but not again within five seconds, and by no other', () => {
     const scene = refuse(new Scene());
     expect(scene.at(4_999).waits('p', { class: 'on-demand' }).reason).toBe('unauthorized');
-    expect(scene.at(5_000).waits('b', { class: 'incremental' }).reason).toBe('unauthorized');
+    expect(scene.at(5_000).waits('b', { class: 'refresh' }).reason).toBe('unauthorized');
     expect(scene.granted('p', { class: 'on-demand' }).notBefore).toHaveLength(1);
   });
 

@@ -181,10 +181,10 @@ describe('an override', () => {
 
   it('tells the earliest of several changes', () => {
     const scene = overridden(new Scene({ requests: 1 }), { reserve: 0, until: t0 + 900_000 }).spend(1);
-    scene.at(1).waits('a');
+    scene.at(1).waits('a', { class: 'on-demand' });
     expect(nextChange(scene.state)).toBe(t0 + 900_000);
     scene.at(2).waits('b', { class: 'on-demand' });
-    expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);
+    expect(nextChange(scene.state)).toBe(t0 + 2 + settings.windowMs + 5_000);
   });
 });
 

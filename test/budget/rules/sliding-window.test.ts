@@ -169,7 +169,7 @@ describe('a sliding window', () => {
     scene.at(1).waits('here');
     scene.at(occupancyMs);
     for (let i = 0; i < 25; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1 }), []);
-    expect(scene.at(occupancyMs + 1).apply(advance).state.served).toContainEqual({ turn: 'prj_here sweep', at: t0 });
+    expect(scene.at(occupancyMs + 1).apply(advance).state.served).toContainEqual({ turn: 'prj_here refresh', at: t0 });
   });
 
   it('keeps the first lease charged when a second attempt asks again', () => {
@@ -188,33 +188,19 @@ describe('a sliding window', () => {
       expect(scene.granted('a', { wants: 0 }).notBefore).toHaveLength(1);
     });
 
-    it('shrinks to five when others have permits', () => {
-      const scene = new Scene(roomy);
-      const lease = scene.granted('a');
-      expect(scene.granted('b').notBefore).toHaveLength(5);
-      scene.report(lease, []);
-      expect(scene.granted('a').notBefore).toHaveLength(5);
-    });
-
-    it('shrinks to five when others wait, but not for holders whose lease is over', () => {
-      const scene = new Scene(roomy);
-      scene.granted('a');
-      expect(scene.at(leaseMs - 1).granted('b', { wants: 6 }).notBefore).toHaveLength(5);
-      expect(scene.at(3 * leaseMs).granted('c').notBefore).toHaveLength(10);
+    it('has a page while others wait that are as urgent, and ten when they are served', () => {
+      const scene = new Scene({ requests: 20 }).spend(20).at(1_000);
+      for (const holder of ['a', 'b']) scene.waits(holder);
+      scene.waits('person', { class: 'on-demand' });
+      // What comes later anyway shrinks no lease.
+      expect(scene.at(occupancyMs).granted('person', { class: 'on-demand' }).notBefore).toHaveLength(10);
+      expect(scene.granted('a').notBefore).toHaveLength(1);
+      expect(scene.granted('b').notBefore).toHaveLength(9);
     });
 
     it('takes at most half of a small limit', () => {
       expect(new Scene({ requests: 7 }).granted('a').notBefore).toHaveLength(4);
       expect(new Scene({ requests: 1 }).granted('a').notBefore).toHaveLength(1);
-    });
-
-    it('shares the free slots with waiters of the same rank', () => {
-      const scene = new Scene().spend(10);
-      scene.at(1_000);
-      for (const holder of ['a', 'b', 'c']) scene.waits(holder);
-      expect(scene.at(occupancyMs).granted('a').notBefore).toHaveLength(2);
-      expect(scene.granted('b').notBefore).toHaveLength(3);
-      expect(scene.granted('c').notBefore).toHaveLength(5);
     });
   });
 

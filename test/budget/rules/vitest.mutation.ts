@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: [
-      'test/model/budget/{waiter-order,other-clients,forecast,spare-requests,program-shares}.test.ts',
+      'test/model/budget/{waiter-order,other-clients,forecast,program-shares}.test.ts',
       'test/model/budget/window/{sliding-window*,occupied-slots,window-view,carried-window}.test.ts',
     ],
     exclude: ['test/model/budget/other-clients.property.test.ts'],

@@ -4,7 +4,6 @@ import {
   inOrder,
   placeKeptMs,
   placeOf,
-  promotedAt,
   rankOf,
   turnOf,
   type Waiter,
@@ -12,13 +11,12 @@ import {
 
 const windowMs = 60_000;
 const now = 1_000_000;
-const rules = { now, promotionMs: windowMs };
+const rules = { now, refreshRisesAt: null };
 
 const claim = (holder: string, more: Partial<Claim> = {}): Claim => ({
   holder,
   project: `prj_${holder}`,
-  class: 'sweep',
-  wants: 20,
+  class: 'refresh',
   since: now,
   servedAt: null,
   ...more,
@@ -26,37 +24,22 @@ const claim = (holder: string, more: Partial<Claim> = {}): Claim => ({
 const names = (claims: readonly Claim[]) => claims.map(({ holder }) => holder);
 
 describe('the rank of a claim', () => {
-  it('is that of its class', () => {
-    const ranks = (['on-demand', 'incremental', 'review', 'sweep'] as const).map((kind) =>
-      rankOf(claim('a', { class: kind }), rules),
-    );
-    expect(ranks).toEqual([0, 1, 2, 3]);
-  });
+  const risen = (refreshRisesAt: number | null) =>
+    (['on-demand', 'refresh'] as const).map((kind) => rankOf(claim('a', { class: kind }), { now, refreshRisesAt }));
 
-  it('rises by one for each window waited, up to the first', () => {
-    const after = (waited: number) => rankOf(claim('a', { since: now - waited }), rules);
-    expect([0, windowMs - 1, windowMs, 2 * windowMs, 3 * windowMs, 9 * windowMs].map(after)).toEqual([
-      3, 3, 2, 1, 0, 0,
+  it('is that of its class until refresh has waited for a window', () => {
+    expect([null, now + 1, now].map(risen)).toEqual([
+      [0, 1],
+      [0, 1],
+      [0, 0],
     ]);
-  });
-
-  it('does not fall when the claim is from a moment ahead', () => {
-    expect(rankOf(claim('a', { since: now + 5 * windowMs }), rules)).toBe(3);
   });
 });
 
 describe('the order', () => {
   it('is by class, not by arrival', () => {
-    const order = inOrder(
-      [
-        claim('s', { since: now - 40 }),
-        claim('r', { class: 'review', since: now - 30 }),
-        claim('i', { class: 'incremental', since: now - 20 }),
-        claim('o', { class: 'on-demand' }),
-      ],
-      rules,
-    );
-    expect(names(order)).toEqual(['o', 'i', 'r', 's']);
+    const order = inOrder([claim('r', { since: now - 30 }), claim('o', { class: 'on-demand' })], rules);
+    expect(names(order)).toEqual(['o', 'r']);
   });
 
   it('lets the projects of a class take turns: the least recently served goes first', () => {
@@ -86,29 +69,31 @@ describe('the order', () => {
     expect(turnOf(claim('sweep', { project: 'p' }))).not.toBe(turnOf(claim('a', { project: 'p', class: 'on-demand' })));
   });
 
-  it('puts an aged claim before urgent ones that were served since', () => {
-    const aged = claim('sweep', { project: 'p', since: now - 3 * windowMs });
+  it('lets refresh take turns with the rest once it has waited', () => {
+    const refresh = claim('refresh', { servedAt: now - 2 });
     const person = claim('person', { class: 'on-demand', since: now - 1, servedAt: now - 1 });
-    const other = claim('other', { class: 'on-demand', since: now - 2, servedAt: now - 2 });
-    expect(names(inOrder([person, other, aged], rules))).toEqual(['sweep', 'other', 'person']);
-    expect([promotedAt(aged, rules), promotedAt(claim('new'), rules)]).toEqual([null, now + windowMs]);
+    const other = claim('other', { class: 'on-demand', since: now - 3, servedAt: now - 3 });
+    const waited = { now, refreshRisesAt: now - windowMs };
+    expect(names(inOrder([person, refresh, other], waited))).toEqual(['other', 'refresh', 'person']);
+    expect(names(inOrder([person, refresh, other], rules))).toEqual(['other', 'person', 'refresh']);
   });
 });
 
 describe('the place of a claim', () => {
   const waiter = (holder: string, more: Partial<Waiter> = {}): Waiter => ({
     remaining: null,
+    wants: 20,
     expectedAt: now,
     ...claim(holder, more),
     ...more,
   });
-  const place = (mine: Claim, waiters: Waiter[], lease = 5) => placeOf(mine, waiters, rules, lease);
+  const place = (mine: Claim, waiters: Waiter[]) => placeOf(mine, waiters, rules);
 
   it('is behind all claims before it, without those of its own holder', () => {
     const waiters = [waiter('a', { since: now - 2 }), waiter('b', { since: now - 1 }), waiter('c')];
-    expect(place(claim('b', { since: now - 1 }), waiters)).toMatchObject({ ahead: 1, behind: ['a'], equals: 2 });
+    expect(place(claim('b', { since: now - 1 }), waiters)).toMatchObject({ ahead: 1, behind: ['a'] });
     expect(place(claim('new'), waiters)).toMatchObject({ ahead: 3, behind: ['a', 'b', 'c'] });
-    expect(place(claim('new', { class: 'review' }), waiters)).toMatchObject({ ahead: 0, behind: [], equals: 0 });
+    expect(place(claim('new', { class: 'on-demand' }), waiters)).toMatchObject({ ahead: 0, behind: [] });
   });
 
   it('names the first five in their order, wherever they stand in the list', () => {
@@ -130,27 +115,16 @@ describe('the place of a claim', () => {
 
   it('is not behind waiters that are late', () => {
     const late = [waiter('a', { since: now - 9, expectedAt: now - 5_000 }), waiter('b', { expectedAt: now - 4_999 })];
-    expect(place(claim('new'), late)).toEqual({ ahead: 1, behind: ['b'], spareAhead: 0, kept: 1, equals: 1 });
+    expect(place(claim('new'), late)).toEqual({ ahead: 1, behind: ['b'], contended: true });
     expect(placeKeptMs).toBeGreaterThan(60_000);
   });
 
-  it('has one slot kept for each equal, and up to a lease for each more urgent one', () => {
-    const mine = claim('me', { class: 'review' });
-    const equals = [waiter('a', { class: 'review' }), waiter('b', { class: 'review' })];
-    expect(place(mine, equals).kept).toBe(2);
-    const urgent = (wants: number) => place(mine, [waiter('p', { class: 'on-demand', wants })]).kept;
-    expect([urgent(3), urgent(20)]).toEqual([3, 5]);
-    expect(place(mine, []).kept).toBe(0);
-  });
-
-  it('counts the other waiters of the same rank', () => {
-    const waiters = [waiter('me'), waiter('a'), waiter('b', { class: 'review' }), waiter('c')];
-    expect(place(claim('me'), waiters).equals).toBe(2);
-    expect(place(claim('me', { class: 'review' }), waiters).equals).toBe(1);
-  });
-
-  it('counts claims on spare requests ahead of one', () => {
-    const waiters = [waiter('a'), waiter('v', { class: 'verify', since: now - 1 })];
-    expect(place(claim('w', { class: 'verify' }), waiters)).toMatchObject({ ahead: 2, spareAhead: 1 });
+  it('is contended while others wait that are as urgent or more, and not for those that come later anyway', () => {
+    const contended = (mine: string, theirs: Waiter[]) =>
+      place(claim('me', { class: mine === 'refresh' ? 'refresh' : 'on-demand' }), theirs).contended;
+    const person = waiter('p', { class: 'on-demand' });
+    expect([contended('refresh', [person]), contended('on-demand', [person])]).toEqual([true, true]);
+    expect([contended('refresh', [waiter('r')]), contended('on-demand', [waiter('r')])]).toEqual([true, false]);
+    expect(contended('refresh', [waiter('me')])).toBe(false);
   });
 });

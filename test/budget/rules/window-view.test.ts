@@ -25,24 +25,24 @@ describe('the view of a window', () => {
 
   it('shows holders and waiters', () => {
     const scene = new Scene();
-    scene.granted('a', { class: 'incremental', remaining: 7 });
+    scene.granted('a', { class: 'refresh', remaining: 7 });
     scene.at(10).granted('b', { wants: 5 });
-    scene.at(20).waits('c', { class: 'review', remaining: 1 });
+    scene.at(20).waits('c', { class: 'refresh', remaining: 1 });
     const { holders, waiters, used, available, nextFreeAt } = view(scene);
     expect(holders).toEqual([
       {
         workflowId: 'a',
-        class: 'incremental',
+        class: 'refresh',
         permits: 5,
         since: t0,
         forecast: { doneAt: t0 + occupancyMs, pages: 7, windows: 1 },
       },
-      { workflowId: 'b', class: 'sweep', permits: 5, since: t0 + 10, forecast: null },
+      { workflowId: 'b', class: 'refresh', permits: 5, since: t0 + 10, forecast: null },
     ]);
     expect(waiters).toEqual([
       {
         workflowId: 'c',
-        class: 'review',
+        class: 'refresh',
         since: t0 + 20,
         expectedAt: t0 + occupancyMs,
         forecast: { doneAt: t0 + occupancyMs, pages: 1, windows: 1 },

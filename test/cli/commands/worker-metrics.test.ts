@@ -42,7 +42,7 @@ describe('--metrics', () => {
 
     const exported = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
     const { jobId, version, runId, archive } = await exported.handle.result();
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
     const { entries, requests } = await sync.result();
     const after = await scrape(address);
     for (const series of [

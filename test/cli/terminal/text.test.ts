@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printable, tableLines } from '../../../src/cli/terminal/text.ts';
+import { factLines, printable, tableLines } from '../../../src/cli/terminal/text.ts';
 
 describe('columns of a table', () => {
   it('line up in a terminal, with wide and combining characters and colours', () => {
@@ -53,6 +53,21 @@ describe('a table that is wider than the terminal', () => {
     expect(lines(20).slice(0, 3)).toEqual(['docs.acme.example', '  state  idle', '  ended  2026-11-21 04:02']);
   });
 
+  it('breaks the words of its last column before it gives one up', () => {
+    const rows = [
+      ['docs.acme.example', 'failed', `no room in /var/lib/${'x'.repeat(24)}, and 2 more`],
+      ['docs2.acme.example', 'idle', ''],
+    ];
+    expect(tableLines(['site', 'last', 'why'], rows, 54).split('\n')).toEqual([
+      'site                last    why',
+      'docs.acme.example   failed  no room in',
+      `                            /var/lib/${'x'.repeat(17)}`,
+      `                            ${'x'.repeat(7)}, and 2 more`,
+      'docs2.acme.example  idle',
+    ]);
+    expect(tableLines(['site', 'last', 'why'], rows, 51).split('\n')[1]).toBe('  last  failed');
+  });
+
   it('stays a table when it is empty', () => {
     expect(tableLines(['site', 'state'], [], 5)).toBe('site  state');
   });
@@ -62,4 +77,14 @@ describe('a long foreign text', () => {
   it('is cut between characters', () => {
     expect(printable('👍'.repeat(61))).toBe(`${'👍'.repeat(29)}…${'👍'.repeat(29)}`);
   });
+});
+
+it('gives the long name of a fact a line of its own, and all values one column', () => {
+  const long = 'directory:/var/www/docs.acme.example';
+  expect(
+    factLines([
+      ['url', 'http://x'],
+      [long, 'switched'],
+    ]).split('\n'),
+  ).toEqual(['url  http://x', long, '     switched']);
 });

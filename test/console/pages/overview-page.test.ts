@@ -37,7 +37,7 @@ describe('the overview', () => {
     expect(page).toMatch(/waiting <b>\?<\/b>[\s\S]*running <b>\?<\/b>[\s\S]*held <b>1<\/b>/);
   });
 
-  it('marks a run as failed only while the site is failing, and says why before the code', async () => {
+  it('marks a run as failed only while the site is failing, and says why', async () => {
     const withRecord = async (change: object) => {
       const setting = fakeSetting({ calls: [], auditEntries: [] });
       const feedback = await setting.openFeedback();
@@ -47,10 +47,10 @@ describe('the overview', () => {
     };
     const declined = await withRecord({ failingSince: null });
     expect(declined).toContain('<span class="state">rejected</span>');
-    expect(declined).toContain('<bdi>a reason</bdi>');
+    expect(declined).toContain('<bdi>A reason.</bdi>');
     const refused = await withRecord({ lastReason: 'path-traversal: a path leads out' });
     expect(refused).toContain('<span class="state bad">rejected</span>');
-    expect(refused).toContain('<bdi>A path leads out.</bdi> <span class="fine">path-traversal</span>');
+    expect(refused).toContain('<bdi>path-traversal: a path leads out.</bdi>');
     expect(await withRecord({ lastOutcome: 'cancelled' })).toContain('<span class="state">cancelled</span>');
   });
 

@@ -21,7 +21,7 @@ describe('the budget by hand', () => {
     expect(paused).toMatchObject({ exitCode: 0, document: { pausedBy: 'paused', pausedUntil: null, available: 0 } });
 
     const input = { org, project, pass: 'sweep' as const };
-    const handle = await startSync(client, taskQueue, { ...input, class: 'on-demand' });
+    const handle = await startSync(client, taskQueue, { ...input });
     await expect
       .poll(() => syncState(client, input))
       .toMatchObject({ phase: 'waiting-for-budget', waiting: { reason: 'paused', place: 1 } });

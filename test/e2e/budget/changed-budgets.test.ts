@@ -42,9 +42,7 @@ const receives = (count: number) =>
 
 async function startSweeps() {
   const { client, taskQueue, org } = scene;
-  return Promise.all(
-    projects.map((project) => startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'sweep' })),
-  );
+  return Promise.all(projects.map((project) => startSync(client, taskQueue, { org, project, pass: 'sweep' })));
 }
 
 /** Ids of the service's entries that are not stored, and of rows that are stored besides them. */

@@ -29,11 +29,11 @@ describe('fairness (B3)', () => {
     const { client, taskQueue, org } = scene;
     const sweep = { org, project: 'prj_1', pass: 'sweep' as const };
     const small = { org, project: 'prj_2', pass: 'sweep' as const };
-    await startSync(client, taskQueue, { ...sweep, class: 'sweep' });
+    await startSync(client, taskQueue, { ...sweep });
     await expect.poll(() => syncState(client, sweep)).toMatchObject({ phase: 'waiting-for-budget' });
 
     const sent = analytics().length;
-    const handle = await startSync(client, taskQueue, { ...small, class: 'on-demand' });
+    const handle = await startSync(client, taskQueue, { ...small });
     await expect
       .poll(() => budgetView(client, org).then(({ waiters }) => waiters.map((waiter) => waiter.class).sort()))
       .toEqual(['on-demand', 'sweep']);

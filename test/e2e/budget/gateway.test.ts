@@ -102,7 +102,7 @@ describe('the gateway between foreign programs and passes (B1, B6)', () => {
 
     const { client, taskQueue, org } = scene;
     for (const id of ['prj_1', 'prj_2']) {
-      await startSync(client, taskQueue, { org, project: id, pass: 'sweep', class: 'sweep' });
+      await startSync(client, taskQueue, { org, project: id, pass: 'sweep' });
     }
     const curl = start(
       new ForeignProgram('bash', ['-c', curlLoop], { URL: first.url + path('prj_curl'), TOKEN: tokenOf('curl') }),

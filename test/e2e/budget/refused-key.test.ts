@@ -18,7 +18,7 @@ async function bothRefused(): Promise<void> {
   scene = await setScene({ sandbox: { entries: 300, jobSeconds: 0, faults: { unauthorized: true } } });
   await scene.startWorker();
   const { client, taskQueue, org, domain } = scene;
-  await startSync(client, taskQueue, { ...sync(), class: 'incremental' });
+  await startSync(client, taskQueue, { ...sync() });
   await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
   await expect.poll(() => syncState(client, sync())).toMatchObject({ phase: 'unauthorized' });
   await expect

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exportState, startExport } from '../../../src/operations/exports.ts';
 import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
+import { startReceiver, webhookSecret } from '../../tools/servers/webhook-receiver.ts';
 
 let scene: Scene;
 afterEach(async () => {
@@ -117,5 +118,39 @@ describe('what people do with a version, by the command line', () => {
     expect(await versions()).toMatchObject({ current: first, held: null });
     const { runs } = (await json('export', 'status', domain)).document as { runs: { outcome: string }[] };
     expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'rolled-back', 'published', 'rejected', 'published']);
+  });
+});
+
+describe('a rule that asks (E8)', () => {
+  it('has the export wait, says why everywhere, and leaves the rest to a person', async () => {
+    const bundle = 'bundle: { rules: { pages-removed: { level: ask, above: 10% }, size-changed: off } }';
+    const receiver = await startReceiver();
+    scene = await setScene({
+      sandbox: { jobSeconds: 0.2, pages: 5 },
+      schedule: `{ every: 1d }\n        ${bundle}`,
+      webhooks: `[{ name: ops, url: "${receiver.url}", secret: ${webhookSecret} }]`,
+    });
+    await scene.startWorker();
+    const { domain } = scene;
+    const first = await json('export', 'start', domain, '--wait');
+    expect(first).toMatchObject({ exitCode: 0, document: { outcome: 'published' } });
+    const { version } = first.document as { version: string };
+    // The index page and 404.html remain.
+    const limited = ['--path', '/', '--promote'];
+    expect((await json('export', 'start', domain, ...limited)).exitCode).toBe(0);
+    const status = async () => (await json('export', 'status', domain)).document;
+    const asks = [{ rule: 'pages-removed', detail: `4 of 6 pages (67 %) of ${version} are gone` }];
+    await expect.poll(status, { interval: 500 }).toMatchObject({ state: { approval: { asks } } });
+    const text = await docferry(['export', 'status', domain, '--config', scene.configFile]);
+    expect(text.stdout).toContain(`pages-removed: ${asks[0]?.detail}`);
+    await expect
+      .poll(() => receiver.received.map(({ body }) => String(body)))
+      .toContainEqual(expect.stringContaining('pages-removed: 4 of 6 pages'));
+    expect((await json('export', 'versions', domain)).document).toMatchObject({ current: version });
+    expect(await link()).toBe(`releases/${version}`);
+    expect(await json('export', 'reject', domain, '--reason', 'half a site')).toMatchObject({ exitCode: 0 });
+    await expect.poll(status, { interval: 500 }).toMatchObject({ state: null, runs: [{ outcome: 'rejected' }, {}] });
+    expect(await link()).toBe(`releases/${version}`);
+    await receiver.stop();
   });
 });

@@ -29,7 +29,7 @@ it('downloads that take every slot for minutes delay no start, poll or sync', as
   const begun = await Promise.all(slow.map(begin));
   await expect.poll(downloads).toBe(2);
 
-  const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+  const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
   expect((await sync.result()).entries.seen).toBe(50);
   begun.push(await begin(domain));
   await expect.poll(async () => (await exportState(client, org, domain)).phase).toBe('fetching');

@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import {
+  changedTargets,
   nextStep,
   type RolloutStep,
   refusal,
+  returnedResults,
+  returnReasons,
   rolloutResults,
   type StepTaken,
   type TargetSteps,
@@ -79,4 +82,46 @@ it.each<[string, Record<string, Answer>, string[], string[], string | null]>([
   expect(found.refused).toBe(refused);
   // What a refused version did not reach has no result.
   if (refused !== null) expect(found.results).toHaveLength(1);
+});
+
+const ruled = (results: ReturnType<typeof returnReasons>) => results.map(({ rule, detail }) => `${rule}: ${detail}`);
+const back = (outcome: 'rolled-out' | 'failed', ...names: string[]) =>
+  names.map((target) => ({ target, outcome, detail: outcome === 'failed' ? 'disk full' : 'ok' }));
+
+it.each<[string, Record<string, Answer>, string[]]>([
+  ['the first check refuses the version', { 'a check': 'version' }, ['a']],
+  ['a later target does', { 'c place': 'version' }, ['a', 'b', 'c']],
+  ['one before runs it already', { 'a place': 'current', 'b run': 'version' }, ['b']],
+  ['one before failed by itself, perhaps half-way', { 'a place': 'target', 'b run': 'version' }, ['a', 'b']],
+])('when %s, what was changed returns, and nothing else', (_what, answers, expected) => {
+  const steps: StepTaken[] = [];
+  for (let next = nextStep(targets, steps); next !== null; next = nextStep(targets, steps)) {
+    steps.push(taken(next.target, next.step, answers[`${next.target} ${next.step}`] ?? 'ok'));
+  }
+  expect(changedTargets(targets, steps).map(({ target }) => target)).toEqual(expected);
+});
+
+it('says what became of the site, a return that failed first', () => {
+  const refused = taken('b', 'run', 'version');
+  const results = [...back('rolled-out', 'a'), { ...refused, outcome: 'failed' as const }];
+  const whole = { version: 'v1', results: back('rolled-out', 'a', 'b') };
+  expect(ruled(returnReasons(refused, whole))).toEqual(['check-failed: b: run version; the site is back at v1']);
+  expect(returnedResults(results, whole)).toMatchObject([
+    { target: 'a', outcome: 'failed', detail: 'runs v1 again' },
+    { target: 'b', outcome: 'failed', detail: 'runs v1 again; run version' },
+  ]);
+  const half = { version: 'v1', results: [...back('rolled-out', 'a'), ...back('failed', 'b')] };
+  expect(ruled(returnReasons(refused, half))).toEqual([
+    'return-failed: current.json is back at v1, but not b (disk full)',
+    'check-failed: b: run version',
+  ]);
+  expect(returnedResults(results, half)[1]?.detail).toBe('the return to v1 failed: disk full; run version');
+  expect(ruled(returnReasons(refused, { problem: 'the store is away' }))).toEqual([
+    'return-failed: the site could not return to the version before: the store is away',
+    'check-failed: b: run version',
+  ]);
+  expect(ruled(returnReasons(refused, { version: null, results: [] }))).toEqual([
+    'check-failed: b: run version; no earlier version is left, so nothing is current',
+  ]);
+  expect(returnedResults(results, { version: null, results: [] })).toEqual(results);
 });

@@ -270,6 +270,44 @@ for (const backend of backends) {
       });
     });
 
+    it('keeps the first pointer from a mover of before a claim, too (E11)', async () => {
+      const { store, open } = await backend.scene();
+      await publish(store, v1);
+      const other = await open();
+      const [early, late, later] = [1_000, 2_000, 3_000].map((ms) => new Date(now.getTime() + ms));
+      if (!early || !late || !later) throw new RangeError('three moments');
+      for (const [since, next] of [
+        [early, late],
+        [late, later],
+      ] as const) {
+        const claiming = { since, confirm: () => other.claim(siteDomain, next) };
+        await expect(store.moveCurrent(siteDomain, v1, 0, now, claiming)).rejects.toBeInstanceOf(PointerMoved);
+        expect(await store.current(siteDomain)).toBeNull();
+      }
+      const confirm = async () => {};
+      expect(await store.moveCurrent(siteDomain, v1, 0, now, { since: later, confirm })).toMatchObject({
+        version: v1,
+        epoch: 1,
+      });
+    });
+
+    it('lets everybody move a pointer that a wrong clock has claimed ahead, and says who claimed it', async () => {
+      const { store } = await backend.scene();
+      await publish(store, v1);
+      await publish(store, v2);
+      const confirm = async () => {};
+      const move = (version: string, epoch: number) =>
+        store.moveCurrent(siteDomain, version, epoch, now, { since: new Date(), confirm });
+      await store.claim(siteDomain, new Date(Date.now() + 24 * 3_600_000));
+      expect(await move(v1, 0)).toMatchObject({ version: v1 });
+      const soon = new Date(Date.now() + 60_000);
+      await store.claim(siteDomain, soon);
+      const { epoch = 0 } = (await store.current(siteDomain)) ?? {};
+      await expect(move(v2, epoch)).rejects.toThrow(
+        `a run that began this step at ${soon.toISOString()} has claimed docs.acme.example`,
+      );
+    });
+
     it('remembers rollouts by target, together with those made at the same time', async () => {
       const { store, open } = await backend.scene();
       expect(await store.rolledOut(siteDomain, 'directory:./site')).toBeNull();

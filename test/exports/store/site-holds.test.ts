@@ -63,6 +63,40 @@ for (const backend of backends) {
       });
     });
 
+    it('tells a hold of a check from that of a person, who comes first (E7)', async () => {
+      const { store } = await withVersions(3);
+      const refused = { version: versionAt(2), contentDigest: 'ab'.repeat(32) };
+      const request1 = { version: versionAt(1), reason: 'old pages', at: now, refused };
+      const hold = { version: versionAt(1), since: now.toISOString(), reason: 'old pages', waiting: null, refused };
+      expect(await store.holds.place(siteDomain, request1)).toEqual(hold);
+      expect(await store.holds.place(siteDomain, { ...request1, at: new Date() })).toEqual(hold);
+      await expect(move(store, versionAt(3))).rejects.toMatchObject({ hold: { refused } });
+      // Nothing waits for the release, and retention leaves what was refused: its content is not published again.
+      expect(await store.holds.noteWaiting(siteDomain, versionAt(3))).toBeNull();
+      expect(await store.prune(siteDomain, 1)).toEqual([]);
+      expect(await store.holds.release(siteDomain, versionAt(3))).toBeNull();
+      expect(await store.holds.release(siteDomain, versionAt(2))).toEqual(hold);
+      expect((await move(store, versionAt(3))).version).toBe(versionAt(3));
+      // A person's hold stays one, and takes the place of a check's.
+      const person = await store.holds.place(siteDomain, request);
+      expect(await store.holds.place(siteDomain, request1)).toEqual(person);
+      expect(await store.holds.release(siteDomain, versionAt(2))).toBeNull();
+      await store.holds.release(siteDomain);
+      await store.holds.place(siteDomain, request1);
+      expect(await store.holds.place(siteDomain, { ...request, version: versionAt(1) })).not.toHaveProperty('refused');
+    });
+
+    it('takes the pointer away only from the version that is named', async () => {
+      const { store } = await withVersions(2);
+      await store.unsetCurrent(siteDomain, versionAt(2));
+      expect((await store.current(siteDomain))?.version).toBe(versionAt(1));
+      await store.unsetCurrent(siteDomain, versionAt(1));
+      await store.unsetCurrent(siteDomain, versionAt(1));
+      expect(await store.current(siteDomain)).toBeNull();
+      expect((await store.inService([siteDomain])).get(siteDomain)?.current ?? null).toBeNull();
+      expect((await store.moveCurrent(siteDomain, versionAt(2), 0, now)).epoch).toBe(1);
+    });
+
     it('refuses to hold at a missing version', async () => {
       const { store } = await withVersions(1);
       const place = (version: string | null, domain = siteDomain) => store.holds.place(domain, { ...request, version });

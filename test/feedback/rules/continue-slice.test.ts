@@ -38,13 +38,11 @@ describe('afterPage', () => {
     });
   });
 
-  it.each<[what: string, pass: 'sweep' | 'review' | 'verify', pagesBefore: number, needed: string[], outcome: string]>([
+  it.each<[what: string, pass: 'sweep' | 'review', pagesBefore: number, needed: string[], outcome: string]>([
     ['a sweep of one page', 'sweep', 0, [], 'read'],
     ['a first sweep of two pages', 'sweep', 1, ['everSwept'], 'read'],
     ['a first sweep of ten pages', 'sweep', 9, [], 'checking'],
     ['a review', 'review', 9, [], 'read'],
-    ['a window of spare requests of one page', 'verify', 0, [], 'read'],
-    ['a window of spare requests of two pages', 'verify', 1, [], 'checking'],
   ])('decides whether the last page is requested once more: %s', (_, pass, pages, needed, outcome) => {
     const decision = decided(afterPage(outline({ pass }), begun({ pages }), page()), { everSwept: () => false });
     expect(decision.needed).toEqual(needed);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StoreFacts } from '../../../src/feedback/rules/fact-queries.ts';
 import { nextStep } from '../../../src/feedback/rules/next-step.ts';
 import type { PassOutline, PassSlice } from '../../../src/feedback/rules/slice.ts';
-import { decided, outline, passStart, readSlice } from '../../tools/feedback/decided.ts';
+import { decided, outline, readSlice } from '../../tools/feedback/decided.ts';
 
 const day = (number: number) => `2026-11-${String(number).padStart(2, '0')}T00:00:00.000Z`;
 const open = readSlice({ stage: 'open', statuses: ['pending', 'in_progress'] });
@@ -161,35 +161,8 @@ describe('the dates of the service', () => {
   ])('are coarse when a slice shows it: %s', (_, slice, leftOut, coarse) => {
     const last = readSlice({ slice: 2, ...window, ...slice });
     const leftOutBy = leftOut === null ? {} : { leftOutBy: () => leftOut };
-    const facts = { unseenWithin: () => [], ...leftOutBy };
-    const { result } = next({ pass: 'verify' }, [readSlice(), last], facts);
+    const planned = readSlice({ slice: 3, outcome: 'planned' });
+    const { result } = next({ pass: 'review' }, [readSlice(), last, planned], leftOutBy);
     expect(result.coarseDates).toBe(coarse ? true : null);
-  });
-});
-
-describe('a pass with spare requests', () => {
-  const window = readSlice({ dateFrom: day(10), dateTo: day(12), oldestSeen: day(10), newestSeen: day(11), pages: 2 });
-  const facts = { leftOutBy: () => 0 };
-
-  it.each<[what: string, unseen: string[], again: number]>([
-    ['nothing is missing', [], 0],
-    ['an entry is missing', ['2026-11-10T12:00:00.000Z'], 1],
-    ['what is missing lies outside of what was returned', ['2026-11-11T12:00:00.000Z'], 0],
-  ])('reads a window a second time where something is missing: %s', (_, unseen, again) => {
-    const asked: unknown[] = [];
-    const unseenWithin: StoreFacts['unseenWithin'] = (_dates, before) => {
-      asked.push(before);
-      return unseen;
-    };
-    const { result } = next({ pass: 'verify' }, [window], { ...facts, unseenWithin });
-    expect(stages(result.slices)).toEqual(Array.from({ length: again }, () => 'again'));
-    expect(result.slices.every(({ expectedPages }) => expectedPages === 2)).toBe(true);
-    expect(asked).toEqual([passStart]);
-    expect(result.complete).toBe(false);
-  });
-
-  it('does not read it a third time', () => {
-    const { result } = next({ pass: 'verify' }, [{ ...window, stage: 'again' }], facts);
-    expect(result.slices).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ describe('what is complete', () => {
   });
 
   it('is what a window covers for sure, and no entry without a date', () => {
-    const { result } = decided(sliceFindings(outline({ pass: 'verify' }), readSlice({ ...window, ...within }), true), {
+    const { result } = decided(sliceFindings(outline({ pass: 'review' }), readSlice({ ...window, ...within }), true), {
       allReadableSince: () => true,
     });
     expect(result.verified).toEqual({ ...covered, undated: false, at: passStart });
@@ -49,18 +49,9 @@ describe('what is gone', () => {
     expect(result.gone).toEqual({ unseenSince: passStart, covered: [all, covered] });
   });
 
-  it('is what the second reading of a window with spare requests misses too', () => {
-    const first = readSlice({ slice: 4, startedAt: earlier, ...window, ...within });
-    const second = readSlice({ slice: 7, stage: 'again', ...window, ...within });
-    const facts = { slices: () => [readSlice(), first, second] };
-    const { result } = decided(sliceFindings(outline({ pass: 'verify' }), second, false), facts);
-    expect(result.gone).toEqual({ unseenSince: earlier, covered: [covered, covered] });
-  });
-
-  it.each<[what: string, pass: 'review' | 'incremental' | 'verify', stage: PassSlice['stage']]>([
+  it.each<[what: string, pass: 'review' | 'incremental', stage: PassSlice['stage']]>([
     ['a review, which does not read everything', 'review', 'again'],
     ['an incremental pass', 'incremental', 'read'],
-    ['the first reading of a window', 'verify', 'read'],
   ])('is never decided by %s', (_, pass, stage) => {
     const { result, needed } = decided(sliceFindings(outline({ pass }), readSlice({ ...everything, stage }), false));
     expect(result.gone).toBeNull();

@@ -14,7 +14,7 @@ const turn = (open: boolean, by: string, n: number, more: Partial<NoticeTurn> = 
   ...more,
 });
 
-describe('a notice (X7)', () => {
+describe('a notice (X9)', () => {
   it('is opened by the first who notices and closed by the first who sees that it is over', async () => {
     await using at = await temporaryStore();
     const { store } = at;

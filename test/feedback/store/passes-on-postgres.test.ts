@@ -8,6 +8,5 @@ useStoreKind('postgres');
 describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
   await import('../reading/passes.test.ts');
   await import('../reading/slices.test.ts');
-  await import('../reading/spare-reading.test.ts');
   await import('./several-writers.test.ts');
 });

@@ -145,7 +145,7 @@ describe('why the latest run ended', () => {
       const [found] = await recordsOf([outcome, JSON.stringify(detail)]);
       return found?.lastReason;
     };
-    expect(await reasons('failed', { error: 'JobFailed: it broke' })).toBe('JobFailed: it broke');
+    expect(await reasons('failed', { error: 'JobFailed: it broke' })).toBe('it broke');
     expect(await reasons('failed', { error: 'ü'.repeat(400) })).toBe(`${'ü'.repeat(300)}…`);
     expect(await reasons('rejected', { reasons: [{ rule: 'ratio', path: null, detail: 'too much' }] })).toBe(
       'ratio: too much',

@@ -30,6 +30,17 @@ describe('of an export that has ended people are told', () => {
       { rollouts: [to('failed')] },
       ['export.failed ended', 'export.refused ended', 'rollout.failed begun'],
     ],
+    // A check refused the version, and the site returned: one message, until other content comes.
+    [
+      'rollout-failed',
+      { rollouts: [to('failed')], held: 'v1', reasons: [{ rule: 'check-failed', path: null, detail: 'old pages' }] },
+      ['export.failed ended', 'export.refused ended', 'rollout.failed begun', '(site.held begun)'],
+    ],
+    [
+      'unchanged',
+      { rollouts: [to('already-current')], held: 'v1', reasons: [{ rule: 'check-failed', path: null, detail: 'x' }] },
+      ['export.failed ended', 'export.refused ended'],
+    ],
     ['failed', { error: 'JobFailed: it failed' }, ['export.failed begun']],
     ['cancelled', { error: 'CancelledFailure' }, []],
     [
@@ -51,7 +62,7 @@ describe('of an export that has ended people are told', () => {
         { rule: 'no-page', path: null, detail: 'y' },
       ],
     });
-    expect(refused.at(-1)?.reason).toBe('secret-file, no-page');
+    expect(refused.at(-1)?.reason).toBe('secret-file in .env: x, and 1 more');
     const failed = run('rollout-failed', { rollouts: [to('failed'), { ...to('rolled-out'), target: 'other' }] }).at(-1);
     expect(failed).toMatchObject({ reason: 'directory:./site: it is full', facts: { version, failed: 1, targets: 2 } });
     expect(run('failed', { error: `JobFailed: ${'x'.repeat(5_000)}\n\u001b[2J` }).at(-1)?.reason?.length).toBe(300);

@@ -7,6 +7,7 @@ import {
   isConfigured,
   isEmptyPlan,
   planSchedules,
+  refreshInterval,
 } from '../../../src/schedules/rules/desired-schedules.ts';
 import {
   calendarOfCron,
@@ -18,14 +19,16 @@ import {
 const minute = 60_000;
 const acme: ConfiguredOrganization = {
   id: 'acme',
-  projects: [{ id: 'prj_1', incremental: { everyMs: 15 * minute, jitterMs: 0 } }],
+  budget: { requests: 100, reserve: 0, windowMs: 60 * minute },
+  refresh: { everyMs: 15 * minute, share: 0.5 },
+  projects: [{ id: 'prj_1' }],
   sites: [
     { domain: 'docs.acme.example', schedule: { cron: '0 6 * * *', timezone: 'Europe/Berlin', jitterMs: 5 * minute } },
     { domain: 'quiet.acme.example' },
   ],
 };
 const exportId = 'docferry:q:export:acme:docs.acme.example';
-const syncId = 'docferry:q:sync:acme:prj_1:incremental';
+const refreshId = 'docferry:q:refresh:acme';
 
 /** The server after these organizations were applied. */
 function applied(organizations: ConfiguredOrganization[]): ExistingSchedule[] {
@@ -48,9 +51,9 @@ function byHand(id: string, change: Partial<ScheduleSettings>): ExistingSchedule
 }
 
 describe('schedules of the configuration', () => {
-  it('are those of the sites and passes that have one, and only those', () => {
+  it('are those of the sites that have one, and one for all projects of an organization', () => {
     const schedules = desiredSchedules('q', [acme]);
-    expect(schedules.map(({ id }) => id)).toEqual([exportId, syncId]);
+    expect(schedules.map(({ id }) => id)).toEqual([exportId, refreshId]);
     expect(schedules.map(({ settings }) => settings.action)).toMatchObject([
       {
         workflowType: 'runScheduled',
@@ -58,17 +61,18 @@ describe('schedules of the configuration', () => {
         workflowId: 'scheduled:export:acme:docs.acme.example',
         input: { kind: 'export', org: 'acme', domain: 'docs.acme.example' },
       },
-      { input: { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'incremental' } },
+      {
+        workflowType: 'refreshFeedback',
+        workflowId: 'refresh:acme',
+        input: { org: 'acme' },
+        attributes: { DocferryOrg: 'acme' },
+      },
     ]);
   });
 
-  it('begin a round of re-reading once a window for each project, where spare requests are used', () => {
-    const [, , round, ...more] = desiredSchedules('q', [{ ...acme, spare: 'verify', budget: { windowMs: 90_500 } }]);
-    expect(more).toEqual([]);
-    expect(round).toMatchObject({
-      id: 'docferry:q:sync:acme:prj_1:verify',
-      settings: { intervals: [{ everyMs: 91_000 }], overlap: 'SKIP', action: { input: { pass: 'verify' } } },
-    });
+  it('are none for an organization whose feedback is read on demand only, or that has no project', () => {
+    const { refresh: _none, ...onDemand } = acme;
+    expect(desiredSchedules('q', [onDemand, { ...acme, id: 'b', projects: [], sites: [] }])).toHaveLength(1);
   });
 
   it('never overlap, and make up for a missed time of the last interval or day', () => {
@@ -78,14 +82,8 @@ describe('schedules of the configuration', () => {
   });
 
   it('spreads equal intervals over the interval, always in the same way', () => {
-    const projects = Array.from({ length: 90 }, (_, index) => ({
-      id: `prj_${index}`,
-      incremental: { everyMs: 15 * minute, jitterMs: 0 },
-    }));
-    const offsets = () =>
-      desiredSchedules('q', [{ id: 'acme', projects, sites: [] }]).map(
-        ({ settings }) => settings.intervals[0]?.offsetMs ?? -1,
-      );
+    const many = Array.from({ length: 90 }, (_, index) => ({ ...acme, id: `org_${index}`, sites: [] }));
+    const offsets = () => desiredSchedules('q', many).map(({ settings }) => settings.intervals[0]?.offsetMs ?? -1);
     expect(offsets()).toEqual(offsets());
     for (const offset of offsets()) expect(offset % 1000).toBe(0);
     // 90 of them on 15 minutes: six a minute on average.
@@ -99,24 +97,62 @@ describe('the plan', () => {
   it('is empty when the server has what is configured', () => {
     const same = plan([acme], { schedules: applied([acme]) });
     expect(isEmptyPlan(same)).toBe(true);
-    expect(same.unchanged.map(({ id }) => id)).toEqual([exportId, syncId]);
+    expect(same.unchanged.map(({ id }) => id)).toEqual([exportId, refreshId]);
   });
 
   it('creates what is missing', () => {
-    expect(plan([acme], {}).create.map(({ id }) => id)).toEqual([exportId, syncId]);
+    expect(plan([acme], {}).create.map(({ id }) => id)).toEqual([exportId, refreshId]);
   });
 
-  it('cancels re-reading that runs when spare requests are used no longer, but lets other passes end', () => {
-    const spare = { ...acme, spare: 'verify' as const };
-    const running = [
-      { workflowId: 'sync:acme:prj_1:verify', target: { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'verify' } },
-      { workflowId: 'sync:acme:prj_1:sweep', target: { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'sweep' } },
-    ] as const;
-    const found = { schedules: applied([spare]), running };
-    expect(isEmptyPlan(plan([spare], found))).toBe(true);
-    const without = plan([acme], found);
-    expect(without.delete.map(({ id }) => id)).toEqual(['docferry:q:sync:acme:prj_1:verify']);
-    expect(without.stop).toEqual(['sync:acme:prj_1:verify']);
+  it('deletes schedules of the form that started passes, and lets the passes end', () => {
+    const target = { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'sweep' } as const;
+    const [, ours] = applied([acme]);
+    const former = ['sweep', 'verify'].map((pass) => {
+      const id = `docferry:q:sync:acme:prj_1:${pass}`;
+      return { ...ours, id, target, running: [`scheduled:sync:acme:prj_1:${pass}`] } as ExistingSchedule;
+    });
+    const running = [{ workflowId: 'sync:acme:prj_1:sweep', target }];
+    const found = plan([acme], { schedules: [...applied([acme]), ...former], running });
+    expect(found.delete.map(({ id }) => id)).toEqual(former.map(({ id }) => id));
+    expect([found.create, found.update, found.stop]).toEqual([[], [], []]);
+  });
+
+  describe('of a refresh that has put its next run off', () => {
+    const now = Date.parse('2026-11-23T06:00:07Z');
+    const putOff = (dueInMs: number) =>
+      byHand(refreshId, { intervals: [refreshInterval(15 * minute, now, now + dueInMs)] });
+
+    it.each([
+      ['a moment', 0, 15],
+      ['forty minutes', 40 * minute, 40],
+      ['a day', 24 * 60 * minute, 60],
+    ])('runs next when a request is due, an hour from now at most: in %s', (_, dueInMs, minutes) => {
+      const { everyMs, offsetMs } = refreshInterval(15 * minute, now, now + dueInMs);
+      expect([everyMs, offsetMs]).toEqual([minutes * minute, now % everyMs]);
+    });
+
+    it('leaves it so, and does not call it a change by hand', () => {
+      expect(isEmptyPlan(plan([acme], { schedules: putOff(40 * minute) }))).toBe(true);
+      expect(isEmptyPlan(plan([acme], { schedules: putOff(24 * 60 * minute) }))).toBe(true);
+    });
+
+    it.each<[string, Partial<ConfiguredOrganization>]>([
+      ['the share', { refresh: { everyMs: 15 * minute, share: 0.9 } }],
+      ['the limit', { budget: { requests: 60, reserve: 0, windowMs: 60 * minute } }],
+      ['a project', { projects: [{ id: 'prj_1' }, { id: 'prj_2' }] }],
+      ['a deadline', { projects: [{ id: 'prj_1', atMostMs: 15 * minute }] }],
+      ['the interval', { refresh: { everyMs: 5 * minute, share: 0.5 } }],
+    ])('goes back to its times when the configuration changes: %s', (_, change) => {
+      const { update } = plan([{ ...acme, ...change }], { schedules: putOff(40 * minute) });
+      expect(update).toMatchObject([{ desired: { id: refreshId }, drift: false }]);
+    });
+
+    it('is a change by hand when it runs more often than configured, or hardly ever', () => {
+      for (const everyMs of [minute, 61 * minute]) {
+        const schedules = byHand(refreshId, { intervals: [{ everyMs, offsetMs: 0 }] });
+        expect(plan([acme], { schedules }).update).toMatchObject([{ desired: { id: refreshId }, drift: true }]);
+      }
+    });
   });
 
   const withSchedule = (schedule: NonNullable<ConfiguredOrganization['sites'][number]['schedule']>) => ({
@@ -144,7 +180,7 @@ describe('the plan', () => {
     const changed = plan([organization], { schedules: applied([acme]) });
     expect(changed.update).toMatchObject([{ desired: { id: exportId }, drift: false }]);
     expect(changed.update[0]?.changes[0]).toMatch(change);
-    expect(changed).toMatchObject({ create: [], unchanged: [{ id: syncId }], delete: [], stop: [] });
+    expect(changed).toMatchObject({ create: [], unchanged: [{ id: refreshId }], delete: [], stop: [] });
   });
 
   it('is not moved by another way to write the same times', () => {
@@ -159,8 +195,8 @@ describe('the plan', () => {
     ['pausing on failure', { pauseOnFailure: true }, 'pause on failure: yes → no'],
     ['an end', { extras: { endAt: '2026-12-01' } }, 'other settings: {"endAt":"2026-12-01"} → {}'],
   ])('shows and repairs %s changed by hand', (_what, change, text) => {
-    const { update, unchanged } = plan([acme], { schedules: byHand(syncId, change) });
-    expect(update).toMatchObject([{ desired: { id: syncId }, drift: true }]);
+    const { update, unchanged } = plan([acme], { schedules: byHand(refreshId, change) });
+    expect(update).toMatchObject([{ desired: { id: refreshId }, drift: true }]);
     expect(update[0]?.changes).toEqual([expect.stringContaining(text)]);
     expect(unchanged.map(({ id }) => id)).toEqual([exportId]);
   });
@@ -168,7 +204,7 @@ describe('the plan', () => {
   it('sees times added by hand beside ours', () => {
     const [nightly] = applied([acme]);
     const beside = [...(nightly?.settings.calendars ?? [])];
-    const { update } = plan([acme], { schedules: byHand(syncId, { calendars: beside }) });
+    const { update } = plan([acme], { schedules: byHand(refreshId, { calendars: beside }) });
     expect(update[0]?.changes[0]).toMatch(/^when: 0 6 \* \* \* UTC and every 15m .+ → every 15m [^&]+$/);
   });
 
@@ -187,7 +223,7 @@ describe('the plan', () => {
     ];
     const unscheduled = { id: 'acme', projects: [{ id: 'prj_1' }], sites: [{ domain: 'docs.acme.example' }] };
     const withoutSchedules = plan([unscheduled], { schedules, running });
-    expect(withoutSchedules).toMatchObject({ delete: [{ id: exportId }, { id: syncId }], stop: [] });
+    expect(withoutSchedules).toMatchObject({ delete: [{ id: exportId }, { id: refreshId }], stop: [] });
     const withoutSite = plan([{ ...unscheduled, sites: [] }], { schedules, running });
     expect(withoutSite.delete).toHaveLength(2);
     expect(withoutSite.stop).toEqual([`run of ${exportId}`, 'export:acme:docs.acme.example']);

@@ -113,7 +113,7 @@ export function fakeSetting(
         domain,
         lastOutcome: 'rejected',
         lastAt: run.finishedAt,
-        lastReason: `not-approved: ${reason}`,
+        lastReason: reason,
         failingSince: run.finishedAt,
       })),
       projects: [],
@@ -150,7 +150,8 @@ export function fakeSetting(
       {
         id: 'acme',
         budget: { requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 },
-        projects: [{ id: 'prj_1', incremental: { everyMs: 600_000, jitterMs: 0 } }],
+        refresh: { everyMs: 300_000, share: 0.5 },
+        projects: [{ id: 'prj_1' }],
         sites: domains.map((domain) => ({ domain, rollout: [{ name: 'directory:./site' }] })),
       },
     ],

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { createPageActivities, type FetchPagesResult } from '../../../src/activities/feedback-pages.ts';
 import { createPassActivities } from '../../../src/activities/feedback-passes.ts';
 import { noEntries } from '../../../src/feedback/rules/feedback-entry.ts';
-import type { ReadingKind } from '../../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../../src/feedback/rules/pass-bounds.ts';
 import type { SyncProgress, SyncResult } from '../../../src/feedback/rules/sync.ts';
 import { type ActivityScene, mockActivity } from '../activity-dependencies.ts';
 
@@ -26,7 +26,7 @@ let attempts = 1_000;
  */
 export async function runPass(
   scene: ActivityScene,
-  pass: ReadingKind,
+  pass: PassKind,
   more: { from?: string; to?: string; onLeg?: (leg: FetchPagesResult) => void | Promise<void> } = {},
 ): Promise<PassEnd> {
   passes += 1;
@@ -46,7 +46,7 @@ export async function runPass(
   let failure: PassEnd['failure'] = null;
   for (let complete = false; !complete && failure === null; ) {
     try {
-      const leg = await attempt(() => fetchPages({ ...ids, class: pass, passId, storeId, tries }));
+      const leg = await attempt(() => fetchPages({ ...ids, passId, storeId, tries }));
       failed = 0;
       tries = leg.tries;
       const { pages, requests, throttled, entries } = leg;

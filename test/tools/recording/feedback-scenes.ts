@@ -11,7 +11,7 @@ import { type Stage, until } from './stage.ts';
 const pass = 'sweep';
 
 function begin({ client, taskQueue, org, project }: Stage): Promise<SyncHandle> {
-  return startSync(client, taskQueue, { org, project, pass, class: 'on-demand' });
+  return startSync(client, taskQueue, { org, project, pass });
 }
 
 const phaseIs = ({ client, org, project }: Stage, phase: string) =>

@@ -33,6 +33,7 @@ export const bundle: FetchBundleResult & { ok: true } = {
   seal: 'ef'.repeat(32),
   current: null,
   heldAt: null,
+  asks: [],
   kept: null,
 };
 /** The bundle of a site whose current version has this content already. */
@@ -55,7 +56,7 @@ export const sitePlan: SitePlan = {
   jobTimeoutMs: 7_200_000,
   jobAttempts: 3,
   startTimeoutMs: 3_600_000,
-  approvalTimeoutMs: null,
+  approval: { always: false, timeoutMs: 7 * 86_400_000 },
   usualJobsMs: [],
   targets: targetsOf('directory:./site'),
   webhooks: [],

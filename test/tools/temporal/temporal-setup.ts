@@ -64,7 +64,9 @@ async function bundleWorkflows(folder: string): Promise<TemporalTestContext['bun
   try {
     const logger = new DefaultLogger('ERROR');
     // As the build does.
-    const { code } = await bundleWorkflowCode({ workflowsPath, preloadModules: [workflowsPath], logger });
+    const failureConverterPath = fileURLToPath(new URL('../../../src/temporal/failure-converter.ts', import.meta.url));
+    const options = { workflowsPath, failureConverterPath, preloadModules: [workflowsPath], logger };
+    const { code } = await bundleWorkflowCode(options);
     const codePath = join(folder, 'workflow-bundle.js');
     await writeFile(codePath, code);
     return { codePath };

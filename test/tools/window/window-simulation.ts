@@ -7,7 +7,7 @@ import type { WindowState } from '../../../src/budget/rules/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 
 /** A reader of pages: asks, uses the lease, reports and asks again. */
-export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' | 'wants' | 'leave'> {
+export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' | 'wants'> {
   startsAt: number;
   /** Without end if absent. */
   pages?: number;

@@ -23,7 +23,7 @@ let asked = 0;
 /** A sweep of the holder's own project, unless told otherwise. */
 export function question(holder: string, more: Partial<PermitAsk> = {}): PermitAsk {
   asked += 1;
-  return { id: `ask-${asked}`, holder, project: `prj_${holder}`, class: 'sweep', wants: 20, attemptAt: 1, ...more };
+  return { id: `ask-${asked}`, holder, project: `prj_${holder}`, class: 'refresh', wants: 20, attemptAt: 1, ...more };
 }
 
 export function granted(answer: PermitAnswer): Granted {

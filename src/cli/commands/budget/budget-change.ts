@@ -1,7 +1,7 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { WindowView } from '../../../budget/rules/permits.ts';
 import type { Operator } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlags } from '../../actor.ts';
+import { type ActorFlags, addActorFlag, addActorFlags } from '../../actor.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { duration, wholeNumber } from '../../flags.ts';
@@ -23,6 +23,7 @@ export default {
       .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
       .action(run(changeBudget, 'pause')),
   resume: (command, run) => addActorFlags(command.argument('[org]', budgetOrg)).action(run(changeBudget, 'resume')),
+  move: (command, run) => addActorFlag(command.argument('[org]', budgetOrg)).action(run(moveBudget)),
 } satisfies CommandFile;
 
 interface ChangeFlags extends ActorFlags {
@@ -72,4 +73,21 @@ async function refusedAsUsage(change: () => Promise<WindowView>): Promise<Window
     const message = error.cause?.message ?? 'the budget refused the change';
     throw new CliFailure({ code: 'InvalidInput', message, hint: null, exitCode: exitCodes.usage });
   }
+}
+
+const texts = {
+  moved: 'moved, with what it remembers',
+  'moved-empty': 'moved; no worker of its old task queue answered, so it grants nothing until a window has passed',
+  'in-place': 'it runs on this task queue already',
+};
+
+/** Moves an organization's budget to the task queue of the configuration (B7). */
+async function moveBudget(context: CommandContext, name: string | undefined, flags: ActorFlags): Promise<ExitCode> {
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { id: org } = findOrganization(config, name);
+    const { taskQueue } = config.temporal;
+    const outcome = await operator.moveBudget(org);
+    context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
+    return exitCodes.done;
+  });
 }

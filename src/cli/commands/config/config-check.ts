@@ -9,7 +9,13 @@ import type {
   Schedule,
   SiteConfig,
 } from '../../../config/config.ts';
-import { renderRuleTexts, siteRuleTexts } from '../../../exports/rules/verification-rules.ts';
+import {
+  type ChangeLimit,
+  type ChangeRule,
+  limitText,
+  renderRuleTexts,
+  siteRuleTexts,
+} from '../../../exports/rules/verification-rules.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
@@ -57,7 +63,6 @@ function expandedOrganization({
   id,
   apiKey,
   budget,
-  spare,
   refresh,
   webhooks,
   watchEveryMs,
@@ -72,9 +77,8 @@ function expandedOrganization({
       window: durationText(budget.windowMs),
       reserve: budget.reserve,
       arrival: durationText(budget.arrivalMs),
-      spare: spare ?? null,
     },
-    refresh: refresh ? { every: durationText(refresh.everyMs), share: `${refresh.share * 100}%` } : null,
+    refresh: expandedRefresh(refresh),
     webhooks: webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       url: url.describe(),
@@ -83,12 +87,9 @@ function expandedOrganization({
       events,
     })),
     watchEvery: durationText(watchEveryMs),
-    projects: projects.map(({ id: project, name, incremental, review, sweep, atMostMs, weight, freshnessMs }) => ({
+    projects: projects.map(({ id: project, name, atMostMs, weight, freshnessMs }) => ({
       id: project,
       name: name ?? null,
-      incremental: expandedSchedule(incremental),
-      review: expandedSchedule(review),
-      sweep: expandedSchedule(sweep),
       atMost: atMostMs === undefined ? null : durationText(atMostMs),
       weight,
       freshness: freshnessMs === undefined ? null : durationText(freshnessMs),
@@ -96,6 +97,11 @@ function expandedOrganization({
     sites: sites.map(expandedSite),
   };
 }
+
+const percentText = (share: number): string => `${Number((share * 100).toFixed(4))}%`;
+
+const expandedRefresh = (refresh: OrganizationConfig['refresh']): object | null =>
+  refresh ? { every: durationText(refresh.everyMs), share: percentText(refresh.share) } : null;
 
 function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, rollout }: SiteConfig): object {
   const { maxBytes, maxFiles, connections, timeoutMs, rules, render } = bundle;
@@ -113,11 +119,11 @@ function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, ro
       maxFiles,
       connections,
       timeout: durationText(timeoutMs),
-      rules: { ...usualRules, ...rules },
+      rules: { ...usualRules, ...Object.fromEntries(Object.entries(rules).map(expandedRule)) },
       render,
     },
-    approval: approval === null ? 'none' : 'manual',
-    approvalTimeout: approval === null ? null : durationText(approval.timeoutMs),
+    approval: approval.always ? 'manual' : 'none',
+    approvalTimeout: durationText(approval.timeoutMs),
     rollout: rollout.map(({ place, run, check }) => ({
       ...(place && { [place.kind]: place.settings, ...(place.git && { git: place.git }) }),
       ...(run && { run: run.command, runTimeout: durationText(run.timeoutMs) }),
@@ -129,6 +135,13 @@ function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, ro
 function expandedCheck({ withinMs, headers, ...check }: CheckConfig): object {
   const sources = Object.entries(headers).map(([name, source]) => [name, source.describe()]);
   return { ...check, within: durationText(withinMs), headers: Object.fromEntries(sources) };
+}
+
+/** A rule about a change has a limit. Without one of its own it is left out: the usual one may be two. */
+function expandedRule([rule, set]: [string, string | ChangeLimit | undefined]): [string, unknown] {
+  if (set === undefined || typeof set === 'string') return [rule, set];
+  const [word = '', limit = ''] = limitText(rule as ChangeRule, set.limit).split(' ');
+  return [rule, { level: set.level, [word]: word === 'below' ? Number(limit) : limit }];
 }
 
 function expandedSchedule(schedule: Schedule | undefined): object | null {
@@ -188,10 +201,10 @@ function documentOf({ file, temporal, service, organizations, store, privacy }: 
     file,
     temporal: { address: temporal.address, namespace: temporal.namespace, taskQueue: temporal.taskQueue },
     service: { baseUrl: service.baseUrl, analyticsBaseUrl: service.analyticsBaseUrl },
-    organizations: organizations.map(({ id, budget, spare, webhooks, projects, sites }) => ({
+    organizations: organizations.map(({ id, budget, refresh, webhooks, projects, sites }) => ({
       id,
       budget,
-      spare: spare ?? null,
+      refresh: expandedRefresh(refresh),
       webhooks: webhooks.map(({ name, format, events }) => ({ name, format, events })),
       projects: projects.map((project) => project.id),
       sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
@@ -210,13 +223,12 @@ function textOf({ file, temporal, service, organizations, store, privacy }: Conf
   ];
   const personal = privacyText(privacy);
   if (personal !== null) facts.push(['personal data', personal]);
-  for (const { id, apiKey, budget, spare, webhooks, projects, sites } of organizations) {
+  for (const { id, apiKey, budget, refresh, webhooks, projects, sites } of organizations) {
     const { requests, windowMs, reserve } = budget;
     facts.push([id, `key from ${apiKey.describe()}`]);
-    facts.push([
-      '',
-      `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', spare requests re-read' : ''}`,
-    ]);
+    facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others`]);
+    if (refresh)
+      facts.push(['', `refresh every ${spanText(refresh.everyMs)} with ${percentText(refresh.share)} of them`]);
     if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);
     if (projects.length > 0)
       facts.push(['', `projects ${projects.map(({ id, name }) => projectTitle({ project: id, name })).join(', ')}`]);

@@ -1,13 +1,13 @@
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlag, addActorFlags, addBulkFlags, type BulkFlags } from '../../actor.ts';
+import { type ActorFlags, addActorFlag, addActorFlags } from '../../actor.ts';
 import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
-import { findSite, isBulk } from '../../selection.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
+import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
+import { startInterruptibly } from '../../terminal/prompts.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 /** The commands by which a person decides which version of a site is in service. */
@@ -98,14 +98,17 @@ async function rollBack(
     const { domain } = site;
     const version = await findVersion(await operator.installation.bundles(), domain, wanted);
     const client = await operator.installation.temporal();
-    const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { handle, joined, cancelled } = await operator.rollBack({ org, domain }, version, flags.onRunning);
+    const { started, interrupt } = await startInterruptibly(output, () =>
+      operator.rollBack({ org, domain }, version, flags.onRunning),
+    );
+    const { handle, joined, cancelled } = started;
     if (cancelled) output.note(`cancelled the running export of ${domain}`);
     if (!flags.wait) {
       const { workflowId } = handle;
       const { runId } = await handle.describe();
       const document = { workflowId, runId, org, domain, version, joined, cancelledExport: cancelled };
       output.result(document, `started: ${workflowId}\nfollow it with \`docferry export watch ${domain}\``);
+      interrupt.dispose();
       return exitCodes.done;
     }
     return waitForExport(context, { config, client }, { org, domain, handle, timeoutMs, interrupt });

@@ -4,6 +4,7 @@ import {
   type EndDetail,
   type ExportProgress,
   type ExportState,
+  reasonText,
   transferFacts,
   whyEnded,
 } from '../../../exports/rules/site-export.ts';
@@ -13,6 +14,7 @@ import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store
 import type { ExportRunRow, RunRecords } from '../../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../../operations/exports.ts';
 import { describeWorkflow } from '../../../operations/operator.ts';
+import { withoutFailureType } from '../../../rules/errors.ts';
 import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../rules/text.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
@@ -104,7 +106,7 @@ async function readRunning(
       ? await answerOrNull(client, config.temporal.taskQueue, () => exportState(client, org, domain))
       : null;
   const { workflowId } = handle;
-  const retries = description === null ? [] : retriesIn(description);
+  const retries = description === null ? [] : await retriesIn(client, description);
   return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state, retries };
 }
 
@@ -145,7 +147,7 @@ function textOf({ domain, workflowId, status, state, retries, hold, runs, runsUn
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
   const failing = retries.map((retry): [string, string] => [
     `${retry.activity} failed`,
-    `${triedAgain(retry)}: ${retry.reason}`,
+    `${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`,
   ]);
   if (failing.length > 0) lines.push(indent(factLines(failing)));
   if (hold !== null) lines.push(indent(holdText(hold)));
@@ -182,6 +184,7 @@ function stateFacts(
   else if (version !== null) facts.push(['version', version]);
   if (approval) {
     facts.push(['approval', `waits until ${timeText(new Date(approval.expiresAt).toISOString())} UTC`]);
+    facts.push(...approval.asks.map((reason): [string, string] => ['because', reasonText(reason)]));
     facts.push(['changes', changesText(approval.changes)]);
   }
   facts.push(...ignoredFacts(ignored));

@@ -1,15 +1,129 @@
+import type { ContentFile } from '../../../exports/archive/content-digest.ts';
+import { printablePath } from '../../../exports/rules/verification-rules.ts';
+import { type BundleStore, type Manifest, NoSuchVersion, RecordDamaged } from '../../../exports/store/bundle-store.ts';
+import {
+  type ChangedFile,
+  type ComparedVersion,
+  compareManifests,
+  type FileCounts,
+  type ManifestDiff,
+} from '../../../exports/store/compare-manifests.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
-import { sizeText } from '../../../rules/text.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
+import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
+import { currentVersion, findVersion, versionBefore } from '../../find-version.ts';
 import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
-import { tableLines, timeText } from '../../terminal/text.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';
 import { holdText } from './wait-for-export.ts';
 
 export default {
+  diff: (command, run) =>
+    command
+      .argument('<domain>', siteHelp)
+      .argument('[a]', 'the older version; default: the one before the newer one')
+      .argument('[b]', 'the newer version; default: the current one')
+      .option('--all', 'list every file, not only 20 of each kind')
+      .addHelpText('after', '\nCompares the manifests only. The exit code is 0 whether or not files differ.')
+      .action(run(showDiff)),
   versions: (command, run) => command.argument('<domain>', siteHelp).action(run(listVersions)),
 } satisfies CommandFile;
+
+/** What differs between two versions, for people; at most `most` files of each kind. */
+function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
+  const { from, to, counts } = diff;
+  const facts = factLines([
+    ['from', versionLine(from)],
+    ['to', `${versionLine(to)}${sizeChange(from.bytes, to.bytes)}`],
+  ]);
+  if (diff.equal) {
+    return [`${domain}: ${paint.green('equal')}, both versions have the same files`, indent(facts)].join('\n');
+  }
+  const totals = factLines([
+    ['pages', countsLine(counts.pages)],
+    ['files', countsLine(counts.files)],
+  ]);
+  const lines = [`${domain}: what changed`, indent(facts), indent(totals)];
+  const list = <T>(title: string, files: readonly T[], line: (file: T) => string) => {
+    if (files.length === 0) return;
+    lines.push(`${title}:`, ...files.slice(0, most).map((file) => `  ${line(file)}`));
+    if (files.length > most) lines.push(`  … and ${files.length - most} more, see --all`);
+  };
+  list('added', diff.added, (file) => paint.green(`+ ${fileLine(file)}`));
+  list('removed', diff.removed, (file) => paint.red(`- ${fileLine(file)}`));
+  list('changed', diff.changed, (file) => paint.yellow(`~ ${changedLine(file)}`));
+  list('moved', diff.moved, ({ from: old, to: path }) =>
+    paint.cyan(`> ${printablePath(old)} → ${printablePath(path)}`),
+  );
+  return lines.join('\n');
+}
+
+function versionLine({ version, pages, files, bytes }: ComparedVersion): string {
+  return `${version}, ${counted(pages, 'page')}, ${counted(files, 'file')}, ${sizeText(bytes)}`;
+}
+
+function countsLine({ added, removed, changed, moved, unchanged }: FileCounts): string {
+  return `${added} added, ${removed} removed, ${changed} changed, ${moved} moved, ${unchanged} unchanged`;
+}
+
+function fileLine({ path, bytes }: ContentFile): string {
+  return `${printablePath(path)} (${sizeText(bytes)})`;
+}
+
+function changedLine({ path, before, after }: ChangedFile): string {
+  return `${printablePath(path)} (${sizeText(before.bytes)}${sizeChange(before.bytes, after.bytes)})`;
+}
+
+function sizeChange(before: number, after: number): string {
+  if (before === after) return '';
+  return after > before ? `, +${sizeText(after - before)}` : `, -${sizeText(before - after)}`;
+}
+
+const shownFiles = 20;
+
+async function showDiff(
+  context: CommandContext,
+  name: string,
+  a: string | undefined,
+  b: string | undefined,
+  { all }: { all?: boolean },
+): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const { domain } = findSite(config, name).site;
+  const store = await openBundleStore(config.store.bundles);
+  const newer = b === undefined ? await currentVersion(store, domain) : await findVersion(store, domain, b);
+  const older = a === undefined ? await keptBefore(store, domain, newer) : await findVersion(store, domain, a);
+  const diff = compareManifests(await manifestOf(store, domain, older), await manifestOf(store, domain, newer));
+  const most = all ? Number.POSITIVE_INFINITY : shownFiles;
+  context.output.result({ domain, ...diff }, diffText(domain, diff, most, context.output.paint));
+  return exitCodes.done;
+}
+
+async function keptBefore(store: BundleStore, domain: string, version: string): Promise<string> {
+  const names = (await store.versions(domain)).map((published) => published.version);
+  return versionBefore(names, domain, version);
+}
+
+async function manifestOf(store: BundleStore, domain: string, version: string): Promise<Manifest> {
+  try {
+    return await store.manifest(domain, version);
+  } catch (error) {
+    if (error instanceof NoSuchVersion) throw incomplete(version);
+    throw damaged(version, error);
+  }
+}
+
+function incomplete(version: string): unknown {
+  const hint = 'see `docferry store verify`';
+  return operationFailure('VersionDamaged', `${version} is incomplete in the store: it has no manifest`, hint);
+}
+
+function damaged(version: string, error: unknown): unknown {
+  if (!(error instanceof RecordDamaged)) return error;
+  return operationFailure('VersionDamaged', `the manifest of ${version} is damaged`, 'see `docferry store verify`');
+}
 
 async function listVersions(context: CommandContext, name: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);

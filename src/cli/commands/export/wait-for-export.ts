@@ -72,7 +72,11 @@ export function exportResultText(result: ExportResult, paint: Paint): string {
   }[outcome];
   const facts: (readonly [string, string])[] = [];
   if (version !== null) facts.push(['version', version]);
-  if (held !== null) facts.push(['held', `${domain} stays at ${held} until \`docferry export release ${domain}\``]);
+  if (held !== null) {
+    const end = `\`docferry export release ${domain}\``;
+    const isReturned = result.reasons.length > 0;
+    facts.push(['held', `${domain} stays at ${held} until ${isReturned ? `other content comes, or ${end}` : end}`]);
+  }
   if (contentDigest !== null) facts.push(['digest', contentDigest]);
   if (archive !== null) facts.push(['archive', `${archive.format}, ${sizeText(archive.bytes)}`]);
   facts.push(['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`]);
@@ -117,8 +121,12 @@ export function reasonLines(reasons: readonly Reason[]): string {
 }
 
 /** A hold in words: where, since when, why, and what waits for its end. */
-export function holdText({ version, since, reason, waiting }: SiteHold): string {
+export function holdText({ version, since, reason, waiting, refused }: SiteHold): string {
   const why = reason === null ? '' : `: ${reason}`;
-  const next = waiting === null ? '' : `\n${waiting} waits for the release`;
+  const next = refused
+    ? `\n${refused.version} was refused; other content ends this, or \`docferry export release\``
+    : waiting === null
+      ? ''
+      : `\n${waiting} waits for the release`;
   return `held at ${version} since ${timeText(since)} UTC${why}${next}`;
 }

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
 import { type PassOutcome, passOutcomes } from '../../../feedback/rules/pass-bounds.ts';
+import { withoutFailureType } from '../../../rules/errors.ts';
 import { countText, spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
@@ -67,7 +68,7 @@ function passCells(row: PassRow): string[] {
     pass,
     outcome,
     ...[requests, entries.seen, entries.inserted, entries.updated, entries.tombstoned].map(countText),
-    printable(error ?? '', 200),
+    printable(withoutFailureType(error ?? ''), 200),
   ];
 }
 

@@ -15,11 +15,10 @@ import {
   SearchRefused,
 } from '../../../feedback/search/feedback-search.ts';
 import { countText, isoInstant } from '../../../rules/text.ts';
-import { addSelectionFlags, type SelectionFlags } from '../../actor.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { anyOf, formulaSafeHelp, listLimit, projectHelp, recordFilter } from '../../flags.ts';
-import { findProject, selected } from '../../selection.ts';
+import { addSelectionFlags, findProject, type SelectionFlags, selected } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
 import type { Output, Paint } from '../../terminal/output.ts';

@@ -1,7 +1,7 @@
 import type { PrivacyConfig } from '../../../config/config.ts';
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
-import { type ReadingKind, readingKinds } from '../../../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
@@ -30,7 +30,7 @@ interface RunningPass {
   project: string;
   workflowId: string;
   runId: string;
-  pass: ReadingKind;
+  pass: PassKind;
   /** Null when no worker answers. */
   state: SyncState | null;
 }
@@ -52,7 +52,7 @@ async function runningPasses(session: Session, projects: readonly FoundProject[]
 
 async function describedPasses({ client }: Session, { org, project }: FoundProject): Promise<ListedPass[]> {
   const described = await Promise.all(
-    readingKinds.map(async (pass): Promise<ListedPass[]> => {
+    passKinds.map(async (pass): Promise<ListedPass[]> => {
       const handle = syncHandle(client, { org, project, pass });
       const description = await describeWorkflow(handle);
       if (description?.status.name !== 'RUNNING') return [];
@@ -71,7 +71,7 @@ async function listedPasses({ client, config }: Session, projects: readonly Foun
       const { org, project, pass } = target;
       return [{ org, project, workflowId, runId, pass }];
     })
-    .sort((a, b) => readingKinds.indexOf(a.pass) - readingKinds.indexOf(b.pass));
+    .sort((a, b) => passKinds.indexOf(a.pass) - passKinds.indexOf(b.pass));
 }
 
 const shownPasses = 5;

@@ -1,23 +1,23 @@
 import { Option } from 'commander';
 import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback/reading/passes.ts';
-import type { PassKind } from '../../../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
 import type { SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow, usualPass } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText, spanText } from '../../../rules/text.ts';
-import { addActorFlag, addBulkFlags, type BulkFlags } from '../../actor.ts';
-import { startSyncs } from '../../bulk.ts';
+import { addActorFlag } from '../../actor.ts';
+import { cancelSyncs, startSyncs } from '../../bulk.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { addWaitFlags, dateRange, projectHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
-import { findProject, isBulk, refuseInBulk } from '../../selection.ts';
+import { addBulkFlags, type BulkFlags, findProject, isBulk, refuseInBulk } from '../../selection.ts';
 import { refusedKey } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
+import { startInterruptibly } from '../../terminal/prompts.ts';
 import { factLines, indent, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { waitShowing } from '../../waiting.ts';
 
@@ -35,6 +35,12 @@ export default {
       .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
       .option('--plan', 'only show what would be read and how many requests that takes; sends and starts nothing');
     addActorFlag(addBulkFlags(addWaitFlags(command), 'projects')).action(run(syncFeedback));
+  },
+  cancel: (command, run) => {
+    command
+      .argument('[project]', projectHelp)
+      .addOption(new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(passKinds));
+    addActorFlag(addBulkFlags(command, 'projects')).action(run(cancelPass));
   },
 } satisfies CommandFile;
 
@@ -121,8 +127,10 @@ async function syncFeedback(context: CommandContext, name: string | undefined, f
     const before = await describeWorkflow(syncHandle(client, input));
     const running = before?.status.name === 'RUNNING';
     const refusal = await refusedKey(client, { org, joined: running, read: () => syncState(client, input), refusedOf });
-    const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { handle, joined, runId } = await operator.startPass(input, pass, dateRange(flags));
+    const { started, interrupt } = await startInterruptibly(output, () =>
+      operator.startPass(input, pass, dateRange(flags)),
+    );
+    const { handle, joined, runId } = started;
     const { workflowId } = handle;
     if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;
@@ -130,6 +138,7 @@ async function syncFeedback(context: CommandContext, name: string | undefined, f
       const { runId: running } = runId === null ? await handle.describe() : { runId };
       const document = { workflowId, runId: running, org, project, pass, joined };
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
+      interrupt.dispose();
       return exitCodes.done;
     }
     const cancel = `docferry feedback cancel ${name} --pass ${pass}`;
@@ -168,6 +177,24 @@ async function plan(context: CommandContext, name: string, flags: SyncFlags): Pr
     const question = { org, project, pass, ...dateRange(flags) };
     const planned = await planPass(store, question);
     output.result(planDocument(question, planned), planText(question, planned, output.surface));
+    return exitCodes.done;
+  });
+}
+
+async function cancelPass(
+  context: CommandContext,
+  name: string | undefined,
+  flags: BulkFlags & { pass?: PassKind },
+): Promise<ExitCode> {
+  if (isBulk(name, flags, 'project')) return cancelSyncs(context, flags);
+  const { pass } = flags;
+  if (pass === undefined) throw usageFailure('name the pass to cancel: --pass <kind>');
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { org, project: found } = findProject(config, name);
+    const { id: project } = found;
+    const { workflowId, runId } = await operator.cancel({ kind: 'sync', org, project, pass });
+    const document = { workflowId, runId, org, project, pass, cancelRequested: true };
+    context.output.result(document, `cancelling the ${pass} of ${projectTitle({ project, name: found.name })}`);
     return exitCodes.done;
   });
 }

@@ -13,6 +13,8 @@ export interface Pace {
   deadlines: readonly Sent[];
   /** Requests of first readings beyond the share. */
   first: readonly Sent[];
+  /** What other clients were seen to use last, in requests a window; null when that was never. */
+  others: { requests: number; at: number } | null;
 }
 
 type Sent = readonly [at: number, count: number];
@@ -21,18 +23,17 @@ type Sent = readonly [at: number, count: number];
 export interface PaceSettings {
   /** From 0 (exclusive) to 1: `refresh.share`. */
   share: number;
-  /** Requests in a window that neither the reserve nor other clients take. */
+  /** Requests in a window, of all clients. */
+  limit: number;
+  /** Of them, those that neither the reserve nor other clients take. */
   available: number;
+  /** What other clients are seen to use, in requests a window; null when nothing is known of them. */
+  otherClients: number | null;
   windowMs: number;
   /** How often runs start. */
   everyMs: number;
   /** A project is still read for the first time, and another one has been read. */
   firstReadings: boolean;
-}
-
-/** Requests a window that are left after the reserve and other clients, whose use is known as null when it is not. */
-export function availableTo(limit: number, reserve: number, otherClients: number | null): number {
-  return Math.max(0, limit - Math.max(reserve, otherClients ?? 0));
 }
 
 /** A slot is taken a little longer than the window, for clocks that round. */
@@ -44,22 +45,38 @@ const keptShare = 0.5;
 /** Deadlines take at most this part of the share. */
 const deadlineShare = 0.5;
 
+/** Use of other clients that is not seen any more is believed to fall to a half in so many windows. */
+const othersHalfLife = 24;
+
 /** A pace at which nothing was sent yet: one request is due at once. */
-export const newPace = (at: number): Pace => ({ at, credit: 1, sent: [], deadlines: [], first: [] });
+export const newPace = (at: number): Pace => ({ at, credit: 1, sent: [], deadlines: [], first: [], others: null });
+
+/**
+ * The settings with what is known of other clients. The budget sees them when a request is refused, and forgets them after
+ * three windows; at an even pace that leaves them room, nothing is refused. So their use is remembered longer here, and a
+ * little less of it each window: else every few windows one request, theirs or ours, would be refused.
+ */
+function remembering({ others }: Pace, settings: PaceSettings, at: number): PaceSettings & Pick<Pace, 'others'> {
+  const { limit, available, otherClients, windowMs } = settings;
+  const faded =
+    others === null ? 0 : others.requests * 0.5 ** (Math.max(0, at - others.at) / windowMs / othersHalfLife);
+  const known = otherClients !== null && otherClients >= faded ? { requests: otherClients, at } : others;
+  return { ...settings, available: Math.max(0, Math.min(available, limit - faded)), others: known };
+}
 
 /** Requests of the share in a window. */
 const shareOf = ({ share, available, firstReadings }: PaceSettings): number =>
   share * available * (firstReadings ? keptShare : 1);
 
 /** The pace at a later moment: credit grows evenly, but not beyond what two runs may send. Clocks that went back add nothing. */
-function paceAt(pace: Pace, settings: PaceSettings, at: number): Pace {
-  const { windowMs, everyMs } = settings;
+function paceAt(pace: Pace, settings: ReturnType<typeof remembering>, at: number): Pace {
+  const { windowMs, everyMs, others } = settings;
   const perMs = shareOf(settings) / windowMs;
   const most = Math.max(pace.credit, 1 + 2 * perMs * everyMs);
   const credit = Math.min(most, pace.credit + perMs * Math.max(0, at - pace.at));
   const past = at - windowMs - slackMs;
   const recent = (all: readonly Sent[]) => all.filter(([moment]) => moment > past && moment <= at + windowMs);
-  return { at, credit, sent: recent(pace.sent), deadlines: recent(pace.deadlines), first: recent(pace.first) };
+  return { at, credit, sent: recent(pace.sent), deadlines: recent(pace.deadlines), first: recent(pace.first), others };
 }
 
 /**
@@ -67,7 +84,8 @@ function paceAt(pace: Pace, settings: PaceSettings, at: number): Pace {
  * left to it. A run sends while this is at most a few seconds away, and a schedule that has nothing to do starts the next
  * run then.
  */
-export function nextRequestAt(pace: Pace, settings: PaceSettings, at: number): number | null {
+export function nextRequestAt(pace: Pace, configured: PaceSettings, at: number): number | null {
+  const settings = remembering(pace, configured, at);
   const perMs = shareOf(settings) / settings.windowMs;
   if (!(perMs > 0)) return null;
   const { credit, sent } = paceAt(pace, settings, at);
@@ -77,24 +95,27 @@ export function nextRequestAt(pace: Pace, settings: PaceSettings, at: number): n
 }
 
 /** The earliest moment at or after `at` for a request of a first reading, which may use all that is left; null for never. */
-export function nextFirstAt(pace: Pace, settings: PaceSettings, at: number): number | null {
+export function nextFirstAt(pace: Pace, configured: PaceSettings, at: number): number | null {
+  const settings = remembering(pace, configured, at);
   const most = Math.floor(settings.available - shareOf(settings));
   if (most < 1) return null;
   return Math.ceil(Math.max(at, freeAt(paceAt(pace, settings, at).first, most, settings)));
 }
 
 /** Whether another request may be spent on a deadline at `at`. */
-export function deadlinesLeft(pace: Pace, settings: PaceSettings, at: number): boolean {
+export function deadlinesLeft(pace: Pace, configured: PaceSettings, at: number): boolean {
+  const settings = remembering(pace, configured, at);
   return countOf(paceAt(pace, settings, at).deadlines) + 1 <= Math.max(1, deadlineShare * shareOf(settings));
 }
 
 /** The pace after a request that went out at `at`. */
 export function afterRequest(
   pace: Pace,
-  settings: PaceSettings,
+  configured: PaceSettings,
   at: number,
   kind: 'share' | 'deadline' | 'first',
 ): Pace {
+  const settings = remembering(pace, configured, at);
   const now = paceAt(pace, settings, at);
   if (kind === 'first') return { ...now, first: added(now.first, at, settings) };
   return {
@@ -104,10 +125,6 @@ export function afterRequest(
     deadlines: kind === 'deadline' ? added(now.deadlines, at, settings) : now.deadlines,
   };
 }
-
-/** Requests of the share that the last window holds. */
-export const usedOf = (pace: Pace, settings: PaceSettings, at: number): number =>
-  countOf(paceAt(pace, settings, at).sent);
 
 /** When fewer than `most` of those sent are in the window; 0 when they are now. */
 function freeAt(sent: readonly Sent[], most: number, { windowMs }: PaceSettings): number {

@@ -14,22 +14,30 @@ export interface RefreshProject {
 }
 
 /** How many times more a new entry counts than a change. */
-const newWeight = 10;
+export const newWeight = 10;
 
 /**
  * What reading a page brings, per request: the entry-hours for which the store is expected to have been behind, Σ r·age²/2
- * over its entries, new ones that are expected, and those known to have left the open list.
+ * over its entries, the same of new ones that are expected, and the age of those known to have left the open list. These
+ * cost an hour an hour: to wait pays only where more will soon be found with them. A page on which others leave at the rate
+ * r an hour is best read when n have left for which n·(n + 1)/2r reaches what a reading is worth elsewhere; half of that is
+ * taken, because entries that change without being missed on the open list are found with them.
  */
 export function worthOf(page: RefreshPage, project: RefreshProject, at: number): number {
   const t = (at - page.cutAt) / hourMs;
   const changes = (page.rate * t * t - 2 * page.rateSeen * t + page.rateSeenSquared) / 2;
-  const left = page.left * t - page.leftSince;
   const age = (at - (project.headReadAt ?? page.cutAt)) / hourMs;
-  const fresh = page.to === null && page.list !== 'undated' ? arrivalRate(project.arrivals, at) * age * age : 0;
-  return (project.weight * (changes + left + (newWeight * fresh) / 2)) / page.requests;
+  const arriving = page.to === null && page.list !== 'undated' ? newWeight * arrivalRate(project.arrivals, at) : 0;
+  const { left } = page;
+  const more = Math.max(leastRate, page.rate + arriving);
+  const known = left === 0 ? 0 : Math.max(left * t - page.leftSince, (left * (left + 1)) / (4 * more));
+  return (project.weight * (changes + (arriving * age * age) / 2 + known)) / page.requests;
 }
 
-/** Readings in a row that each missed something, after which a page waits for its turn again. */
+/** No page is taken for one on which nothing ever changes, in changes per hour. */
+const leastRate = 1e-6;
+
+/** A page to read, and what for. */
 export interface Chosen {
   page: RefreshPage;
   /** `again`: what the last reading missed; `deadline`: `atMost`; `worth`: the most staleness for its requests. */

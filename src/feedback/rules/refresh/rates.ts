@@ -47,8 +47,9 @@ export function classOf(entry: RefreshEntry, at: number): number {
 }
 
 function bandOf(bands: readonly number[], ms: number): number {
-  const band = bands.findIndex((days) => ms < days * dayMs);
-  return band < 0 ? bands.length : band;
+  let band = 0;
+  while (band < bands.length && ms >= (bands[band] ?? 0) * dayMs) band += 1;
+  return band;
 }
 
 /** Changes per hour that are assumed of a class, before anything was seen. */

@@ -45,7 +45,7 @@ describe('the window in words', () => {
     throttledInWindow: 1,
     nextFreeAt: now + 60_000,
     override: { requests: 100, until: now + 7_200_000 },
-    holders: [{ workflowId: 'sync:acme:prj_1:sweep', class: 'sweep', permits: 5, since: now, forecast: null }],
+    holders: [{ workflowId: 'sync:acme:prj_1:sweep', class: 'refresh', permits: 5, since: now, forecast: null }],
     waiters: [
       {
         workflowId: 'sync:acme:prj_2:incremental',

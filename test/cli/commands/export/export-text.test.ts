@@ -33,6 +33,22 @@ it('names the targets that failed first, for exports, rollbacks and ended runs',
   expect(back.split('\n')[0]).toBe(
     'rollout failed: v2 of docs.example is current again, but directory:./a did not get it',
   );
-  expect(whyEnded({ reasons: [], rollouts })).toBe('directory:./a: RolloutFailed: no room');
-  expect(whyEnded({ error: 'JobFailed: x', rollouts })).toBe('JobFailed: x');
+});
+
+it('says why a run ended: the first reason with its path, and how many more there are', () => {
+  const failed = (target: string) => ({ target, outcome: 'failed', detail: 'RolloutFailed: no room' });
+  expect(whyEnded({ rollouts })).toBe('directory:./a: no room');
+  expect(whyEnded({ rollouts: [...rollouts, failed('directory:./c'), failed('directory:./d')] })).toBe(
+    'directory:./a: no room, and 2 more',
+  );
+  expect(whyEnded({ error: 'JobFailed: the service says: x', rollouts })).toBe('the service says: x');
+  expect(whyEnded({ error: 'TypeError: x is not a function' })).toBe('TypeError: x is not a function');
+  const secret = { rule: 'secret-file', path: 'a/.env', detail: 'a file of this name holds secrets' };
+  const said = 'secret-file in a/.env: a file of this name holds secrets';
+  expect(whyEnded({ reasons: [secret] })).toBe(said);
+  expect(whyEnded({ reasons: [secret, secret, secret] })).toBe(`${said}, and 2 more`);
+  const unlisted = { rule: 'more-reasons', path: null, detail: '1200 more not listed' };
+  expect(whyEnded({ reasons: [secret, secret, unlisted] })).toBe(`${said}, and 1,201 more`);
+  expect(whyEnded({ reasons: [{ rule: 'not-approved', path: null, detail: 'prices: wrong' }] })).toBe('prices: wrong');
+  expect(whyEnded({})).toBe('');
 });

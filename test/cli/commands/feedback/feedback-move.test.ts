@@ -1,6 +1,7 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { moveFeedback } from '../../../../src/feedback/store/move-feedback.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
@@ -50,5 +51,27 @@ describe('feedback move', () => {
       exitCode: 1,
       document: { error: { message: expect.stringContaining('not empty') } },
     });
+  });
+
+  it.skipIf(!hasPostgres())('holds a few megabytes at a time, however long the comments are', async () => {
+    const cwd = await folderWithConfig();
+    const store = await openSqliteFeedbackStore(join(cwd, 'data/feedback.db'));
+    const comment = 'word '.repeat(80_000);
+    for (let slice = 0; slice < 10; slice += 1) {
+      const entries = Array.from({ length: 60 }, (_, n) => ({ ...entry(`${slice}-${n}`), comment }));
+      await wholePass(store, `p${slice}`, entries);
+    }
+    await store.close();
+    const database = await createDatabase();
+    onTestFinished(() => database[Symbol.asyncDispose]());
+    let most = process.memoryUsage().rss;
+    const before = most;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 5);
+    const moved = await moveFeedback(join(cwd, 'data/feedback.db'), database.place).finally(() => clearInterval(timer));
+    expect(moved).toContainEqual(expect.objectContaining({ table: 'feedback', rows: 600 }));
+    // All rows together are 240 MB.
+    expect(most - before).toBeLessThan(160 * 1024 ** 2);
   });
 });

@@ -17,7 +17,8 @@ interface Schedules {
   site?: string;
   /** Sites of the same schedule besides the first. */
   more?: string[];
-  incremental?: string;
+  /** Null: feedback is read on demand only. */
+  refresh?: string | null;
   address?: string;
 }
 
@@ -27,7 +28,7 @@ async function place() {
   const domain = `docs.${org}.example`;
   queues.push(org);
   const cwd = await emptyFolder();
-  const configure = ({ site, more = [], incremental, address = useDevServer().address }: Schedules) =>
+  const configure = ({ site, more = [], refresh = '{ every: 15m }', address = useDevServer().address }: Schedules) =>
     writeFile(
       join(cwd, 'docferry.yaml'),
       configText({
@@ -35,7 +36,7 @@ async function place() {
         taskQueue: org,
         organizations: `  - id: ${org}
     apiKey: dk_admin_${org}
-    projects: [{ id: prj_1, sweep: { every: 7d }${incremental ? `, incremental: ${incremental}` : ''} }]
+${refresh === null ? '' : `    refresh: ${refresh}\n`}    projects: [{ id: prj_1 }]
     sites: [{ domains: ${JSON.stringify([domain, ...more])}${site ? `, schedule: ${site}` : ''} }]
 `,
       }),
@@ -51,22 +52,21 @@ describe('docferry schedules', () => {
   it('plan says what apply then does, and both say so when there is nothing to do', async () => {
     const { org, domain, configure, run, text } = await place();
     const siteId = `docferry:${org}:export:${org}:${domain}`;
-    await configure({ site: nightly, incremental: '{ every: 15m }' });
+    await configure({ site: nightly });
     const planned = await run('plan');
     expect(planned).toMatchObject({ exitCode: 0, document: { update: [], delete: [], stop: [], unchanged: [] } });
-    expect(planned.document.create).toHaveLength(3);
+    expect(planned.document.create).toHaveLength(2);
     expect(planned.document.create).toContainEqual({ id: siteId, when: '0 6 * * * Europe/Berlin' });
     const applied = await run('apply');
     expect(applied.document).toEqual(planned.document);
-    expect(await text('plan')).toBe('nothing to do: 3 schedules are as configured\n');
+    expect(await text('plan')).toBe('nothing to do: 2 schedules are as configured\n');
 
-    await configure({ site: '{ cron: "0 7 * * *", timezone: Europe/Berlin }' });
+    await configure({ site: '{ cron: "0 7 * * *", timezone: Europe/Berlin }', refresh: null });
     expect(await text('apply')).toBe(
       [
         `updated  ${domain}`,
         '  when: 0 6 * * * Europe/Berlin → 0 7 * * * Europe/Berlin',
-        'deleted  prj_1 incremental; its data stays',
-        '1 schedule is as configured\n',
+        `deleted  ${org}/refresh; its data stays\n`,
       ].join('\n'),
     );
   });
@@ -79,17 +79,17 @@ describe('docferry schedules', () => {
       schedules: [{ id: `docferry:${org}:export:${org}:${domain}`, paused: true }],
     });
     await environment.client.schedule
-      .getHandle(`docferry:${org}:sync:${org}:prj_1:sweep`)
+      .getHandle(`docferry:${org}:refresh:${org}`)
       .update((before) => ({ ...before, policies: { ...before.policies, overlap: 'ALLOW_ALL' } }));
     const { document, stderr } = await run('list');
     expect(document).toMatchObject({
       schedules: [
         { name: domain, when: '0 6 * * * Europe/Berlin', paused: true, note: 'relaunch', next: [], drift: false },
-        { name: 'prj_1 sweep', paused: false, drift: true, differs: ['overlap: ALLOW_ALL → SKIP'], last: [] },
+        { name: `${org}/refresh`, paused: false, drift: true, differs: ['overlap: ALLOW_ALL → SKIP'], last: [] },
       ],
       missing: [],
     });
-    expect(stderr).toContain('prj_1 sweep was changed by hand');
+    expect(stderr).toContain(`${org}/refresh was changed by hand`);
     expect((await run('resume', 'all')).document.schedules).toHaveLength(2);
     const handle = environment.client.schedule.getHandle(`docferry:${org}:export:${org}:${domain}`);
     expect((await handle.describe()).state.paused).toBe(false);
@@ -118,19 +118,19 @@ describe('docferry schedules', () => {
   it("pause --all and resume --all reach every schedule, and no other task queue's", async () => {
     const [mine, other] = [await place(), await place()];
     for (const { configure, run } of [mine, other]) {
-      await configure({ site: nightly, incremental: '{ every: 1h }' });
+      await configure({ site: nightly });
       await run('apply');
     }
     const pausedOf = async ({ run }: typeof mine) =>
       ((await run('list')).document.schedules as { paused: boolean; note: string }[]).map(({ paused, note }) =>
         paused ? note : 'goes on',
       );
-    expect((await mine.run('pause', '--all', '--note', 'maintenance')).document.schedules).toHaveLength(3);
-    expect(await pausedOf(mine)).toEqual(['maintenance', 'maintenance', 'maintenance']);
-    expect(await pausedOf(other)).toEqual(['goes on', 'goes on', 'goes on']);
+    expect((await mine.run('pause', '--all', '--note', 'maintenance')).document.schedules).toHaveLength(2);
+    expect(await pausedOf(mine)).toEqual(['maintenance', 'maintenance']);
+    expect(await pausedOf(other)).toEqual(['goes on', 'goes on']);
     expect(await mine.run('pause', '--all', mine.domain)).toMatchObject({ exitCode: 2 });
     await mine.run('resume', '--all');
-    expect(await pausedOf(mine)).toEqual(['goes on', 'goes on', 'goes on']);
+    expect(await pausedOf(mine)).toEqual(['goes on', 'goes on']);
   });
 
   it('list --page describes a hundred schedules and no more', async () => {
@@ -153,7 +153,7 @@ describe('docferry schedules', () => {
     const namesOf = ({ document }: typeof first) => (document.schedules as { name: string }[]).map(({ name }) => name);
     expect([namesOf(first).length, namesOf(second)]).toEqual([
       100,
-      ['docs100', 'docs101', 'docs102', 'docs103'].map((name) => `${name}.${org}.example`).concat('prj_1 sweep'),
+      ['docs100', 'docs101', 'docs102', 'docs103'].map((name) => `${name}.${org}.example`).concat(`${org}/refresh`),
     ]);
     expect((await run('list', '--page', '3')).document).toMatchObject({ schedules: [], missing: [], total: 105 });
     expect((await run('list', '--page', '0')).exitCode).toBe(2);
@@ -161,15 +161,15 @@ describe('docferry schedules', () => {
 
   it('trigger and backfill name what they start', async () => {
     const { org, domain, configure, run } = await place();
-    await configure({ site: nightly.replace('}', ', jitter: 0s }'), incremental: '{ every: 1h }' });
+    await configure({ site: nightly.replace('}', ', jitter: 0s }') });
     await run('apply');
-    const id = `docferry:${org}:sync:${org}:prj_1:incremental`;
-    expect((await run('trigger', 'prj_1', 'incremental')).document).toEqual({
+    const id = `docferry:${org}:refresh:${org}`;
+    expect((await run('trigger', 'refresh')).document).toEqual({
       schedules: [{ id, alreadyRunning: false }],
     });
     const info = async () => (await environment.client.schedule.getHandle(id).describe()).info;
     await expect.poll(async () => (await info()).runningActions.length).toBe(1);
-    expect((await run('trigger', `${org}/prj_1`, 'incremental')).document).toMatchObject({
+    expect((await run('trigger', `${org}/refresh`)).document).toMatchObject({
       schedules: [{ alreadyRunning: true }],
     });
     const filled = await run('backfill', domain, '--from', '2026-10-24', '--to', '2026-10-26T12:00:00Z');
@@ -180,10 +180,11 @@ describe('docferry schedules', () => {
 
   it('trigger takes several names, does nothing when one is wrong, and describes no other schedule', async () => {
     const { org, domain, configure, run } = await place();
-    await configure({ site: nightly, incremental: '{ every: 1h }' });
+    const more = [`docs2.${org}.example`];
+    await configure({ site: nightly, more });
     await run('apply');
     const id = (work: string) => `docferry:${org}:${work}`;
-    const [site, sweep] = [id(`export:${org}:${domain}`), id(`sync:${org}:prj_1:sweep`)];
+    const [site, refresh] = [id(`export:${org}:${domain}`), id(`refresh:${org}`)];
     expect(await run('trigger', domain, 'docs.other.example')).toMatchObject({
       exitCode: 4,
       document: { error: { message: 'there is no schedule docs.other.example' } },
@@ -193,30 +194,27 @@ describe('docferry schedules', () => {
     expect(await running()).toBe(0);
     const proxy = await silentProxy(
       useDevServer().address,
-      (method, _, request) => method === 'DescribeSchedule' && request.includes('prj_1:incremental'),
+      (method, _, request) => method === 'DescribeSchedule' && request.includes('docs2.'),
     );
-    await configure({ site: nightly, incremental: '{ every: 1h }', address: proxy.address });
-    const triggered = await run('trigger', domain, 'prj_1', 'sweep', domain);
+    await configure({ site: nightly, more, address: proxy.address });
+    const triggered = await run('trigger', domain, 'refresh', domain);
     expect(triggered.document).toEqual({
       schedules: [
         { id: site, alreadyRunning: false },
-        { id: sweep, alreadyRunning: false },
+        { id: refresh, alreadyRunning: false },
       ],
     });
     await expect.poll(running).toBe(1);
   });
 
-  it('tells unknown, ambiguous and impossible requests apart by their exit codes', async () => {
+  it('tells unknown and impossible requests apart by their exit codes', async () => {
     const { configure, run, cwd, domain } = await place();
-    await configure({ site: nightly, incremental: '{ every: 1h }' });
+    await configure({ site: nightly });
     await run('apply');
     expect(await run('pause', 'docs.other.example')).toMatchObject({
       exitCode: 4,
       document: { error: { code: 'UnknownSchedule' } },
     });
-    const ambiguous = await run('pause', 'prj_1');
-    expect(ambiguous.exitCode).toBe(2);
-    expect(ambiguous.document).toHaveProperty('error.hint', expect.stringMatching(/prj_1 incremental.*prj_1 sweep/));
     expect((await run('backfill', domain, '--from', '2026-10-24', '--to', '2999-01-01')).exitCode).toBe(2);
     await writeFile(join(cwd, 'docferry.yaml'), configText({}));
     expect((await run('list')).exitCode).toBe(3);

@@ -1,0 +1,193 @@
+import type { Client } from '@temporalio/client';
+import type { Command } from 'commander';
+import { longestReason } from '../../../exports/rules/site-export.ts';
+import type { Operator } from '../../../operations/operator.ts';
+import { isoInstant } from '../../../rules/text.ts';
+import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
+import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
+import { describeSchedules, type NamedSchedule, namedSchedules, scheduledTimes } from '../../../schedules/schedules.ts';
+import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
+import { type ActorFlags, addActorFlag } from '../../actor.ts';
+import type { CommandContext, CommandFile } from '../../context.ts';
+import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { dateRange } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
+import { isoTime } from '../../terminal/text.ts';
+
+export default {
+  pause: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .option('--note <text>', 'why; shown by `schedules list` and `docferry audit`', '')
+      .action(run(pauseOrResumeSchedules, 'pause')),
+  resume: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .option('--note <text>', 'kept with the schedule and in the audit', '')
+      .action(run(pauseOrResumeSchedules, 'resume')),
+  trigger: (command, run) => addActorFlag(addScheduleNames(command)).action(run(triggerSchedules)),
+  backfill: (command, run) =>
+    addActorFlag(addScheduleNames(command))
+      .requiredOption('--from <date>', 'ISO 8601 date or date-time, included')
+      .requiredOption('--to <date>', 'ISO 8601 date or date-time, included; not in the future')
+      .action(run(backfillSchedules)),
+} satisfies CommandFile;
+
+function addScheduleNames(command: Command): Command {
+  return command
+    .argument(
+      '[schedule...]',
+      'names of schedules: docs.acme.example, acme/docs.acme.example, acme/refresh, a full id, or all',
+    )
+    .option('--all', 'all schedules');
+}
+
+/** A name of the command line, and the schedules it may mean. */
+interface WantedSchedule {
+  name: string;
+  /** False for `all`. */
+  single: boolean;
+  matches: NamedSchedule[];
+}
+
+/** What the words of a command line name: each word a schedule. */
+function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
+  if (words.join(' ') === 'all') return [{ name: 'all', single: false, matches: [...known] }];
+  return words.map((name) => {
+    return { name, single: true, matches: known.filter((schedule) => namesOf(schedule).includes(name)) };
+  });
+}
+
+/** The schedule that is meant. Throws `CliFailure`: nothing of that name (exit code 4), or several (2). */
+function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
+  const [first, ...others] = matches;
+  if (!first) {
+    const hint = 'see `docferry schedules list`; `docferry schedules apply` creates the configured ones';
+    throw noSuchThing('UnknownSchedule', `there is no schedule ${name}`, hint);
+  }
+  if (others.length > 0) {
+    const names = matches.map(({ id }) => id).join(', ');
+    throw usageFailure(`${name} has several schedules`, `say which one: ${names}`);
+  }
+  return first;
+}
+
+/** `refresh` alone is enough where only one organization has one. */
+function namesOf({ id, target }: NamedSchedule): string[] {
+  const name = targetName(target);
+  return [id, workflowIdOf(target), name, target.kind === 'refresh' ? target.kind : `${target.org}/${name}`];
+}
+
+/** What was done with one schedule: its part of the JSON document and a line for people. */
+interface ScheduleAnswer {
+  document: object;
+  line: string;
+}
+
+/** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
+function wordsOr(words: readonly string[], all = false): readonly string[] {
+  if (all !== words.length > 0) return all ? ['all'] : words;
+  throw usageFailure(all ? 'name schedules or give --all, not both' : 'name schedules, or give --all');
+}
+
+/** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
+async function withSchedules(
+  context: CommandContext,
+  words: readonly string[],
+  flags: ActorFlags,
+  work: (operator: Operator, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
+): Promise<ExitCode> {
+  return withOperator(context, flags, async ({ config, operator }) => {
+    const { taskQueue } = config.temporal;
+    const client = await operator.installation.temporal();
+    const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
+    const known = await namedSchedules(client, taskQueue, configured);
+    const chosen = await chosenSchedules(client, known, words);
+    const answers = await inBatches(chosen, callsAtOnce, (schedule) => work(operator, schedule));
+    const schedules = answers.map(({ document }, index) => ({ id: chosen[index]?.id, ...document }));
+    const lines = answers.map(({ line }) => line).join('\n');
+    context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);
+    return exitCodes.done;
+  });
+}
+
+/** All names are understood before anything is done; only what they name is described. */
+async function chosenSchedules(
+  client: Client,
+  known: readonly NamedSchedule[],
+  words: readonly string[],
+): Promise<NamedSchedule[]> {
+  const wanted = wantedSchedules(known, words);
+  const named = [...new Map(wanted.flatMap(({ matches }) => matches.map((match) => [match.id, match]))).values()];
+  // Configured ones need not exist. One that Temporal does not describe may: the work itself will tell.
+  const { schedules, unread } = await describeSchedules(client, named);
+  const existing = new Set([...schedules, ...unread].map(({ id }) => id));
+  const chosen = wanted.flatMap((want) => {
+    const matches = want.matches.filter(({ id }) => existing.has(id));
+    return want.single ? [theOnlyMatch({ ...want, matches })] : matches;
+  });
+  return [...new Set(chosen)];
+}
+
+async function pauseOrResumeSchedules(
+  context: CommandContext,
+  kind: 'pause' | 'resume',
+  words: string[],
+  { note, all, ...actor }: { note: string; all?: boolean } & ActorFlags,
+): Promise<ExitCode> {
+  const reason = note.trim().slice(0, longestReason) || null;
+  return withSchedules(context, wordsOr(words, all), { ...actor, reason }, async (operator, { target }) => {
+    await (kind === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note));
+    return { document: { paused: kind === 'pause' }, line: `${kind}d ${targetName(target)}` };
+  });
+}
+
+async function triggerSchedules(
+  context: CommandContext,
+  words: string[],
+  { all, ...actor }: { all?: boolean } & ActorFlags,
+): Promise<ExitCode> {
+  return withSchedules(context, wordsOr(words, all), actor, async (operator, { target }) => {
+    const { alreadyRunning } = await operator.triggerSchedule(target);
+    const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
+    const line = `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``;
+    return { document: { alreadyRunning }, line };
+  });
+}
+
+function follow(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return `docferry status --org ${target.org}`;
+  return target.kind === 'export'
+    ? `docferry export status ${target.domain}`
+    : `docferry feedback status ${target.org}/${target.project}`;
+}
+
+interface BackfillFlags extends ActorFlags {
+  from: string;
+  to: string;
+  all?: boolean;
+}
+
+const madeUp = 'the next run makes up for those that are missing';
+
+/** The server buffers at most 1,000 starts of a schedule. */
+const mostRuns = 1_000;
+
+async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
+  const { from, to } = boundsOf(flags);
+  return withSchedules(context, wordsOr(words, flags.all), flags, async (operator, { id, target }) => {
+    if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };
+    const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
+    if (times.length > mostRuns) {
+      throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
+    }
+    if (times.length > 0) await operator.backfillSchedule(target, { from, to, runs: times.length });
+    const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
+    return { document: { runs: times.map((time) => isoTime(time)) }, line: `${targetName(target)}: ${line}` };
+  });
+}
+
+function boundsOf({ from, to }: BackfillFlags): { from: number; to: number } {
+  dateRange({ from, to });
+  const bounds = { from: isoInstant(from) ?? 0, to: isoInstant(to) ?? 0 };
+  if (bounds.to > Date.now()) throw usageFailure(`--to is ${JSON.stringify(to)}: it must not be in the future`);
+  return bounds;
+}

@@ -1,0 +1,54 @@
+import { type BundleStore, PointerMoved, SiteHeld } from '../store/bundle-store.ts';
+import { manifestIfThere, provenManifest } from '../store/manifests.ts';
+
+/** Only exports that are about to find the site held can move the pointer meanwhile. */
+const pointerTries = 5;
+
+/** Makes the version current, whatever is current now. Throws what the store throws. */
+export async function pointAt(bundles: BundleStore, domain: string, version: string, at: Date): Promise<void> {
+  for (let left = pointerTries; ; left -= 1) {
+    const epoch = (await bundles.current(domain))?.epoch ?? 0;
+    try {
+      await bundles.moveCurrent(domain, version, epoch, at);
+      return;
+    } catch (error) {
+      if (!(error instanceof PointerMoved) || left <= 1) throw error;
+    }
+  }
+}
+
+interface RefusedRollout {
+  domain: string;
+  /** The version that a check refused. */
+  version: string;
+  /** The version in service before; null when that is not known: then the newest one kept that is older. */
+  before: string | null;
+  reason: string;
+  at: Date;
+}
+
+/**
+ * Holds the site at the version before a refused one, then makes that current: in this order, so that no export comes in
+ * between. Returns it; null when none is left, and then nothing is current. Safe to repeat. Throws `SiteHeld` when a
+ * person holds the site, and what the store throws.
+ */
+export async function returnSite(
+  bundles: BundleStore,
+  { domain, version, before, reason, at }: RefusedRollout,
+): Promise<string | null> {
+  const { contentDigest } = await bundles.manifest(domain, version);
+  const wanted = before === null || before === version ? await olderThan(bundles, domain, version) : before;
+  if (wanted === null || (await manifestIfThere(bundles, domain, wanted)) === null) {
+    await bundles.unsetCurrent(domain, version);
+    return null;
+  }
+  await provenManifest(bundles, domain, wanted);
+  const hold = await bundles.holds.place(domain, { version: wanted, reason, at, refused: { version, contentDigest } });
+  if (hold.refused === undefined) throw new SiteHeld(domain, hold);
+  await pointAt(bundles, domain, wanted, at);
+  return wanted;
+}
+
+async function olderThan(bundles: BundleStore, domain: string, version: string): Promise<string | null> {
+  return (await bundles.versions(domain)).find((kept) => kept.version < version)?.version ?? null;
+}
