@@ -4,7 +4,7 @@ import type { configSchema } from './schema.ts';
 
 export type { Schedule } from './organization-schema.ts';
 export type { FeedbackStoreConfig } from './postgres-address.ts';
-export type { CheckConfig, GitConfig, PlaceConfig, ProgramConfig, TargetConfig } from './rollout-schema.ts';
+export type { CheckConfig, GitConfig, PlaceConfig, ProgramConfig } from './rollout-schema.ts';
 
 type Resolved = Placed<z.output<typeof configSchema>>;
 

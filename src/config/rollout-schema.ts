@@ -3,7 +3,7 @@ import { absolute, address, bucketFields, duration, InPlace, type Placed, secret
 import type { SecretSource } from './secrets.ts';
 
 /** Where a version goes, by kind; the wiring of each kind is in exports/rollout/roll-out-version.ts. */
-export const placeFields = {
+const placeFields = {
   directory: z
     .strictObject({
       path: text('the path of a folder').describe(
@@ -34,12 +34,19 @@ type PlaceKind = keyof typeof placeFields;
 /** Addresses as git understands them; options and other programs are not among them. */
 const remotePattern = /^((ssh|https?|git|file):\/\/|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:|\/)[^\s]+$/;
 
+/** A user name goes with ssh alone, where the key is the secret. */
+function holdsCredentials(remote: string): boolean {
+  const [, scheme = '', authority = ''] = /^([a-z]+):\/\/([^/]*)/.exec(remote) ?? [];
+  const user = authority.includes('@') ? authority.slice(0, authority.lastIndexOf('@')) : '';
+  return user.includes(':') || (user !== '' && scheme.startsWith('http'));
+}
+
 const git = z
   .strictObject({
     repository: z
       .string('expected the address of a repository')
       .regex(remotePattern, 'expected the address of a repository such as ssh://git@git.acme.example/deployments.git')
-      .refine((remote) => !/^https?:\/\/[^/]*@|:\/\/[^/@]*:[^/@]*@/.test(remote), {
+      .refine((remote) => !holdsCredentials(remote), {
         error: 'holds credentials: remove them, and give the worker an ssh key or a credential helper of git',
         abort: true,
       })
@@ -184,7 +191,7 @@ export function named<Target extends { name: string }>(targets: readonly Target[
 }
 
 /** A target as docferry.yaml describes it. */
-export type TargetConfig = Placed<z.output<typeof rolloutSchema>>;
+type TargetConfig = Placed<z.output<typeof rolloutSchema>>;
 export type PlaceConfig = NonNullable<TargetConfig['place']>;
 export type GitConfig = NonNullable<PlaceConfig['git']>;
 export type CheckConfig = Omit<NonNullable<TargetConfig['check']>, 'headers'> & {

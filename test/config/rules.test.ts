@@ -145,6 +145,18 @@ describe('values', () => {
       /one place at most/,
     ],
     ['organizations[0].sites[0].rollout[0].helmValues.file', site('rollout: [{ helmValues: {} }]'), /values file/],
+    ...['https://token@git.example/r.git', 'ssh://git:secret@git.example/r.git'].map(
+      (remote): [string, string, RegExp] => [
+        'organizations[0].sites[0].rollout[0].git.repository',
+        site(`rollout: [{ helmValues: { file: a }, git: { repository: "${remote}" } }]`),
+        /holds credentials: remove them/,
+      ],
+    ),
+    [
+      'organizations[0].sites[0].rollout[0].bucket',
+      `${site('rollout: [{ bucket: { bucket: acme-site, prefix: a } }]')}store: { bundles: { s3: { bucket: acme-site, prefix: a/b } } }\n`,
+      /these keys are those of the bundle store/,
+    ],
     [
       'organizations[0].sites[0].rollout[0].run',
       site('rollout: [{ run: [] }]'),

@@ -45,7 +45,7 @@ export interface ProgramEnd {
   output: string;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   cwd: string;
   env: NodeJS.ProcessEnv;
   /** The program is ended when nothing was heard of this worker for so long. */
