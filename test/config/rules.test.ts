@@ -153,7 +153,7 @@ describe('values', () => {
       ],
     ),
     [
-      'organizations[0].sites[0].rollout[0].bucket',
+      'organizations[0].sites[0].rollout[0].bucket.bucket',
       `${site('rollout: [{ bucket: { bucket: acme-site, prefix: a } }]')}store: { bundles: { s3: { bucket: acme-site, prefix: a/b } } }\n`,
       /these keys are those of the bundle store/,
     ],

@@ -137,9 +137,9 @@ export async function checkTargets(config: Config, site: SiteConfig): Promise<Ch
       try {
         return good(name, await examine(target));
       } catch (error) {
-        return error instanceof TargetRefused
-          ? bad(name, error.message, giveTargetAccess)
-          : failed(name, explainFailure(error));
+        if (!(error instanceof TargetRefused)) return failed(name, explainFailure(error));
+        const [, problem = error.message, fix = giveTargetAccess] = /^(.*?): (.*)$/s.exec(error.message) ?? [];
+        return bad(name, problem, fix);
       }
     }),
   );
