@@ -105,5 +105,6 @@ export function fileTrouble(error: unknown, path: string): unknown {
   const code = errorCode(error) ?? '';
   const problem = troubles[code];
   if (problem === undefined) return error;
-  return new TargetRefused(`${path} ${problem} (${code})`, problem === fullDisk);
+  const [what, ...fix] = problem.split(': ');
+  return new TargetRefused([`${path} ${what} (${code})`, ...fix].join(': '), problem === fullDisk);
 }

@@ -292,6 +292,6 @@ it('puts the files of a site into a folder of a repository, beside others, which
     place.take(await publish(3, [...smallSite, { name: 'mine.txt', content: 'theirs' }])),
   ).rejects.toMatchObject({
     name: 'TargetRefused',
-    message: expect.stringMatching(/site\/mine.txt is in the way: move it away/),
+    message: expect.stringMatching(/site\/mine.txt is in the way \(EEXIST\): move it away/),
   });
 });
