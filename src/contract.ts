@@ -21,7 +21,7 @@ import type {
   RollbackInput,
   RollbackResult,
 } from './exports/rules/site-export.ts';
-import type { RefreshState } from './feedback/rules/refresh-run.ts';
+import type { RefreshInput, RefreshResult, RefreshState } from './feedback/rules/refresh-run.ts';
 import type { SyncInput, SyncResult, SyncState } from './feedback/rules/sync.ts';
 import { searchAttributes } from './rules/workflow-ids.ts';
 import type { Actor } from './runs/rules/audit.ts';
@@ -81,6 +81,7 @@ export interface Workflows {
   exportSite(input: ExportInput): Promise<ExportResult>;
   rollBack(input: RollbackInput): Promise<RollbackResult>;
   syncFeedback(input: SyncInput): Promise<SyncResult>;
+  refreshFeedback(input: RefreshInput): Promise<RefreshResult>;
   rateBudget(input: BudgetInput): Promise<void>;
   runScheduled(input: ScheduledInput): Promise<ScheduledResult>;
   checkKey(input: { org: string; patient?: boolean }): Promise<KeyCheck>;

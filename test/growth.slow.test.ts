@@ -1,7 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { headersToClient, readAnalyticsTarget } from '../src/budget/gateway/forwarded-request.ts';
 import { ClientTokens } from '../src/budget/gateway/gateway.ts';
-import { readRetryAfter } from '../src/budget/rules/refusals.ts';
 import { safeForTerminal } from '../src/cli/terminal/output.ts';
 import { printable, tableLines } from '../src/cli/terminal/text.ts';
 import { documentLink } from '../src/console/pages/entry-page.tsx';
@@ -32,6 +31,7 @@ import { foundText } from '../src/feedback/search/find-entries.ts';
 import { searchPhrases, textWords } from '../src/feedback/search/search-words.ts';
 import { entryContent } from '../src/feedback/store/queries.ts';
 import { createdAtUtc } from '../src/feedback/store/tables.ts';
+import { readRetryAfter } from '../src/rules/retry-after.ts';
 import { isoInstant, summaryText, visibleJson } from '../src/rules/text.ts';
 import { noticeReason } from '../src/runs/rules/notices.ts';
 import { readActor } from '../src/runs/rules/run-messages.ts';
@@ -286,11 +286,19 @@ function growth(read: (text: string) => unknown, text: (size: number) => string,
   return best;
 }
 
+let slowest = { grown: 0, what: 'nothing took long' };
+afterAll(() => {
+  process.stderr.write(
+    `slowest: ${slowest.grown.toFixed(1)} times as long for four times the text (${slowest.what})\n`,
+  );
+});
+
 describe('a text of others is read in proportion to its length', () => {
-  it.each(Object.entries(places))('%s', { timeout: 600_000 }, (_, read) => {
+  it.each(Object.entries(places))('%s', { timeout: 600_000 }, (place, read) => {
     const slow: string[] = [];
     const judge = (name: string, text: (size: number) => string, size: number): boolean => {
       const grown = growth(read, text, size);
+      if (grown > slowest.grown) slowest = { grown, what: `${place}, ${name}, ${4 * size} characters` };
       if (grown > mostGrowth) slow.push(`${name}: ${grown.toFixed(1)} times as long for ${4 * size} characters`);
       return grown <= mostGrowth;
     };

@@ -9,7 +9,7 @@ import type { ChangeRuleLimits, RenderRuleLevels, SiteRuleLevels } from '../expo
 import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
-import type { PassStore } from '../feedback/reading/pass-store.ts';
+import type { PassStore, RefreshStore } from '../feedback/reading/pass-store.ts';
 import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
 import type { AuditRecords } from '../feedback/store/audit-records.ts';
 import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store.ts';
@@ -78,7 +78,7 @@ interface Outlook {
 export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 
 /** What a pass needs of the feedback store. */
-type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
+type FeedbackRoles = PassStore & RefreshStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
 
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {
@@ -96,6 +96,11 @@ export interface ActivityDependencies {
   outlook: Outlook;
   /** Has a message delivered, at most once however often it is called; does not wait for the receiver. */
   deliver(delivery: WebhookDelivery): Promise<void>;
+  /**
+   * Has an organization's schedule start the next refresh at a moment, in milliseconds, when that is later than it would
+   * otherwise; undone by a moment that is not.
+   */
+  postponeRefresh(org: string, at: number): Promise<void>;
   /** Notifies the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
   /** Gives Temporal an attempt's heartbeat. Throws when Temporal refuses it, and would refuse it again. */

@@ -26,7 +26,7 @@ import {
 } from './dependencies.ts';
 import { permanent, serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { requestLease, settleLease } from './try-key.ts';
+import { requestLease, settleLease } from './leases.ts';
 
 /*
  * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the
@@ -174,22 +174,6 @@ function queryOf({ dateFrom, dateTo, source, statuses }: SliceQuery, cursor: str
   };
 }
 
-/** Requests the lease that a pass needs next, as far as it is known; waiting is a normal answer. */
-export async function requestPassLease(
-  deps: ActivityDependencies,
-  { org, project }: { org: string; project: string },
-  { row, slice }: { row: PassRow | null; slice: PassSlice | null },
-): Promise<Lease | PermitWait> {
-  const expectedPages = row?.expectedPages ?? null;
-  return requestLease(deps.permits, org, {
-    project,
-    class: 'on-demand',
-    wants: maxLease,
-    ...(slice?.outcome === 'checking' ? { mayWait: false } : {}),
-    ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - (row?.pages ?? 0)) }),
-  });
-}
-
 /** No further lease after this time: with the last one a run must end well within the activity's five minutes. */
 const furtherLeasesMs = 120_000;
 
@@ -233,89 +217,66 @@ export const createPageActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** One run of `fetchPages`. */
-class FetchPagesRun {
+/** A pass that reads pages: what it asks for next, and what becomes of the answers. */
+export class PassReading {
+  readonly reader: PageReader;
   readonly #deps: ActivityDependencies;
-  readonly #input: FetchPagesInput;
-  readonly #progress: { pages: number };
-  readonly #signal: AbortSignal;
-  readonly #reader: PageReader;
+  readonly #passId: string;
+  readonly #onCounts: (before: PassRow, after: PassRow) => void;
   #row: PassRow | null = null;
-  /** The slice that is read; null when the pass is complete. */
+  /** The slice that is read; null when nothing is left to read. */
   #slice: PassSlice | null = null;
-  #forecast: FetchPagesResult['forecast'] = null;
+  /** Entries missing from a page of the refresh, if a person must know. */
+  massMissing: number | null = null;
 
-  constructor(deps: ActivityDependencies, input: FetchPagesInput, progress: { pages: number }, signal: AbortSignal) {
+  /** `onCounts` is told of each change of the pass's row. */
+  constructor(
+    deps: ActivityDependencies,
+    { org, project, passId, tries }: { org: string; project: string; passId: string; tries: number },
+    signal: AbortSignal,
+    onCounts: (before: PassRow, after: PassRow) => void = () => {},
+  ) {
     this.#deps = deps;
-    this.#input = input;
-    this.#progress = progress;
-    this.#signal = signal;
-    const { service } = organizationOf(deps, input.org);
-    this.#reader = new PageReader(service, input.project, signal, input.tries);
+    this.#passId = passId;
+    this.#onCounts = onCounts;
+    this.reader = new PageReader(organizationOf(deps, org).service, project, signal, tries);
   }
 
-  /** One lease, and another after a broken page. */
-  async run(): Promise<FetchPagesResult> {
-    const last = performance.now() + furtherLeasesMs;
-    for (;;) {
-      const result = await this.#useLease();
-      if (!this.#reader.mustPause) return result;
-      await this.#reader.pause();
-      if (performance.now() >= last) return result;
-    }
+  get row(): PassRow {
+    if (!this.#row) throw new Error('a row before the pass was read');
+    return this.#row;
   }
 
-  async #useLease(): Promise<FetchPagesResult> {
-    let row = await this.#reload();
-    if (row.position.complete) return this.#result('complete');
-    const lease = await this.#requestLease();
-    if (!(lease instanceof Lease)) {
-      // A check is worth its request, but no wait for the budget.
-      row = await this.#endCheck(row, null);
-      return row.position.complete ? this.#result('complete') : this.#waiting(lease);
-    }
-    this.#forecast = lease.forecast;
-    let refusal: Refusal | undefined;
-    try {
-      // While a broken page is given time, others may use the permits.
-      while (!row.position.complete && !this.#reader.mustPause && Number.isFinite(lease.untilNext())) {
-        await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
-        row = await this.#sendRequest(lease, row);
-      }
-    } catch (error) {
-      refusal = refusalOf(error);
-      if (!refusal) throw serviceFailure(error);
-    } finally {
-      await settleLease(this.#deps.permits, this.#input.org, lease, refusal);
-      if (this.#reader.uncounted > 0) row = await this.#countRequests(row, refusal?.throttled ? 1 : 0);
-    }
-    if (refusal) return this.#waitAfterRefusal();
-    return this.#result(row.position.complete ? 'complete' : 'more');
+  get slice(): PassSlice | null {
+    return this.#slice;
   }
 
-  async #reload(): Promise<PassRow> {
-    const row = await this.#deps.feedback.getPass(this.#input.passId);
+  async reload(): Promise<PassRow> {
+    const row = await this.#deps.feedback.getPass(this.#passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
     // Its run was reset after its end.
     if (row.outcome !== 'running') {
       throw permanent('InvalidInput', `this pass has ended already (${row.outcome}): start another`);
     }
-    if (this.#row) countEntries(this.#deps, this.#input.org, this.#row.entries, row.entries);
+    if (this.#row) {
+      countEntries(this.#deps, row.org, this.#row.entries, row.entries);
+      this.#onCounts(this.#row, row);
+    }
     this.#row = row;
-    this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
-    this.#progress.pages = row.pages;
+    this.#slice = await this.#deps.feedback.currentSlice(this.#passId);
     return row;
   }
 
   /** Sends one request and stores what it brought. */
-  async #sendRequest(lease: Lease, row: PassRow): Promise<PassRow> {
+  async sendRequest(lease: Lease): Promise<PassRow> {
     const slice = this.#slice;
+    const row = this.row;
     if (!slice) throw new Error('a pass that is not complete has a slice to read');
     if (slice.outcome === 'checking') return this.#check(lease, row, slice);
     const { cursor } = row.position;
     try {
-      const page = await this.#reader.fetch(lease, slice, cursor, 'patient');
-      return page ? await this.#storeOrRetry(row, page) : await this.#reload();
+      const page = await this.reader.fetch(lease, slice, cursor, 'patient');
+      return page ? await this.#storeOrRetry(row, page) : await this.reload();
     } catch (error) {
       if (error instanceof BrokenPage) throw await this.#badPageFailure(error);
       if (!(error instanceof BadRequest) || cursor === null) throw error;
@@ -326,66 +287,63 @@ class FetchPagesRun {
   /** The cursor is dead: the service refused it, or what it was made for. */
   async #resumeByDate(cursor: string): Promise<PassRow> {
     try {
-      await this.#deps.feedback.cutSlice(this.#input.passId, cursor);
+      await this.#deps.feedback.cutSlice(this.#passId, cursor);
     } catch (error) {
       if (error instanceof CannotResume) throw permanent('OutOfReach', `${error.message} (${this.#whatIsStored()})`);
       throw error;
     }
-    return this.#reload();
+    return this.reload();
   }
 
   /** Requests the last page of a slice again: no page has shifted if it is unchanged. */
   async #check(lease: Lease, row: PassRow, slice: PassSlice): Promise<PassRow> {
     try {
-      const page = await this.#reader.fetch(lease, slice, slice.lastCursor, 'hasty');
-      if (!page) return await this.#reload();
+      const page = await this.reader.fetch(lease, slice, slice.lastCursor, 'hasty');
+      if (!page) return await this.reload();
       const isSame = !page.hasMore && digestOfIds(page) === slice.lastDigest;
       await this.#store(row, page, { rowsOnly: true, isCheck: true });
-      return await this.#endCheck(row, isSame);
+      return await this.endCheck(isSame);
     } catch (error) {
       // A check is worth one request; but a refusal or a cancellation is for the whole pass.
       const isOver = error instanceof BrokenPage || (error instanceof ServiceError && error.kind !== 'Aborted');
       if (!isOver || refusalOf(error)) throw error;
-      this.#reader.succeeded();
-      return this.#endCheck(row, false);
+      this.reader.succeeded();
+      return this.endCheck(false);
     }
   }
 
-  async #endCheck(row: PassRow, same: boolean | null): Promise<PassRow> {
-    if (this.#slice?.outcome !== 'checking') return row;
-    await this.#deps.feedback.endCheck(this.#input.passId, same, this.#reader.seenAt);
-    return this.#reload();
+  async endCheck(same: boolean | null): Promise<PassRow> {
+    if (this.#slice?.outcome !== 'checking') return this.row;
+    await this.#deps.feedback.endCheck(this.#passId, same, this.reader.seenAt);
+    return this.reload();
   }
 
   /** Requests that led to no page are part of the pass's cost; a worker that dies loses count of one at most. */
-  async #countRequests(row: PassRow, throttled: number): Promise<PassRow> {
+  async countRequests(throttled: number): Promise<void> {
+    if (this.reader.uncounted === 0) return;
     try {
-      const spent = { requests: this.#reader.uncounted, throttled };
-      this.#row = await this.#deps.feedback.countRequests(this.#input.passId, spent);
-      this.#reader.counted();
-      return this.#row;
+      const spent = { requests: this.reader.uncounted, throttled };
+      const before = this.row;
+      this.#row = await this.#deps.feedback.countRequests(this.#passId, spent);
+      this.#onCounts(before, this.#row);
+      this.reader.counted();
     } catch (error) {
       // The error that ended the lease matters more than this count.
       log.warn('requests could not be counted', { error: error instanceof Error ? error.name : 'unknown' });
-      return row;
     }
-  }
-
-  #requestLease(): Promise<Lease | PermitWait> {
-    return requestPassLease(this.#deps, this.#input, { row: this.#row, slice: this.#slice });
   }
 
   /** Stores a page. If the pass cannot continue from it, requests it again, then stores only its rows. */
   async #storeOrRetry(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     try {
       const reason = await this.#tryToStore(row, page);
-      if (reason === null) this.#reader.succeeded();
-      else this.#reader.retryMisleading(reason);
+      if (reason === null) this.reader.succeeded();
+      else this.reader.retryMisleading(reason);
     } catch (error) {
       if (error instanceof BrokenPage) await this.#store(row, page, { rowsOnly: true });
       throw error;
     }
-    return this.#reload();
+    return this.reload();
   }
 
   /** Stores a page, or tells why the pass cannot continue from it. */
@@ -405,21 +363,22 @@ class FetchPagesRun {
     page: FeedbackPage,
     how: Pick<PageUpsert, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
   ): Promise<void> {
-    await this.#deps.feedback.upsertPage({
-      passId: this.#input.passId,
+    const stored = await this.#deps.feedback.upsertPage({
+      passId: this.#passId,
       from: row.position,
       ...page,
       ...how,
-      requests: this.#reader.uncounted,
-      askedAt: this.#reader.askedAt,
-      seenAt: this.#reader.seenAt,
+      requests: this.reader.uncounted,
+      askedAt: this.reader.askedAt,
+      seenAt: this.reader.seenAt,
     });
-    this.#reader.counted();
+    this.massMissing = stored.massMissing;
+    this.reader.counted();
   }
 
   async #badPageFailure({ message }: BrokenPage): Promise<Error> {
-    const { position } = await this.#reload();
-    const page = `page ${position.page + 1} of project ${this.#input.project}`;
+    const { position, project } = await this.reload();
+    const page = `page ${position.page + 1} of project ${project}`;
     return permanent('BadPage', `${page} cannot be read: ${message} (${this.#whatIsStored()})`);
   }
 
@@ -427,6 +386,79 @@ class FetchPagesRun {
   #whatIsStored(): string {
     const seen = this.#row?.entries.seen ?? 0;
     return `${seen} entries of this pass are stored, what follows them is missing`;
+  }
+}
+
+/** One run of `fetchPages`. */
+class FetchPagesRun {
+  readonly #deps: ActivityDependencies;
+  readonly #input: FetchPagesInput;
+  readonly #progress: { pages: number };
+  readonly #signal: AbortSignal;
+  readonly #reading: PassReading;
+  #forecast: FetchPagesResult['forecast'] = null;
+
+  constructor(deps: ActivityDependencies, input: FetchPagesInput, progress: { pages: number }, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#input = input;
+    this.#progress = progress;
+    this.#signal = signal;
+    this.#reading = new PassReading(deps, input, signal, (_, row) => {
+      this.#progress.pages = row.pages;
+    });
+  }
+
+  /** One lease, and another after a broken page. */
+  async run(): Promise<FetchPagesResult> {
+    const last = performance.now() + furtherLeasesMs;
+    for (;;) {
+      const result = await this.#useLease();
+      if (!this.#reading.reader.mustPause) return result;
+      await this.#reading.reader.pause();
+      if (performance.now() >= last) return result;
+    }
+  }
+
+  async #useLease(): Promise<FetchPagesResult> {
+    const reading = this.#reading;
+    let row = await reading.reload();
+    this.#progress.pages = row.pages;
+    if (row.position.complete) return this.#result('complete');
+    const lease = await this.#requestLease();
+    if (!(lease instanceof Lease)) {
+      // A check is worth its request, but no wait for the budget.
+      row = await reading.endCheck(null);
+      return row.position.complete ? this.#result('complete') : this.#waiting(lease);
+    }
+    this.#forecast = lease.forecast;
+    let refusal: Refusal | undefined;
+    try {
+      // While a broken page is given time, others may use the permits.
+      while (!row.position.complete && !reading.reader.mustPause && Number.isFinite(lease.untilNext())) {
+        await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
+        row = await reading.sendRequest(lease);
+      }
+    } catch (error) {
+      refusal = refusalOf(error);
+      if (!refusal) throw serviceFailure(error);
+    } finally {
+      await settleLease(this.#deps.permits, this.#input.org, lease, refusal);
+      await reading.countRequests(refusal?.throttled ? 1 : 0);
+    }
+    if (refusal) return this.#waitAfterRefusal();
+    return this.#result(row.position.complete ? 'complete' : 'more');
+  }
+
+  /** The lease that the pass needs next, as far as it is known; waiting is a normal answer. */
+  #requestLease(): Promise<Lease | PermitWait> {
+    const { row, slice } = this.#reading;
+    return requestLease(this.#deps.permits, this.#input.org, {
+      project: this.#input.project,
+      class: 'on-demand',
+      wants: maxLease,
+      ...(slice?.outcome === 'checking' ? { mayWait: false } : {}),
+      ...(row.expectedPages === null ? {} : { remaining: Math.max(1, row.expectedPages - row.pages) }),
+    });
   }
 
   /** The budget now knows that the window is full or the key was refused, and says when to come back. */
@@ -443,9 +475,8 @@ class FetchPagesRun {
   }
 
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
-    if (!this.#row) throw new Error('a result before the pass was read');
-    const { pages, requests, throttled, entries } = this.#row;
-    const [tries, forecast] = [this.#reader.tries, this.#forecast];
+    const { pages, requests, throttled, entries } = this.#reading.row;
+    const [tries, forecast] = [this.#reading.reader.tries, this.#forecast];
     const storeId = this.#deps.feedback.identity;
     return { storeId, outcome, pages, requests, throttled, entries, tries, waiting, forecast };
   }

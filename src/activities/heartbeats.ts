@@ -130,7 +130,23 @@ const changes = {
     'withdraw',
   ],
   holds: ['place', 'release', 'noteWaiting'],
-  feedback: ['beginPass', 'upsertPage', 'cutSlice', 'endCheck', 'countRequests', 'finishPass', 'expire'],
+  feedback: [
+    'beginPass',
+    'upsertPage',
+    'cutSlice',
+    'endCheck',
+    'countRequests',
+    'finishPass',
+    'expire',
+    'prepareRefresh',
+    'saveRefreshPace',
+    'beginReading',
+    'abandonReading',
+    'beginFirstReading',
+    'endFirstReading',
+    'deferFirstReading',
+    'endRefreshRun',
+  ],
   runs: ['recordExportRun'],
   auditEntries: ['recordAuditEntries'],
   notices: ['turnNotice'],
@@ -144,7 +160,7 @@ const changes = {
  */
 export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   const confirm = () => stillMine(deps);
-  const { bundles, organizations, feedback, runs, auditEntries, notices, permits, deliver } = deps;
+  const { bundles, organizations, feedback, runs, auditEntries, notices, permits, deliver, postponeRefresh } = deps;
   return {
     ...deps,
     bundles: confirming(bundles, changes.bundles, confirm, {
@@ -160,6 +176,10 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
     async deliver(delivery) {
       await confirm();
       await deliver(delivery);
+    },
+    async postponeRefresh(org, at) {
+      await confirm();
+      await postponeRefresh(org, at);
     },
     organizations: organizations.map((organization) => ({
       ...organization,

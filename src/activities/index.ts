@@ -1,3 +1,4 @@
+import { createKeyActivities } from './check-key.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { createJobActivities } from './export-jobs.ts';
 import { createPageActivities } from './feedback-pages.ts';
@@ -5,8 +6,8 @@ import { createPassActivities } from './feedback-passes.ts';
 import { createFetchActivities } from './fetch-bundle.ts';
 import { whileMine } from './heartbeats.ts';
 import { createRecordActivities } from './notices.ts';
+import { createRefreshActivities } from './refresh-pages.ts';
 import { createRollbackActivities, createRolloutActivities } from './site-rollouts.ts';
-import { createKeyActivities } from './try-key.ts';
 import { createApprovalActivities, createBundleActivities } from './version-steps.ts';
 import { createWatchActivities } from './watch-steps.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
@@ -17,6 +18,7 @@ export const createActivities = (given: ActivityDependencies) => activitiesOf(wh
 const activitiesOf = (deps: ActivityDependencies) => ({
   ...createPassActivities(deps),
   ...createPageActivities(deps),
+  ...createRefreshActivities(deps),
   ...createJobActivities(deps),
   ...createFetchActivities(deps),
   ...createBundleActivities(deps),

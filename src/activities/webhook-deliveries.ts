@@ -1,6 +1,6 @@
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { readRetryAfter } from '../budget/rules/refusals.ts';
+import { readRetryAfter } from '../rules/retry-after.ts';
 import type { WebhookDelivery, WebhookReceipt } from '../runs/rules/webhook-event.ts';
 import { messageBody } from '../runs/webhook-formats.ts';
 import { sendWebhook, settingsMark, type Webhook, type WebhookAnswer, WebhookUnreachable } from '../runs/webhooks.ts';

@@ -7,21 +7,30 @@ import { printable } from './terminal/text.ts';
 const previous = 'previous';
 
 /**
- * The stored version that a command line names: in full, by a beginning that only one has, or as `previous`. Throws
- * `CliFailure`: none (exit code 4), or several (2).
+ * The stored version that a command line names: in full, by enough of its time or digest that only one has it, or as
+ * `previous`. Throws `CliFailure`: none (exit code 4), several or too little of one (2).
  */
 export async function findVersion(store: BundleStore, domain: string, wanted: string): Promise<string> {
   const names = (await store.inventory(domain)).map(({ version }) => version);
   if (names.includes(wanted)) return wanted;
   if (wanted === previous) return versionBefore(names, domain, await currentVersion(store, domain));
-  const matches = wanted === '' ? [] : names.filter((name) => name.startsWith(wanted));
+  const matches = wanted === '' ? [] : names.filter((name) => name.startsWith(wanted) || digestBegins(name, wanted));
   const [first, ...others] = matches;
+  if (first !== undefined && !isEnough(wanted)) throw usageFailure(`${wanted} is ${tooLittle}`, meant(matches));
   if (others.length > 0) throw usageFailure(`${wanted} is the beginning of several versions`, listed(matches));
   if (first !== undefined) return first;
   const nearest = nearestName(wanted, [previous, ...names]);
   const hint = nearest === null ? listed(names) : `did you mean ${nearest}? ${listed(names)}`;
   throw noSuchThing('NoSuchVersion', `${domain} has no version ${printable(JSON.stringify(wanted), 80)}`, hint);
 }
+
+/** Digits alone are a time: meant as a digest, they could name another version. */
+const digestBegins = (name: string, wanted: string): boolean =>
+  !/^\d+$/.test(wanted) && name.slice(name.indexOf('-') + 1).startsWith(wanted);
+const isEnough = (wanted: string): boolean => /^(\d{8}|[0-9a-f]{6})/.test(wanted) && !/^\d{6,7}$/.test(wanted);
+const tooLittle = 'too little to name a version: give eight digits of its time, or six characters of its digest';
+const meant = (names: readonly string[]): string =>
+  names.length === 1 ? `did you mean ${names[0]}?` : `did you mean one of these? ${listed(names)}`;
 
 /** The version in service. Throws a failure with exit code 4 when there is none. */
 export async function currentVersion(store: BundleStore, domain: string): Promise<string> {

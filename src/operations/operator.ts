@@ -51,7 +51,7 @@ export interface Project {
 /** An operation is refused because of what it found. */
 class OperationRefused extends ExplainedError {
   override readonly name = 'OperationRefused';
-  readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion';
+  readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion' | 'InService';
   readonly hint: string | null;
 
   constructor(code: OperationRefused['code'], message: string, hint: string | null = null) {
@@ -151,13 +151,23 @@ export class Operator {
     await this.installation.ask((client) => rejectExport(client, asked, this.actor, updateId));
   }
 
-  /** Starts a rollback, which holds the site and records itself; a running export is cancelled or refuses it, as asked. */
+  /**
+   * Starts a rollback, which holds the site and records itself; a running export is cancelled or refuses it, as asked.
+   * Throws `OperationRefused` for the version in service, unless a rollback to it is running.
+   */
   async rollBack({ org, domain }: Site, version: string, onRunning: 'cancel' | 'refuse'): Promise<StartedRollback> {
     const { taskQueue, failover, askWorker } = this.installation.access;
     const store = await this.installation.bundles();
     await store.manifest(domain, version);
     const client = await this.installation.temporal();
     const { who, reason = null } = this.actor;
+    if ((await store.current(domain))?.version === version && !(await this.#rollsBackTo({ org, domain }, version))) {
+      throw new OperationRefused(
+        'InService',
+        `${version} is in service already`,
+        `if you mean the version before it, say \`previous\`; to keep this one, \`docferry export hold ${domain}\``,
+      );
+    }
     return startRollback(
       client,
       taskQueue,
@@ -172,6 +182,13 @@ export class Operator {
         },
       },
     );
+  }
+
+  async #rollsBackTo({ org, domain }: Site, version: string): Promise<boolean> {
+    const running = await describeWorkflow(exportHandle(await this.installation.temporal(), org, domain));
+    if (running?.type !== workflowTypes.rollBack || running.status.name !== 'RUNNING') return false;
+    const state = await this.installation.ask((client) => exportState(client, org, domain));
+    return state.parameters.rollback === version;
   }
 
   /** Holds a site at the version it has in service. */

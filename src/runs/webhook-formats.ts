@@ -1,6 +1,12 @@
 import { counted, spanText } from '../rules/text.ts';
 import type { Notice, NoticeState, NoticeType } from './rules/notices.ts';
-import type { ExportFinished, PassFinished, WebhookEvent, WebhookFormat } from './rules/webhook-event.ts';
+import type {
+  ExportFinished,
+  FeedbackRefreshed,
+  PassFinished,
+  WebhookEvent,
+  WebhookFormat,
+} from './rules/webhook-event.ts';
 
 /** An event as a person reads it in a chat. Plain text: each format escapes it. */
 interface EventWords {
@@ -30,6 +36,7 @@ const noticeWords: Record<NoticeType, Words> = {
   'site.rolled-back': { happened: 'rolled back' },
   'site.held': { begun: 'held: exports put nothing into service', ended: 'the hold was released' },
   'pass.failed': { begun: 'the pass failed', ended: 'the pass works again' },
+  'feedback.missing': { happened: 'many entries are missing from the service' },
   'feedback.stale': { begun: 'the feedback is stale', ended: 'the feedback is fresh again' },
   'key.refused': { begun: 'the service refuses the API key', ended: 'the service accepts the API key again' },
   'budget.starved': { begun: 'requests wait too long for the budget', ended: 'the budget grants requests again' },
@@ -42,6 +49,7 @@ const asking: ReadonlySet<NoticeType> = new Set(['approval.wanted', 'approval.ex
 export function eventWords(event: WebhookEvent): EventWords {
   if (event.type === 'export.finished') return exportWords(event.data);
   if (event.type === 'feedback.pass.finished') return passWords(event.data);
+  if (event.type === 'feedback.refreshed') return refreshWords(event.data);
   return wordsOf(event.type, event.data, event.timestamp);
 }
 
@@ -87,6 +95,19 @@ function passWords({ org, project, pass, outcome, pages, entries }: PassFinished
       ['entries', `${entries.seen} seen, ${entries.inserted} new, ${entries.updated} changed`],
     ],
     command: outcome === 'completed' ? null : `docferry feedback status ${project}`,
+  };
+}
+
+function refreshWords({ org, projects, others }: FeedbackRefreshed): EventWords {
+  const sum = (name: 'inserted' | 'updated' | 'tombstoned') =>
+    projects.reduce((total, found) => total + found[name], 0);
+  const counts = `${sum('inserted')} new, ${sum('updated')} changed, ${sum('tombstoned')} gone`;
+  return {
+    tone: 'ok',
+    title: `${org}: feedback has changed in ${counted(projects.length + others, 'project')}`,
+    reason: null,
+    facts: [['entries', others === 0 ? counts : `${counts}, and more in ${counted(others, 'project')}`]],
+    command: null,
   };
 }
 

@@ -1,9 +1,32 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { visibleText } from '../rules/text.ts';
 import type { BundleLink, ExportJob } from './documentation-service.ts';
 import { MalformedResponse } from './errors.ts';
-import { bundleResponseSchema, describeIssue, jobStatusSchema, parseJson, startedJobSchema } from './feedback-page.ts';
+import { describeIssue, errorWords, ifReadable, parseJson, text } from './json-answers.ts';
 import { safeText } from './service-area.ts';
+
+const jobFields = {
+  /** "Types and units: not shown." */
+  progress: z.unknown().optional(),
+  pageCount: z.unknown().optional(),
+  createdAt: ifReadable(text),
+  updatedAt: ifReadable(text),
+  error: ifReadable(errorWords),
+};
+
+/** Answer of "Start static export job": only `jobId` is promised. */
+const startedJobSchema = z.looseObject({ jobId: text.min(1), status: ifReadable(text), ...jobFields });
+
+/** Answer of "Get static export job status": only `status` is promised. */
+const jobStatusSchema = z.looseObject({ status: text, jobId: ifReadable(text), ...jobFields });
+
+/** Answer of "Generate export bundle". */
+const bundleResponseSchema = z.looseObject({
+  bundleUrl: text.min(1),
+  jobId: ifReadable(text),
+  sizeBytes: ifReadable(z.int().nonnegative()),
+  expiresAt: ifReadable(text),
+});
 
 const percentKeys = ['percent', 'percentage', 'pct', 'percentComplete'];
 const fractionKeys = ['fraction', 'ratio'];

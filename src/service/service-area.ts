@@ -1,7 +1,7 @@
 import type tls from 'node:tls';
-import { readHttpDate, readRetryAfter } from '../budget/rules/refusals.ts';
 import { isLoopback } from '../rules/loopback.ts';
 import { proxyFor } from '../rules/proxy.ts';
+import { readHttpDate, readRetryAfter } from '../rules/retry-after.ts';
 import { withoutEnd } from '../rules/text.ts';
 import type { RequestOptions } from './documentation-service.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type ServiceError,
   Unauthorized,
 } from './errors.ts';
-import { errorResponseSchema } from './feedback-page.ts';
+import { errorResponseSchema } from './json-answers.ts';
 import { exchange, type OpenAnswer, type OutgoingRequest, openAnswer, type Timeouts } from './outgoing-call.ts';
 import { ServiceAgent } from './service-connection.ts';
 

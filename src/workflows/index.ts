@@ -2,6 +2,7 @@ export { checkKey } from './check-key.ts';
 export { deliverWebhook } from './deliver-webhook.ts';
 export { exportSite } from './export-site.ts';
 export { rateBudget } from './rate-budget.ts';
+export { refreshFeedback } from './refresh-feedback.ts';
 export { rollBack } from './roll-back.ts';
 export { runScheduled } from './run-scheduled.ts';
 export { syncFeedback } from './sync-feedback.ts';

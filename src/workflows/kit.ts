@@ -39,17 +39,25 @@ import {
   type Failover,
   failoverIn,
   failoverTimes,
+  urgentQueueOf,
   type WithFailover,
 } from '../temporal/rules/failover.ts';
 
 declare global {
   /** Temporal gives every run its own globals; modules are shared by all runs of a worker. */
   var docferryFailover: Failover | undefined;
+  /** Whether a person waits for what this run still does. */
+  var docferryUrgent: boolean | undefined;
 }
 
 /** A workflow calls this first if its input says how its steps are watched. */
 export function followFailover(input: WithFailover): void {
   globalThis.docferryFailover = failoverIn(input);
+}
+
+/** From now on a person waits for this run: its heavy steps go before those of others, on every server. */
+export function hurry(): void {
+  globalThis.docferryUrgent = true;
 }
 
 /** The failover of this run. */
@@ -69,8 +77,12 @@ const watched = <Options extends ActivityOptions>(options: Options) => ({
   },
 });
 
+/** Of the run's heavy steps: what a person waits for has slots of its own. */
+const heavyQueueOf = (taskQueue: string): string =>
+  globalThis.docferryUrgent ? urgentQueueOf(taskQueue) : bulkQueueOf(taskQueue);
+
 /** The same on the task queue of long and heavy work, which must not delay short steps. */
-const heavy = <Options extends ActivityOptions>(options: Options, queueOf = bulkQueueOf) => ({
+const heavy = <Options extends ActivityOptions>(options: Options, queueOf = heavyQueueOf) => ({
   ...options,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
   get heartbeatTimeout() {
@@ -155,7 +167,7 @@ export const rolloutOptions = {
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     heartbeatTimeout: programHeartbeatMs,
     get taskQueue() {
-      return bulkQueueOf(workflowInfo().taskQueue);
+      return heavyQueueOf(workflowInfo().taskQueue);
     },
   },
   check: heavy({ startToCloseTimeout: '13h', retry: rolloutRetry }, checksQueueOf),

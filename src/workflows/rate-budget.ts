@@ -24,7 +24,7 @@ import {
   readViewMoment,
 } from '../budget/rules/budget-messages.ts';
 import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
-import { ask } from '../budget/rules/grant-lease.ts';
+import { ask } from '../budget/rules/grant-or-wait.ts';
 import { drift, type ForAWhile, overrideProblem } from '../budget/rules/permits.ts';
 import { bringWaitersForward, dropWaiter } from '../budget/rules/waiters.ts';
 import {

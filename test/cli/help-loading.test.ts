@@ -56,7 +56,7 @@ it('a command loads its own file and no other command', () => {
   const loaded = filesLoadedBy([['export', 'start', '--help']]);
   const files = loaded.filter((file) => file.startsWith('dist/src/cli/commands/'));
   expect(files).toEqual([
-    'dist/src/cli/commands/export/export-start.js',
+    'dist/src/cli/commands/export/export-run.js',
     'dist/src/cli/commands/export/wait-for-export.js',
   ]);
 });

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MalformedResponse } from '../../src/service/errors.ts';
-import { arrayElementTexts, readFeedbackPage } from '../../src/service/feedback-page.ts';
+import { readFeedbackPage } from '../../src/service/feedback-page.ts';
+import { arrayElementTexts } from '../../src/service/json-answers.ts';
 
 const base = {
   id: 'fb_1',

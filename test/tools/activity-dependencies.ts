@@ -6,7 +6,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
 import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
-import { ask } from '../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../src/budget/rules/grant-or-wait.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/budget/rules/permits.ts';
 import { report } from '../../src/budget/rules/window.ts';
 import { emptyWindow } from '../../src/budget/rules/window-state.ts';
@@ -25,6 +25,8 @@ export interface ActivityScene {
   asks: PermitAsk[];
   /** Messages to webhooks whose delivery was started. */
   delivered: WebhookDelivery[];
+  /** When the schedule was told to start the next refresh. */
+  postponed: number[];
   /** Details that Temporal had before the step went on. */
   heartbeats: object[];
   window(): WindowView;
@@ -46,6 +48,7 @@ export async function activityScene(
   const asks: PermitAsk[] = [];
   const delivered: WebhookDelivery[] = [];
   const heartbeats: object[] = [];
+  const postponed: number[] = [];
   let window = emptyWindow(settings, Date.now());
   const deps: ActivityDependencies = {
     organizations: [
@@ -105,6 +108,9 @@ export async function activityScene(
         window = report(window, result, Date.now());
       },
     },
+    async postponeRefresh(_org, at) {
+      postponed.push(at);
+    },
     async announcePhase() {},
     async recordHeartbeat(_taskToken, details) {
       heartbeats.push({ ...(details as object) });
@@ -118,6 +124,7 @@ export async function activityScene(
     asks,
     delivered,
     heartbeats,
+    postponed,
     window: () => viewOf(window, Date.now()),
     async end() {
       await feedback.close();

@@ -1,5 +1,10 @@
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 
+/** How long a permit lives: its request leaves within this, or the permit is returned. */
+export const leaseMs = 15_000;
+/** The most permits of one lease, each for a page. */
+export const maxLease = 20;
+
 /* Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
 
 /** The most requests in a window: as many slots as one run of the budget can carry to the next (docs/budget.md). */
@@ -125,11 +130,6 @@ export interface BudgetConfirmation {
   /** When the configuration in force was written; null when no client has said. */
   configuredAt: number | null;
 }
-
-/** The most pages an asker can want in one lease. */
-export const maxLease = 20;
-/** How long a lease can be used; permits left over then are returned. */
-export const leaseMs = 15_000;
 
 /** A program that asks through the gateway, under the name by which it holds leases and waits. */
 export interface ProgramView {

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici';
-import { readRetryAfter } from '../../budget/rules/refusals.ts';
 import type { ByteSpan, ReadBuffers } from '../../files.ts';
+import { readRetryAfter } from '../../rules/retry-after.ts';
 import { checkedConnector, checkLink, DownloadFailed, type LinkPolicy } from './presigned-links.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
 

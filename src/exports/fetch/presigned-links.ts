@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { readHttpDate } from '../../budget/rules/refusals.ts';
 import type { ReadBuffers } from '../../files.ts';
+import { readHttpDate } from '../../rules/retry-after.ts';
 
 /** The object store refused several fresh links; bytes on disk are kept for another call. */
 export class LinkExpired extends Error {

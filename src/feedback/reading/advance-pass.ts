@@ -8,6 +8,7 @@ import { type FeedbackDatabase, storedText } from '../store/tables.ts';
 import { cameWithoutId, noteVerified, passFacts } from './pass-facts.ts';
 import type { PassRow } from './pass-store.ts';
 import { completePass, noteCoarseDates } from './passes.ts';
+import { noteRows } from './refresh-state.ts';
 import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from './slices.ts';
 
 type Gone = NonNullable<SliceFindings['gone']>;
@@ -32,8 +33,26 @@ async function tombstone(
         );
   const ids = (await missing.execute()).map(({ id }) => id);
   if (ids.length === 0 || (await cameWithoutId(db, project, unseenSince))) return;
+  await tombstoneEntries(db, { passId, org, project }, ids, noticedAt);
+}
+
+/** Notes entries as gone, and counts them to the pass that found it. */
+export async function tombstoneEntries(
+  db: Transaction<FeedbackDatabase>,
+  { passId, org, project }: Pick<PassRow, 'passId' | 'org' | 'project'>,
+  ids: readonly string[],
+  noticedAt: Date,
+): Promise<void> {
   const at = noticedAt.toISOString();
   for (const batch of batchesOf(ids)) {
+    const rows = await db
+      .selectFrom('feedback')
+      .select(['id', 'created_at_utc', 'status', 'last_seen_at', 'deleted_at'])
+      .where('project_id', '=', project)
+      .where('id', 'in', batch)
+      .execute();
+    const changes = rows.map((before) => ({ id: before.id, before, after: null, changed: true }));
+    await noteRows(db, { org, project }, changes, noticedAt);
     await db
       .updateTable('feedback')
       .set({ deleted_at: at })
@@ -46,6 +65,7 @@ async function tombstone(
       .values(batch.map((id) => ({ project_id: project, id, field: 'deleted_at', old: null, new: at, seen_at: at })))
       .execute();
   }
+  if (ids.length === 0) return;
   await db
     .updateTable('sync_passes')
     .set((row) => ({ tombstoned: row('tombstoned', '+', ids.length) }))

@@ -195,19 +195,6 @@ export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): Fac
         .execute();
       return new Map(rows.map((row) => [`${row.source} ${row.status}`, Number(row.entries)]));
     },
-    leftOutBy: (slice) =>
-      countRows(
-        entries
-          .where('last_seen_at', '<', slice.startedAt ?? startedAt)
-          .where(within('created_at_utc', slice.dateFrom, slice.dateTo))
-          .$if(slice.statuses !== null, (query) => query.where('status', 'in', slice.statuses ?? []))
-          .where((row) =>
-            row.or([
-              row('created_at_utc', '<', slice.oldestSeen ?? ''),
-              row('created_at_utc', '>', slice.newestSeen ?? ''),
-            ]),
-          ),
-      ),
   };
 }
 

@@ -1,5 +1,8 @@
-import type { EntryCounts, FeedbackEntry, RejectedEntry } from '../rules/feedback-entry.ts';
-import type { PassKind, PassOutcome } from '../rules/pass-bounds.ts';
+import type { EntryCounts, FeedbackEntry, ProjectKey, RejectedEntry } from '../rules/feedback-entry.ts';
+import type { PassOutcome, ReadingKind } from '../rules/pass-bounds.ts';
+import type { Pace } from '../rules/refresh/pace.ts';
+import type { RefreshPage } from '../rules/refresh/pages.ts';
+import type { ProjectFindings, RefreshedProject } from '../rules/refresh-run.ts';
 import type { PassSlice, PlannedSlice } from '../rules/slice.ts';
 
 /** How far a pass has come with the pages stored so far. */
@@ -16,7 +19,7 @@ export interface PassRow {
   passId: string;
   org: string;
   project: string;
-  pass: PassKind;
+  pass: ReadingKind;
   workflowId: string;
   runId: string;
   /** Bounds of the pass as sent to the service. */
@@ -78,6 +81,14 @@ export interface PageUpsert {
   askedAt?: Date;
 }
 
+/** What storing a page has done. */
+export interface StoredPage {
+  counts: EntryCounts;
+  position: PassPosition;
+  /** Of a pass of kind `refresh` whose page was read to its end: how many entries are missing, if a person must know. */
+  massMissing: number | null;
+}
+
 /** Which passes are meant: all without a field. */
 export interface PassFilter {
   org?: string;
@@ -100,7 +111,7 @@ export interface PassStore {
    * slice also what the pass does next. Throws, and writes nothing: `StalePosition`, `RepeatedCursor` (the next cursor,
    * or the page itself, came before in this slice) and `GapInDates` (the slice does not join the one it continues).
    */
-  upsertPage(page: PageUpsert): Promise<{ counts: EntryCounts; position: PassPosition }>;
+  upsertPage(page: PageUpsert): Promise<StoredPage>;
   /** The slice that is being read, or is next; null when the pass is complete or unknown. */
   currentSlice(passId: string): Promise<PassSlice | null>;
   /** All slices of a pass in the order in which they were planned. */
@@ -115,6 +126,71 @@ export interface PassStore {
   /** Adds requests that led to no page, so that the pass's row tells what it cost. */
   countRequests(passId: string, spent: { requests: number; throttled: number }): Promise<PassRow>;
   finishPass(passId: string, result: PassResult): Promise<PassRow>;
+}
+
+/** A project as the next request is chosen. */
+export interface ProjectView extends RefreshedProject {
+  arrivals: { at: number; long: number; short: number };
+  headReadAt: number | null;
+  /** Whether its lists are cut into pages, and when. */
+  cutAt: number | null;
+  /** The pass of its first reading, while that goes on, with the pages that it has read. */
+  firstPass: { passId: string; pages: number } | null;
+  /** After a failure, its first reading goes on at this moment. */
+  notBefore: number;
+  /** The pass of a page that is read by half. */
+  halfRead: string | null;
+}
+
+/** What an organization's next request is chosen from. */
+export interface RefreshView {
+  pace: Pace;
+  projects: ProjectView[];
+  /** The pages that may be worth most, and all that bring new entries or were found to lack some. */
+  pages: RefreshPage[];
+}
+
+/** The run that reads. */
+export interface RefreshRun {
+  workflowId: string;
+  runId: string;
+}
+
+/** How a run of the refresh ended. */
+export interface RefreshEnd extends RefreshRun {
+  org: string;
+  outcome: 'completed' | 'failed' | 'cancelled';
+  /** Failure type and message, without content. */
+  error: string | null;
+  startedAt: Date;
+  finishedAt: Date;
+}
+
+/** What `refresh` needs of the store. What a method writes is one transaction, and safe to repeat. */
+export interface RefreshStore {
+  /** What the next request of an organization is chosen from at a moment, in milliseconds; looks at no entries. */
+  refreshView(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
+  /** All pages of the projects, and what decides how often they are read: what can be expected (`expectedDelays`). */
+  refreshOutlook(
+    org: string,
+    projects: readonly RefreshedProject[],
+    at: number,
+  ): Promise<Pick<RefreshView, 'projects' | 'pages'>>;
+  /** Cuts the lists of the projects where that is due. */
+  prepareRefresh(org: string, projects: readonly string[], at: number): Promise<void>;
+  saveRefreshPace(org: string, pace: Pace): Promise<void>;
+  /** Begins the reading of a page, or goes on with the one that its project is in. */
+  beginReading(org: string, page: RefreshPage, run: RefreshRun, at: Date): Promise<PassRow>;
+  /** Gives up the reading of a page; others go before it until `notBefore`, in milliseconds. */
+  abandonReading(passId: string, notBefore: number): Promise<void>;
+  /** Begins the first reading of a project, or goes on with it. */
+  beginFirstReading(key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow>;
+  /** The first reading of a project has ended, as its pass has. */
+  endFirstReading(passId: string, at: Date): Promise<void>;
+  /** A first reading that failed is not gone on with before this moment, in milliseconds. */
+  deferFirstReading(key: ProjectKey, notBefore: number): Promise<void>;
+  /** Leaves the rows of a run (X4), and returns what it found by project. */
+  endRefreshRun(end: RefreshEnd): Promise<ProjectFindings[]>;
 }
 
 /** Another attempt has stored the page in the meantime: read the position again. */

@@ -247,6 +247,14 @@ export async function noteCoarseDates(
   project: string,
   coarse: boolean,
 ): Promise<void> {
+  if ((await datesAreCoarse(db, org, project)) !== coarse) {
+    await db
+      .updateTable('refresh_projects')
+      .set({ reshaped: 1, exact_dates: 0 })
+      .where('org_id', '=', org)
+      .where('project_id', '=', project)
+      .execute();
+  }
   await db
     .insertInto('sync_traits')
     .values({ org_id: org, project_id: project, coarse_dates: Number(coarse) })

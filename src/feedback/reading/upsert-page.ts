@@ -33,8 +33,10 @@ import {
 } from '../store/tables.ts';
 import { takeStep } from './advance-pass.ts';
 import { passFacts } from './pass-facts.ts';
-import { type PageUpsert, type PassPosition, type PassRow, StalePosition } from './pass-store.ts';
+import { type PageUpsert, type PassPosition, type PassRow, StalePosition, type StoredPage } from './pass-store.ts';
 import { getPass, passRow } from './passes.ts';
+import { endReading, noteAnswer } from './refresh-readings.ts';
+import { noteRows, type RowChange } from './refresh-state.ts';
 import { currentSlice } from './slices.ts';
 
 /** What a page does to the table, worked out before anything is written. */
@@ -233,11 +235,7 @@ const dayMs = 86_400_000;
  * A page far beyond the size asked for is written in batches, so that the thread is free in between (heartbeats), and
  * still in the one transaction (decisions/0030).
  */
-export async function upsertPage(
-  db: Db,
-  page: PageUpsert,
-  privacy: Privacy,
-): Promise<{ counts: EntryCounts; position: PassPosition }> {
+export async function upsertPage(db: Db, page: PageUpsert, privacy: Privacy): Promise<StoredPage> {
   const position = positionAfter(page);
   const pass = await movePosition(db, page, position);
   const slice = await currentSlice(db, page.passId);
@@ -259,7 +257,7 @@ export async function upsertPage(
     page.isCheck === true ? onlyChanges(counts) : counts,
     later(pass.greatestCreatedAt, greatestCreatedAt),
   );
-  if (page.rowsOnly === true) return { counts, position };
+  if (page.rowsOnly === true) return { counts, position, massMissing: null };
 
   const { from, entries, rejected, hasMore, mayCheck = false } = page;
   const sent = entries.length + rejected.length;
@@ -269,7 +267,10 @@ export async function upsertPage(
   const reading = { moments, sent, hasMore, mayCheck, cursor: from.cursor, askedAt: beganAt, digest, isNew, repeats };
   const step = await decide(afterPage(pass, slice, reading), passFacts(db, pass));
   await takeStep(db, pass, step, new Date(seenAt));
-  return { counts, position: (await getPass(db, page.passId))?.position ?? position };
+  await noteAnswer(db, pass, step.slice, page);
+  const isRead = pass.pass === 'refresh' && (await currentSlice(db, page.passId)) === null;
+  const massMissing = isRead ? await endReading(db, pass, new Date(seenAt)) : null;
+  return { counts, position: (await getPass(db, page.passId))?.position ?? position, massMissing };
 }
 
 type Totals = Pick<PageChanges, 'counts' | 'greatestCreatedAt'> & {
@@ -293,6 +294,7 @@ async function writeEntries(
     const changes = pageChanges(entries, safe, { org, project, seenAt, latestBelievable, stored, personal });
     await writeRows(db, project, changes, seenAt);
     await writeRejects(db, project, entries, safe, seenAt);
+    await noteRows(db, { org, project }, rowChanges(changes, stored, seenAt), new Date(seenAt));
     total = {
       counts: addCounts(total.counts, changes.counts),
       greatestCreatedAt: later(total.greatestCreatedAt, changes.greatestCreatedAt),
@@ -300,6 +302,23 @@ async function writeEntries(
     };
   }
   return total;
+}
+
+function rowChanges(
+  { upserts, seenAgain }: PageChanges,
+  stored: ReadonlyMap<string, FeedbackTable>,
+  seenAt: string,
+): RowChange[] {
+  return [
+    ...upserts.map((after) => {
+      const before = stored.get(after.id) ?? null;
+      return { id: after.id, before, after, changed: before !== null && !sameContent(before, after) };
+    }),
+    ...seenAgain.flatMap((id) => {
+      const before = stored.get(id);
+      return before === undefined ? [] : [{ id, before, after: { ...before, last_seen_at: seenAt }, changed: false }];
+    }),
+  ];
 }
 
 /** What must not be stored of these entries. */

@@ -22,9 +22,6 @@ const mostWideWindows = 200;
 /** Dates may be written in whole seconds, and be this many milliseconds out. */
 const roundingMs = 2_000;
 
-/** Fewer entries that a slice has left out may have been deleted since. */
-const notAllDeleted = 3;
-
 /** Slices that rely on exact date-times. */
 const narrow: readonly SliceStage[] = ['look', 'again'];
 
@@ -32,8 +29,10 @@ const narrow: readonly SliceStage[] = ['look', 'again'];
 export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextStep> {
   // A service may change its ways: a sweep learns them from the start.
   const forget = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;
-  const coarseDates = (yield* showsCoarseDates(slice)) ? true : forget;
+  const coarseDates = showsCoarseDates(slice) ? true : forget;
   const nothing = { coarseDates, dropped: [], slices: [], complete: false };
+  // The queue chooses what is read next.
+  if (pass.pass === 'refresh') return nothing;
   const coarse = coarseDates ?? (yield* ask('datesAreCoarse'));
   const planned = yield* ask('slices');
   const slices = planned.filter(({ stage, outcome }) => !coarse || outcome !== 'planned' || !narrow.includes(stage));
@@ -45,15 +44,14 @@ export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextSte
 
 /**
  * Whether a slice that was read to its end shows that the service understands date-times for something else: it
- * returned entries outside the bounds, nothing at all, or left out entries at one end.
+ * returned entries outside the bounds, or nothing from a narrow window that holds entries. Entries that are missing at
+ * its ends may have been deleted.
  */
-function* showsCoarseDates(slice: PassSlice): Decision<boolean> {
-  const { dateFrom, dateTo, oldestSeen, newestSeen, stage, source, entries } = slice;
+function showsCoarseDates({ dateFrom, dateTo, oldestSeen, newestSeen, stage, source, entries }: PassSlice): boolean {
   if (stage === 'wide' || source !== null || (dateFrom === null && dateTo === null)) return false;
   if (dateFrom !== null && oldestSeen !== null && oldestSeen < shifted(dateFrom, -roundingMs)) return true;
   if (dateTo !== null && newestSeen !== null && newestSeen > shifted(dateTo, roundingMs)) return true;
-  if (stage !== 'read' && entries === 0) return true;
-  return (yield* ask('leftOutBy', slice)) >= notAllDeleted;
+  return narrow.includes(stage) && entries === 0;
 }
 
 function* nextSlices(

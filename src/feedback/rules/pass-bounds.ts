@@ -4,6 +4,9 @@ import { isoInstant } from '../../rules/text.ts';
 export const passKinds = ['incremental', 'review', 'sweep'] as const;
 export type PassKind = (typeof passKinds)[number];
 
+/** Kinds of reading: `refresh` reads pages that a queue chooses (`rules/refresh`). */
+export type ReadingKind = PassKind | 'refresh';
+
 /** How a pass ends, and that it has not. */
 export const passOutcomes = ['running', 'completed', 'failed', 'cancelled'] as const;
 export type PassOutcome = (typeof passOutcomes)[number];

@@ -14,7 +14,7 @@ export interface RefreshSettings {
   projects: readonly RefreshedProject[];
 }
 
-interface RefreshedProject {
+export interface RefreshedProject {
   project: string;
   /** How much its changes count beside those of other projects; 1 by default. */
   weight: number;
@@ -26,7 +26,7 @@ interface RefreshedProject {
 export interface RefreshInput extends WithFailover {
   org: string;
   /** Set by continue-as-new only. */
-  carried?: RefreshProgress;
+  carried?: CarriedRefresh;
 }
 
 /** What a run found in one project; counts only. */
@@ -49,6 +49,13 @@ export interface RefreshProgress {
   projects: ProjectFindings[];
   /** Further projects with findings. */
   others: number;
+}
+
+export interface CarriedRefresh extends RefreshProgress {
+  /** When the first of these runs began, in milliseconds. */
+  startedAt: number;
+  /** Signals that made no sense. */
+  ignored?: number;
 }
 
 /** So many projects are named in the result of a run: a result stays below 4 KiB. */

@@ -1,5 +1,5 @@
 import { isoInstant } from '../../rules/text.ts';
-import type { PassKind } from './pass-bounds.ts';
+import type { ReadingKind } from './pass-bounds.ts';
 
 /** Entries a request brings at most (service-interface.md "Limits"). */
 export const pageSize = 100;
@@ -146,7 +146,7 @@ function later(a: string | null, b: string | null): string {
 
 /** A pass as its decisions see it. */
 export interface PassOutline {
-  pass: PassKind;
+  pass: ReadingKind;
   /** Bounds of the pass as sent to the service. */
   dateFrom: string | null;
   /** Exclusive. */

@@ -1,7 +1,7 @@
 import type { FigureStore } from '../figures/figure-store.ts';
 import type { FeedbackRecord, RecordFilter } from '../files/feedback-record.ts';
 import type { PrivacyStore } from '../privacy/privacy.ts';
-import type { PassStore } from '../reading/pass-store.ts';
+import type { PassStore, RefreshStore } from '../reading/pass-store.ts';
 import type { VerifiedRange } from '../rules/pass-bounds.ts';
 import type { PassBounds, StoredCounts } from '../rules/plan-slices.ts';
 import type { FeedbackSearch } from '../search/feedback-search.ts';
@@ -35,6 +35,7 @@ export interface EntryStore {
 /** The team's own database (contracts.md "database"), as it is opened and closed: its users take the role they need. */
 export interface FeedbackStore
   extends PassStore,
+    RefreshStore,
     EntryStore,
     PrivacyStore,
     FigureStore,

@@ -97,6 +97,9 @@ const shared = [
   // The latest pass of each kind: a rare kind would be looked for among all of the frequent ones.
   'create index sync_passes_by_kind on sync_passes (org_id, project_id, pass, started_at)',
 
+  'create index sync_passes_by_run on sync_passes (run_id)',
+  "create index sync_passes_running on sync_passes (org_id, project_id) where outcome = 'running'",
+
   `create table sync_cursors (
     pass_id text not null references sync_passes (pass_id) on delete cascade,
     digest text not null,
@@ -144,6 +147,71 @@ const shared = [
     date_to text,
     verified_up_to text,
     constraint verified_ranges_key primary key (org_id, project_id, place))`,
+
+  // What refresh knows of the service, all of which follows from the entries and their readings (`refresh-state.ts`).
+  `create table refresh_projects (
+    org_id text not null,
+    project_id text not null,
+    cut_at double precision,
+    rates text,
+    arrivals_at double precision not null default 0,
+    arrivals_long double precision not null default 0,
+    arrivals_short double precision not null default 0,
+    taught_at double precision not null default 0,
+    page_size integer not null default 0,
+    ignores_status integer not null default 0,
+    oldest_first integer not null default 0,
+    exact_dates integer not null default 0,
+    reshaped integer not null default 0,
+    first_pass text,
+    not_before double precision not null default 0,
+    read_at text,
+    head_read_at text,
+    constraint refresh_projects_key primary key (org_id, project_id))`,
+
+  // One row an organization.
+  'create table refresh_paces (org_id text primary key, pace text not null)',
+
+  `create table refresh_rates (
+    org_id text not null,
+    project_id text not null,
+    kind integer not null,
+    changes double precision not null,
+    hours double precision not null,
+    constraint refresh_rates_key primary key (org_id, project_id, kind))`,
+
+  `create table refresh_pages (
+    org_id text not null,
+    project_id text not null,
+    list text not null,
+    date_from double precision not null,
+    date_to double precision not null,
+    cut_at double precision not null,
+    entries integer not null,
+    rate double precision not null,
+    open_rate double precision not null,
+    rate_seen double precision not null,
+    rate_seen_squared double precision not null,
+    left_entries integer not null,
+    left_since double precision not null,
+    requests double precision not null,
+    read_at double precision,
+    again double precision,
+    again_from double precision,
+    not_before double precision not null default 0,
+    pass_id text,
+    constraint refresh_pages_key primary key (org_id, project_id, list, date_from))`,
+  'create index refresh_pages_by_pass on refresh_pages (pass_id) where pass_id is not null',
+
+  // Entries whose status was seen to change, or that are known to have left the open list.
+  `create table refresh_entries (
+    project_id text not null,
+    id text not null,
+    changed_at double precision,
+    left_at double precision,
+    constraint refresh_entries_key primary key (project_id, id),
+    constraint refresh_entries_entry foreign key (project_id, id)
+      references feedback (project_id, id) on delete cascade)`,
 
   `create table export_runs (
     workflow_id text not null,

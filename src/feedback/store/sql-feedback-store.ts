@@ -19,6 +19,16 @@ import {
   lockedPass,
   watermark,
 } from '../reading/passes.ts';
+import {
+  abandonReading,
+  beginFirstReading,
+  beginReading,
+  endFirstReading,
+  endRefreshRun,
+  isCutDue,
+  prepareProject,
+} from '../reading/refresh-readings.ts';
+import { changeProject, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
 import { currentSlice, listSlices } from '../reading/slices.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import { indexMore } from '../search/build-index.ts';
@@ -66,6 +76,21 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     listSlices: (passId) => listSlices(db, passId),
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
+    refreshView: (org, projects, at) => refreshView(db, org, projects, at),
+    refreshOutlook: (org, projects, at) => refreshOutlook(db, org, projects, at),
+    async prepareRefresh(org, projects, at) {
+      for (const project of projects) {
+        if (await isCutDue(db, { org, project }, at)) await write((trx) => prepareProject(trx, { org, project }, at));
+      }
+    },
+    saveRefreshPace: (org, pace) => write((trx) => savePace(trx, org, pace)),
+    beginReading: (org, page, run, at) => write((trx) => beginReading(trx, org, page, run, at)),
+    abandonReading: (passId, notBefore) =>
+      write(async (trx) => abandonReading(trx, await lockedPass(trx, passId), notBefore)),
+    beginFirstReading: (key, run, at) => write((trx) => beginFirstReading(trx, key, run, at)),
+    endFirstReading: (passId, at) => write(async (trx) => endFirstReading(trx, await lockedPass(trx, passId), at)),
+    deferFirstReading: (key, notBefore) => write((trx) => changeProject(trx, key, { not_before: notBefore })),
+    endRefreshRun: (end) => write((trx) => endRefreshRun(trx, end)),
     storedCounts: (org, project, bounds) => storedCounts(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
     verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),

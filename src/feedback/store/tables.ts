@@ -4,7 +4,8 @@ import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { NoticeType } from '../../runs/rules/notices.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 import type { PassRow } from '../reading/pass-store.ts';
-import type { PassKind } from '../rules/pass-bounds.ts';
+import type { ReadingKind } from '../rules/pass-bounds.ts';
+import type { RefreshList } from '../rules/refresh/pages.ts';
 import type { PassSlice, SliceStage } from '../rules/slice.ts';
 import type { ExportRunRow } from './run-records.ts';
 
@@ -66,7 +67,7 @@ export interface SyncPassesTable {
   pass_id: string;
   org_id: string;
   project_id: string;
-  pass: PassKind;
+  pass: ReadingKind;
   workflow_id: string;
   run_id: string;
   date_from: string | null;
@@ -151,6 +152,82 @@ interface VerifiedRangesTable {
 interface SyncCursorsTable {
   pass_id: string;
   digest: string;
+}
+
+/** What refresh knows of a project (`refresh-state.ts`). Moments in milliseconds since the epoch. */
+export interface RefreshProjectsTable {
+  org_id: string;
+  project_id: string;
+  /** When its lists were cut into pages, and the rates then as JSON; null before its first reading is done. */
+  cut_at: number | null;
+  rates: string | null;
+  arrivals_at: Generated<number>;
+  arrivals_long: Generated<number>;
+  arrivals_short: Generated<number>;
+  /** When `refresh_rates` faded last. */
+  taught_at: Generated<number>;
+  /** Entries that the service sends in a page; 0 while that is not known. */
+  page_size: Generated<number>;
+  ignores_status: Generated<number>;
+  oldest_first: Generated<number>;
+  /** 1: a reading between two dates has returned the entries at both. */
+  exact_dates: Generated<number>;
+  /** 1: something was learnt of the service since the lists were cut. */
+  reshaped: Generated<number>;
+  /** The pass that reads it for the first time, while it goes on. */
+  first_pass: string | null;
+  /** After a failure, nothing of the first reading is requested before. */
+  not_before: Generated<number>;
+  /** Start of the last complete reading of a page, and of one with its newest entries. UTC ISO 8601. */
+  read_at: string | null;
+  head_read_at: string | null;
+}
+
+/** Changes seen among the entries of a class, over so many hours. */
+interface RefreshRatesTable {
+  org_id: string;
+  project_id: string;
+  kind: number;
+  changes: number;
+  hours: number;
+}
+
+/** A stretch of a project's list: `RefreshPage`. Bounds outside all dates stand for none. */
+export interface RefreshPagesTable {
+  org_id: string;
+  project_id: string;
+  list: RefreshList;
+  date_from: number;
+  date_to: number;
+  cut_at: number;
+  entries: number;
+  rate: number;
+  open_rate: number;
+  rate_seen: number;
+  rate_seen_squared: number;
+  left_entries: number;
+  left_since: number;
+  requests: number;
+  read_at: number | null;
+  again: number | null;
+  again_from: number | null;
+  /** After a failure, it is not requested before. */
+  not_before: Generated<number>;
+  /** The pass that reads it now. */
+  pass_id: string | null;
+}
+
+interface RefreshEntriesTable {
+  project_id: string;
+  id: string;
+  changed_at: number | null;
+  left_at: number | null;
+}
+
+/** The pace of an organization as JSON (`Pace`). */
+interface RefreshPacesTable {
+  org_id: string;
+  pace: string;
 }
 
 interface ExportRunsTable extends Columns<Omit<ExportRunRow, 'org' | 'jobMs'>> {
@@ -248,6 +325,11 @@ export interface FeedbackDatabase {
   sync_slices: SyncSlicesTable;
   sync_traits: SyncTraitsTable;
   verified_ranges: VerifiedRangesTable;
+  refresh_projects: RefreshProjectsTable;
+  refresh_paces: RefreshPacesTable;
+  refresh_rates: RefreshRatesTable;
+  refresh_pages: RefreshPagesTable;
+  refresh_entries: RefreshEntriesTable;
   export_runs: ExportRunsTable;
   store_identity: StoreIdentityTable;
   retired_identities: RetiredIdentitiesTable;
@@ -331,6 +413,11 @@ const present: Readonly<Record<keyof FeedbackDatabase, boolean>> = {
   sync_slices: true,
   sync_traits: true,
   verified_ranges: true,
+  refresh_projects: true,
+  refresh_paces: true,
+  refresh_rates: true,
+  refresh_pages: true,
+  refresh_entries: true,
   export_runs: true,
   erasures: true,
   audit: true,

@@ -60,6 +60,12 @@ const passShape = z.object({
   entries: z.object({ seen: count(), inserted: count(), updated: count() }),
   workflowId: text(),
 });
+const refreshShape = z.object({
+  org: text(),
+  projects: z.array(z.object({ project: text(), inserted: count(), updated: count(), tombstoned: count() })),
+  others: count(),
+  workflowId: text(),
+});
 const exportShape = z.object({
   org: text(),
   domain: text(),
@@ -80,12 +86,16 @@ const noticeShape = z.object({
   facts: z.object({}),
 });
 
+const shapes = {
+  'feedback.pass.finished': passShape,
+  'feedback.refreshed': refreshShape,
+  'export.finished': exportShape,
+};
+
 const eventShape = z
   .looseObject({ type: text(), timestamp: instant(), data: z.looseObject({}) })
   .check(({ value: { type, data }, issues }) => {
-    const shape =
-      type === 'feedback.pass.finished' ? passShape : type === 'export.finished' ? exportShape : noticeShape;
-    const { error } = z.safeParse(shape, data, { error: expectation });
+    const { error } = z.safeParse(shapes[type as keyof typeof shapes] ?? noticeShape, data, { error: expectation });
     const [issue] = error?.issues ?? [];
     if (!issue) return;
     issues.push({ code: 'custom', message: issue.message, path: ['data', ...issue.path], input: data });

@@ -1,10 +1,11 @@
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
 import type { EntryCounts } from '../../feedback/rules/feedback-entry.ts';
 import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
+import type { ProjectFindings } from '../../feedback/rules/refresh-run.ts';
 import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
 
-/** Events that every run sends when it ends. */
-const runEventTypes = ['feedback.pass.finished', 'export.finished'] as const;
+/** Events that every run sends when it ends; a refresh only if it found something. */
+const runEventTypes = ['feedback.pass.finished', 'feedback.refreshed', 'export.finished'] as const;
 
 /** Events that are sent to webhooks. */
 export const webhookEventTypes = [...runEventTypes, ...noticeTypes] as const;
@@ -30,6 +31,16 @@ export interface PassFinished {
   runId: string;
 }
 
+/** A refresh has found something: by project, of at most `mostNamed` of them. */
+export interface FeedbackRefreshed {
+  org: string;
+  projects: Omit<ProjectFindings, 'problem'>[];
+  /** Further projects in which it found something. */
+  others: number;
+  workflowId: string;
+  runId: string;
+}
+
 /** An export has ended, successfully or not; `url` is the published address, never the service's link. */
 export interface ExportFinished {
   org: string;
@@ -50,6 +61,7 @@ export type WebhookEvent = {
   timestamp: string;
 } & (
   | { type: 'feedback.pass.finished'; data: PassFinished }
+  | { type: 'feedback.refreshed'; data: FeedbackRefreshed }
   | { type: 'export.finished'; data: ExportFinished }
   | { type: NoticeType; data: Notice }
 );

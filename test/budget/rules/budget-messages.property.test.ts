@@ -10,7 +10,7 @@ import {
   readSettings,
   readViewMoment,
 } from '../../../src/budget/rules/budget-messages.ts';
-import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import { overrideProblem } from '../../../src/budget/rules/permits.ts';
 import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { configure, ignore, report, setOverride, setPause } from '../../../src/budget/rules/window.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lastGrantOf, untilNow, windowAfter } from '../../../src/budget/rules/carry-window.ts';
-import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
 import { configure } from '../../../src/budget/rules/window.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';

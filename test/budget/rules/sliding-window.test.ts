@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
 import { horizonMs } from '../../../src/budget/rules/waiters.ts';
 import { advance, report, setPause } from '../../../src/budget/rules/window.ts';

@@ -49,7 +49,7 @@ describe('a sweep', () => {
     const first = next({}, [readSlice()], { missing: oneMissing });
     expect(first.result.slices).toMatchObject([{ stage: 'again', statuses: null, expectedPages: 1 }]);
     const uncovering = readSlice({ slice: 2, stage: 'again', dateFrom: day(14), dateTo: day(16), oldestSeen: day(16) });
-    const facts = { missing: oneMissing, entriesWithin: () => 90, leftOutBy: () => 0 };
+    const facts = { missing: oneMissing, entriesWithin: () => 90 };
     const second = next({}, [readSlice(), uncovering], facts);
     expect(second.result.slices).toMatchObject([{ stage: 'wide', dateFrom: day(13), expectedPages: 1 }]);
     expect(second.needed).toContain('entriesWithin');
@@ -58,7 +58,7 @@ describe('a sweep', () => {
   });
 
   it('reads everything instead of wide windows that would cost as much', () => {
-    const facts = { datesAreCoarse: () => true, missing: oneMissing, entriesWithin: () => 1_000, leftOutBy: () => 0 };
+    const facts = { datesAreCoarse: () => true, missing: oneMissing, entriesWithin: () => 1_000 };
     const resumed = readSlice({ slice: 2, dateTo: day(12), joinsAt: day(12) });
     const { result } = next({}, [readSlice({ outcome: 'cut' }), resumed], facts);
     expect(result.slices).toMatchObject([{ stage: 'wide', dateFrom: null, dateTo: null, expectedPages: 10 }]);
@@ -72,7 +72,6 @@ describe('a sweep', () => {
     const cut = readSlice({ outcome: 'cut', undatedPlace });
     const resumed = readSlice({ slice: 2, dateTo: day(12), joinsAt: day(12) });
     const { result } = next({}, [cut, resumed], {
-      leftOutBy: () => 0,
       missing: nothingMissing,
       entriesBySourceAndStatus: () => new Map([['agent pending', 250]]),
     });
@@ -115,7 +114,7 @@ describe('a review', () => {
 describe('an incremental pass', () => {
   const bounds = { pass: 'incremental', dateFrom: day(19), dateTo: null } as const;
   const read = readSlice({ ...bounds, stage: 'read' });
-  const facts = { watermark: () => day(20), entriesWithin: () => 3, leftOutBy: () => 0 };
+  const facts = { watermark: () => day(20), entriesWithin: () => 3 };
 
   it.each<[what: string, oldestSeen: string | null, more: Partial<StoreFacts>, begins: string | null]>([
     ['its oldest entry is later than the watermark', day(21), {}, day(17)],
@@ -150,19 +149,18 @@ describe('the dates of the service', () => {
     newestSeen: day(11),
   } as const;
 
-  it.each<[what: string, slice: Partial<PassSlice>, leftOut: number | null, coarse: boolean]>([
-    ['it returned an earlier entry', { oldestSeen: day(9) }, null, true],
-    ['it returned a later entry', { newestSeen: day(13) }, null, true],
-    ['it returned nothing', { entries: 0 }, null, true],
-    ['it left out entries at one end', {}, 3, true],
-    ['it left out a few, which may be deleted', {}, 2, false],
-    ['its margins are wide', { stage: 'wide', oldestSeen: day(9) }, null, false],
-    ['it has no bounds', { dateFrom: null, dateTo: null }, null, false],
-  ])('are coarse when a slice shows it: %s', (_, slice, leftOut, coarse) => {
+  it.each<[what: string, slice: Partial<PassSlice>, coarse: boolean]>([
+    ['it returned an earlier entry', { oldestSeen: day(9) }, true],
+    ['it returned a later entry', { newestSeen: day(13) }, true],
+    ['it returned nothing', { entries: 0 }, true],
+    ['it returned less at both ends, where entries may have been deleted', {}, false],
+    ['it returned no open entry, since all were closed', { stage: 'open', entries: 0 }, false],
+    ['its margins are wide', { stage: 'wide', oldestSeen: day(9) }, false],
+    ['it has no bounds', { dateFrom: null, dateTo: null }, false],
+  ])('are coarse when a slice shows it: %s', (_, slice, coarse) => {
     const last = readSlice({ slice: 2, ...window, ...slice });
-    const leftOutBy = leftOut === null ? {} : { leftOutBy: () => leftOut };
     const planned = readSlice({ slice: 3, outcome: 'planned' });
-    const { result } = next({ pass: 'review' }, [readSlice(), last, planned], leftOutBy);
+    const { result } = next({ pass: 'review' }, [readSlice(), last, planned]);
     expect(result.coarseDates).toBe(coarse ? true : null);
   });
 });

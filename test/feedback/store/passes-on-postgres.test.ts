@@ -8,5 +8,6 @@ useStoreKind('postgres');
 describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
   await import('../reading/passes.test.ts');
   await import('../reading/slices.test.ts');
+  await import('../reading/refresh.test.ts');
   await import('./several-writers.test.ts');
 });

@@ -32,16 +32,16 @@ const known = [
 ];
 
 /** Compares the store with the sandbox's truth, field by field, past both their code (S1). */
-export function compareWithTruth(scene: Pick<ActivityScene, 'folder' | 'sandbox'>): Differences {
+export function compareWithTruth(scene: Pick<ActivityScene, 'folder' | 'sandbox'>, project = 'prj_1'): Differences {
   const db = new Database(join(scene.folder, 'feedback.db'), { readOnly: true });
   try {
-    const all = db.prepare<Fields>('select * from feedback').all();
+    const all = db.prepare<Fields>('select * from feedback where project_id = ?').all(project);
     const rows = new Map(all.map((row) => [row.id, row]));
-    const rejects = db.prepare<Fields>('select * from feedback_rejects').all();
+    const rejects = db.prepare<Fields>('select * from feedback_rejects where project_id = ?').all(project);
     const rejected = new Set(rejects.map(({ raw }) => raw));
     const found: Differences = { entries: 0, missing: 0, different: 0, surplus: 0, unrejected: 0 };
     const ids = new Set<unknown>();
-    for (const entry of scene.sandbox.truth('prj_1')) {
+    for (const entry of scene.sandbox.truth(project)) {
       if (!isUnderstandable(entry)) {
         if (!rejected.has(clean(JSON.stringify(entry)))) found.unrejected += 1;
         continue;

@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { Activities } from '../../../src/activities/index.ts';
-import { bulkQueueOf, checksQueueOf } from '../../../src/temporal/rules/failover.ts';
+import { bulkQueueOf, checksQueueOf, urgentQueueOf } from '../../../src/temporal/rules/failover.ts';
 import { workflowBundle } from './temporal.ts';
 
 /** Gives each test a task queue of its own on a shared server. */
@@ -31,7 +31,7 @@ export async function withWorker(
   // Without activities a worker has nothing to do there.
   const beside: Worker[] = [];
   if (Object.keys(activities).length > 0) {
-    for (const queueOf of [bulkQueueOf, checksQueueOf]) {
+    for (const queueOf of [bulkQueueOf, checksQueueOf, urgentQueueOf]) {
       beside.push(await Worker.create({ ...common, taskQueue: queueOf(taskQueue) }));
     }
   }

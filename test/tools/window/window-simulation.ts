@@ -1,5 +1,5 @@
 import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
-import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import type { LeaseReport, PermitAsk } from '../../../src/budget/rules/permits.ts';
 import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { report } from '../../../src/budget/rules/window.ts';

@@ -1,4 +1,4 @@
-import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import type {
   LeaseReport,
   PermitAnswer,

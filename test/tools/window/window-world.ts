@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ask } from '../../../src/budget/rules/grant-lease.ts';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
 import { blockedBy } from '../../../src/budget/rules/refusals.ts';
 import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';

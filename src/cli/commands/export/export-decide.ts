@@ -1,3 +1,5 @@
+import type { BundleStore } from '../../../exports/store/bundle-store.ts';
+import { compareManifests } from '../../../exports/store/compare-manifests.ts';
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
 import { type ActorFlags, addActorFlag, addActorFlags } from '../../actor.ts';
 import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
@@ -7,7 +9,9 @@ import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
 import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
-import { startInterruptibly } from '../../terminal/prompts.ts';
+import { confirm, startInterruptibly } from '../../terminal/prompts.ts';
+import { factLines, indent } from '../../terminal/text.ts';
+import { countsLine } from './export-versions.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 /** The commands by which a person decides which version of a site is in service. */
@@ -31,9 +35,13 @@ export default {
   rollback: (command, run) => {
     command
       .argument('<domain>', siteHelp)
-      .argument('<version>', 'a version that `export versions` lists, a unique prefix of it, or previous');
+      .argument(
+        '<version>',
+        'a version of `export versions`, eight digits of its time or six of its digest, or previous',
+      );
     addActorFlag(addWaitFlags(command))
       .option('--reason <text>', 'why; shown with the hold', reason)
+      .option('--yes', 'on a terminal: do not ask')
       .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
       .addHelpText(
         'after',
@@ -82,6 +90,7 @@ async function decideExport(
 }
 
 interface RollbackFlags extends WaitFlags, ActorFlags {
+  yes?: boolean;
   onRunning: 'cancel' | 'refuse';
 }
 
@@ -96,7 +105,10 @@ async function rollBack(
   return withOperator(context, flags, async ({ config, operator }) => {
     const { org, site } = findSite(config, name);
     const { domain } = site;
-    const version = await findVersion(await operator.installation.bundles(), domain, wanted);
+    const store = await operator.installation.bundles();
+    const version = await findVersion(store, domain, wanted);
+    // A script names what it wants; a person may have named something else.
+    if (process.stdin.isTTY === true && flags.yes !== true) await confirmRollback(store, domain, version);
     const client = await operator.installation.temporal();
     const { started, interrupt } = await startInterruptibly(output, () =>
       operator.rollBack({ org, domain }, version, flags.onRunning),
@@ -113,6 +125,24 @@ async function rollBack(
     }
     return waitForExport(context, { config, client }, { org, domain, handle, timeoutMs, interrupt });
   });
+}
+
+/** Shows what a rollback changes, and asks. The version in service is refused later, with what else may be meant. */
+async function confirmRollback(store: BundleStore, domain: string, version: string): Promise<void> {
+  const current = (await store.current(domain))?.version ?? null;
+  if (current === version) return;
+  const manifest = await store.manifest(domain, version);
+  // A damaged version in service is a reason to roll back.
+  const before = current === null ? null : await store.manifest(domain, current).catch(() => null);
+  const counts = before === null ? null : countsLine(compareManifests(before, manifest).counts.pages);
+  const text = `${domain}\n${indent(
+    factLines([
+      ['in service', current ?? 'nothing'],
+      ['then', `${version}, held until \`docferry export release ${domain}\``],
+      ['pages', counts ?? `${manifest.pages}`],
+    ]),
+  )}\nroll back?`;
+  await confirm({ text, declined: 'nothing was done' }, false);
 }
 
 async function holdSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {

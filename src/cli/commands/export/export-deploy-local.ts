@@ -21,7 +21,7 @@ export default {
   'deploy-local': (command, run) =>
     command
       .argument('<domain>', siteHelp)
-      .argument('<version>', 'a version in the store, a unique prefix of it, or previous')
+      .argument('<version>', 'a version in the store, enough of its time or digest, or previous')
       .addHelpText(
         'after',
         '\nVerifies the archive again and compares it with its manifest before it touches any target. Meant for hosts' +

@@ -64,7 +64,7 @@ function versionLine({ version, pages, files, bytes }: ComparedVersion): string 
   return `${version}, ${counted(pages, 'page')}, ${counted(files, 'file')}, ${sizeText(bytes)}`;
 }
 
-function countsLine({ added, removed, changed, moved, unchanged }: FileCounts): string {
+export function countsLine({ added, removed, changed, moved, unchanged }: FileCounts): string {
   return `${added} added, ${removed} removed, ${changed} changed, ${moved} moved, ${unchanged} unchanged`;
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { PassThrough } from 'node:stream';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { publishSite, smallSiteVersion } from '../../../tools/bundle/published-version.ts';
 import { docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 
@@ -57,4 +58,53 @@ it('previous and a beginning that is unique are enough', async () => {
     exitCode: 2,
     document: { error: { hint: `published: ${third}, ${second}` } },
   });
+  const begun = `${digest}`.slice(0, 6);
+  expect(await run('diff', domain, begun)).toMatchObject({
+    exitCode: 2,
+    document: { error: { message: `${begun} is the beginning of several versions` } },
+  });
+});
+
+it('too little of a name does nothing, even where only one version has it', async () => {
+  const run = await place();
+  for (const wanted of ['2026112', '20261120'.slice(0, 6), `${digest}`.slice(0, 5)]) {
+    expect(await run('rollback', domain, wanted)).toMatchObject({
+      exitCode: 2,
+      document: {
+        error: {
+          message: `${wanted} is too little to name a version: give eight digits of its time, or six characters of its digest`,
+        },
+      },
+    });
+  }
+  expect(await run('rollback', domain, '2026112016')).toMatchObject({ exitCode: 4 });
+});
+
+it('on a terminal, a rollback shows what changes and asks first', async () => {
+  const run = await place();
+  const { stdin } = process;
+  const said: string[] = [];
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  onTestFinished(() => {
+    Object.defineProperty(process, 'stdin', { value: stdin });
+    stderr.mockRestore();
+  });
+  const typing = (typed: string) => {
+    const input = Object.assign(new PassThrough(), { isTTY: true });
+    input.end(typed);
+    Object.defineProperty(process, 'stdin', { value: input, configurable: true });
+  };
+  typing('n\n');
+  expect(await run('rollback', domain, 'previous')).toMatchObject({
+    exitCode: 1,
+    document: { error: { code: 'Declined', message: 'nothing was done' } },
+  });
+  expect(said.join('')).toMatch(
+    new RegExp(`in service +${third}\\s+then +${second}, held[^]+pages +0 added[^]+roll back\\?`),
+  );
+  // Asked no more, it looks for Temporal.
+  typing('n\n');
+  expect(await run('rollback', domain, 'previous', '--yes')).toMatchObject({ exitCode: 3 });
+  typing('y\n');
+  expect(await run('rollback', domain, 'previous')).toMatchObject({ exitCode: 3 });
 });

@@ -1,42 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activityInfo, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { askForLease, Lease, LeaseOver, type PermitSource, type Refusal, type SentRequest } from '../budget/lease.ts';
-import type { KeyCheck, PermitAsk, PermitWait } from '../budget/rules/permits.ts';
+import { Lease, LeaseOver, type Refusal, type SentRequest } from '../budget/lease.ts';
+import type { KeyCheck } from '../budget/rules/permits.ts';
 import { type ActivityDependencies, isAnswer, organizationOf, refusalOf } from './dependencies.ts';
-import { serviceFailure, transient } from './failures.ts';
+import { serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-
-/** What an activity asks of the budget. */
-type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
-
-/** Requests a lease for this attempt; waiting is a normal answer. Throws `AttemptReplaced`. */
-export async function requestLease(
-  permits: PermitSource,
-  org: string,
-  request: LeaseRequest,
-): Promise<Lease | PermitWait> {
-  const info = activityInfo();
-  const { workflowId = '' } = info.workflowExecution ?? {};
-  const answer = await askForLease(permits, org, {
-    ...request,
-    holder: workflowId,
-    attemptAt: info.currentAttemptScheduledTimestampMs,
-  });
-  if (answer instanceof Lease || answer.kind === 'wait') return answer;
-  throw transient('AttemptReplaced', 'a newer attempt of this activity is at work');
-}
-
-/** A lost report costs time but breaks no promise: unreported permits count as sent. */
-export async function settleLease(permits: PermitSource, org: string, lease: Lease, refusal?: Refusal): Promise<void> {
-  try {
-    await permits.report(org, lease.settlement(refusal));
-  } catch (error) {
-    log.warn('the report of a lease did not reach the budget; its permits count as sent', {
-      error: error instanceof Error ? error.name : 'unknown',
-    });
-  }
-}
+import { requestLease, settleLease } from './leases.ts';
 
 /** Longest wait for a permit: a person is watching. */
 const longestWaitMs = 10_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRetryAfter } from '../../../src/budget/rules/refusals.ts';
+import { readRetryAfter } from '../../src/rules/retry-after.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const day = 24 * 3_600_000;

@@ -1,0 +1,410 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { Lease, type Refusal } from '../budget/lease.ts';
+import { maxLease, type PermitWait, type WindowView } from '../budget/rules/permits.ts';
+import type { PassRow, RefreshRun, RefreshView } from '../feedback/reading/pass-store.ts';
+import { addCounts, type EntryCounts, noEntries } from '../feedback/rules/feedback-entry.ts';
+import {
+  afterRequest,
+  deadlinesLeft,
+  nextFirstAt,
+  nextRequestAt,
+  type Pace,
+  type PaceSettings,
+} from '../feedback/rules/refresh/pace.ts';
+import type { RefreshPage } from '../feedback/rules/refresh/pages.ts';
+import { nextPage } from '../feedback/rules/refresh/queue.ts';
+import { mostNamed, type ProjectFindings, type RefreshSettings } from '../feedback/rules/refresh-run.ts';
+import type { SyncState } from '../feedback/rules/sync.ts';
+import { passNotices } from '../runs/rules/notices.ts';
+import { NetworkError, ServerError, ServiceError } from '../service/errors.ts';
+import { type ActivityDependencies, organizationOf, refusalOf, requireStore, scheduledAt } from './dependencies.ts';
+import { notConfigured, serviceFailure } from './failures.ts';
+import { PassReading } from './feedback-pages.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { requestLease, settleLease } from './leases.ts';
+import { sendNotices, subscribers } from './notices.ts';
+
+/** A run sends what is due within this time, and ends when the next request comes later. */
+const graceMs = 5_000;
+/** No further request after this time: a call must end well within the activity's five minutes. */
+const furtherRequestsMs = 120_000;
+/** So long a page, or a first reading, that cannot be read is left alone; others are read meanwhile. */
+const brokenPauseMs = 15 * 60_000;
+/** Failures in a row that may pass, of whatever projects; then the service is taken to be down. */
+const mostFailures = 3;
+/** A reading of more pages lets others go between two of its requests. */
+const longReading = 10;
+const hourMs = 3_600_000;
+
+interface RefreshPagesInput {
+  org: string;
+  /** The store of the call before; null in the first one. */
+  storeId: string | null;
+}
+
+export interface RefreshPagesResult {
+  storeId: string;
+  /** `done`: nothing is due for some seconds. */
+  outcome: 'more' | 'done' | 'waiting';
+  /** Of this call. */
+  pages: number;
+  requests: number;
+  throttled: number;
+  entries: EntryCounts;
+  /** What first readings have brought, and what could not be read: of at most `mostNamed` projects. */
+  projects: ProjectFindings[];
+  waiting: SyncState['waiting'];
+  /** When the next request is due, in milliseconds since the epoch. */
+  nextDueAt: number;
+}
+
+interface FinishRefreshInput {
+  org: string;
+  /** Null when no step has told which store it is. */
+  storeId: string | null;
+  outcome: 'completed' | 'failed' | 'cancelled';
+  error: string | null;
+  startedAt: number;
+  finishedAt: number;
+  nextDueAt: number | null;
+  /** Projects that could not be read. */
+  problems: { project: string; problem: string }[];
+}
+
+interface FinishedRefresh {
+  projects: ProjectFindings[];
+  /** Further projects with findings. */
+  others: number;
+  /** Names of the webhooks to notify. */
+  webhooks: string[];
+}
+
+export const createRefreshActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Reads the pages that are worth most, of all projects of an organization, as far as requests are due and the budget has
+   * them. Waiting for the budget is a normal result. What cannot be read is named, and does not stop the others.
+   */
+  async refreshPages(input: RefreshPagesInput): Promise<RefreshPagesResult> {
+    if (input.storeId !== null) requireStore('feedback', input.storeId, deps.feedback);
+    const call = { pages: 0 };
+    return withHeartbeats(
+      () => call,
+      (signal) => new RefreshCall(deps, input.org, call, signal).run(),
+    );
+  },
+
+  /** Leaves the rows of a run (X4), sends its notices, and has the schedule wait when nothing is due. Safe to repeat. */
+  async finishRefresh(input: FinishRefreshInput): Promise<FinishedRefresh> {
+    if (input.storeId !== null) requireStore('feedback', input.storeId, deps.feedback);
+    const { org, outcome, error, nextDueAt, problems } = input;
+    const at = new Date(input.finishedAt);
+    const projects = await deps.feedback.endRefreshRun({
+      ...runOf(),
+      org,
+      outcome,
+      error,
+      startedAt: new Date(input.startedAt),
+      finishedAt: at,
+    });
+    const { projects: configured } = organizationOf(deps, org);
+    for (const project of configured) await deps.feedback.expire(project, at);
+    const open = await deps.notices.openNotices(org);
+    const failing = new Map(problems.map(({ project, problem }) => [project, problem]));
+    const noticed = configured.flatMap((project) => {
+      const problem = failing.get(project);
+      const notices = passNotices({
+        project,
+        pass: 'refresh',
+        outcome: problem === undefined ? 'completed' : 'failed',
+        error: problem ?? null,
+      });
+      return notices.filter(
+        ({ type, subject, state }) =>
+          state === 'begun' || open.some((one) => one.type === type && one.subject === subject),
+      );
+    });
+    await sendNotices(deps, noticed, { org, by: `run ${runOf().runId}`, at });
+    if (nextDueAt !== null) await deps.postponeRefresh(org, Math.min(nextDueAt, input.finishedAt + hourMs));
+    return {
+      projects: projects.slice(0, mostNamed),
+      others: Math.max(0, projects.length - mostNamed),
+      webhooks: projects.length === 0 ? [] : await subscribers(deps, org, 'feedback.refreshed'),
+    };
+  },
+});
+
+function runOf(): RefreshRun {
+  const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
+  return { workflowId, runId };
+}
+
+/** What a request is spent on. */
+type Choice =
+  | { kind: 'page'; page: RefreshPage; pays: 'share' | 'deadline' }
+  | { kind: 'going on'; project: string; passId: string; pays: 'share' }
+  | { kind: 'first'; project: string; pays: 'share' | 'first' };
+
+/** One call of `refreshPages`. */
+class RefreshCall {
+  readonly #deps: ActivityDependencies;
+  readonly #org: string;
+  readonly #settings: RefreshSettings;
+  readonly #call: { pages: number };
+  readonly #signal: AbortSignal;
+  readonly #began = { at: scheduledAt().getTime(), monotonic: performance.now() };
+  readonly #readings = new Map<string, PassReading>();
+  readonly #projects = new Map<string, ProjectFindings>();
+  #window: WindowView | null = null;
+  #requests = 0;
+  #throttled = 0;
+  #entries: EntryCounts = noEntries;
+  #failures = 0;
+  #nextDueAt = 0;
+
+  constructor(deps: ActivityDependencies, org: string, call: { pages: number }, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#org = org;
+    this.#call = call;
+    this.#signal = signal;
+    const { refresh } = organizationOf(deps, org);
+    if (refresh === null) throw notConfigured('InvalidInput', `${org} has no refresh in this worker's configuration`);
+    this.#settings = refresh;
+  }
+
+  /** By Temporal's clock: this machine's may be wrong. */
+  get #now(): number {
+    return Math.floor(this.#began.at + performance.now() - this.#began.monotonic);
+  }
+
+  async run(): Promise<RefreshPagesResult> {
+    const names = this.#settings.projects.map(({ project }) => project);
+    await this.#deps.feedback.prepareRefresh(this.#org, names, this.#now);
+    for (;;) {
+      await this.#readWindow();
+      const { view, pace } = await this.#look();
+      const due = this.#due(view, pace);
+      if (due === 0 || performance.now() - this.#began.monotonic > furtherRequestsMs) {
+        return this.#result(due === 0 ? 'done' : 'more');
+      }
+      const answer = await this.#requestLease(due);
+      if (!(answer instanceof Lease)) return this.#result('waiting', answer);
+      const refusal = await this.#useLease(answer);
+      if (refusal === undefined) continue;
+      // The budget now knows that the window is full or the key was refused, and says when to come back.
+      const again = await this.#requestLease(1);
+      if (!(again instanceof Lease)) return this.#result('waiting', again);
+      await settleLease(this.#deps.permits, this.#org, again);
+    }
+  }
+
+  #requestLease(wants: number): Promise<Lease | PermitWait> {
+    const request = { project: this.#settings.projects[0]?.project ?? this.#org, class: 'refresh' as const, wants };
+    return requestLease(this.#deps.permits, this.#org, request);
+  }
+
+  /** What limit, reserve and other clients leave; the first question starts the budget. */
+  async #readWindow(): Promise<void> {
+    this.#window = await this.#deps.outlook.budget(this.#org);
+    if (this.#window !== null) return;
+    const lease = await this.#requestLease(1);
+    if (lease instanceof Lease) await settleLease(this.#deps.permits, this.#org, lease);
+    this.#window = await this.#deps.outlook.budget(this.#org);
+  }
+
+  /** What the next request is chosen from, and what decides the pace. */
+  async #look(): Promise<{ view: RefreshView; pace: PaceSettings }> {
+    const view = await this.#deps.feedback.refreshView(this.#org, this.#settings.projects, this.#now);
+    const { share, everyMs } = this.#settings;
+    const { limit = 0, reserve = 0, otherClients = null, windowMs = hourMs } = this.#window ?? {};
+    const unread = view.projects.some(isUnread);
+    const firstReadings = unread && view.pages.length > 0;
+    return {
+      view,
+      pace: { share, everyMs, windowMs, limit, available: Math.max(0, limit - reserve), otherClients, firstReadings },
+    };
+  }
+
+  /** How many requests are due now, at most a lease's; notes when the next one is. */
+  #due(view: RefreshView, settings: PaceSettings): number {
+    const at = this.#now;
+    let pace = view.pace;
+    let due = 0;
+    for (; due < maxLease; due += 1) {
+      const choice = this.#choose(view, pace, settings);
+      if (choice === null) break;
+      pace = afterRequest(pace, settings, at, choice.pays);
+    }
+    const hasPages = view.pages.length > 0 || view.projects.some(isUnread);
+    const next = [
+      hasPages ? nextRequestAt(pace, settings, at) : null,
+      view.projects.some(isUnread) ? nextFirstAt(pace, settings, at) : null,
+    ].filter((moment) => moment !== null);
+    this.#nextDueAt = due > 0 ? at : Math.min(at + hourMs, ...next);
+    return due;
+  }
+
+  /** What the next request is spent on; null when none is due. */
+  #choose(view: RefreshView, pace: Pace, settings: PaceSettings): Choice | null {
+    const at = this.#now;
+    const isDue = (moment: number | null) => moment !== null && moment <= at + graceMs;
+    const shareIsDue = isDue(nextRequestAt(pace, settings, at));
+    const first = view.projects
+      .filter((project) => isUnread(project) && project.notBefore <= at)
+      .sort((a, b) => (a.firstPass?.pages ?? 0) - (b.firstPass?.pages ?? 0))[0];
+    if (shareIsDue) {
+      const half = view.projects.find(({ halfRead }) => halfRead !== null);
+      const pages = this.#readings.get(half?.halfRead ?? '')?.row.pages ?? 0;
+      if (half?.halfRead && (pages < longReading || this.#requests % 2 === 0)) {
+        return { kind: 'going on', project: half.project, passId: half.halfRead, pays: 'share' };
+      }
+      const busy = new Set(view.projects.filter(({ halfRead }) => halfRead !== null).map(({ project }) => project));
+      const chosen = nextPage(
+        view.pages.filter(({ project }) => !busy.has(project)),
+        new Map(view.projects.map((project) => [project.project, project])),
+        at,
+        { nextRunAt: at + this.#settings.everyMs, deadlinesLeft: deadlinesLeft(pace, settings, at) },
+      );
+      if (chosen) return { kind: 'page', page: chosen.page, pays: chosen.why === 'deadline' ? 'deadline' : 'share' };
+      if (first) return { kind: 'first', project: first.project, pays: 'share' };
+    }
+    return first && isDue(nextFirstAt(pace, settings, at))
+      ? { kind: 'first', project: first.project, pays: 'first' }
+      : null;
+  }
+
+  /** Spends the permits of a lease; returns how the service refused, if it did. */
+  async #useLease(lease: Lease): Promise<Refusal | undefined> {
+    let refusal: Refusal | undefined;
+    try {
+      while (refusal === undefined && Number.isFinite(lease.untilNext())) {
+        await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
+        const { view, pace } = await this.#look();
+        const choice = this.#choose(view, view.pace, pace);
+        if (choice === null) break;
+        refusal = await this.#spend(lease, choice, view.pace, pace);
+      }
+    } finally {
+      await settleLease(this.#deps.permits, this.#org, lease, refusal);
+      for (const reading of this.#readings.values()) await reading.countRequests(refusal?.throttled ? 1 : 0);
+    }
+    return refusal;
+  }
+
+  async #spend(lease: Lease, choice: Choice, before: Pace, settings: PaceSettings): Promise<Refusal | undefined> {
+    const reading = await this.#readingFor(choice);
+    // Before the request: one that is lost with this worker has been sent.
+    await this.#deps.feedback.saveRefreshPace(this.#org, afterRequest(before, settings, this.#now, choice.pays));
+    this.#requests += 1;
+    try {
+      await reading.sendRequest(lease);
+      await this.#afterAnswer(reading, choice);
+      this.#failures = 0;
+      if (reading.reader.mustPause) await reading.reader.pause();
+      return undefined;
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal?.throttled) this.#throttled += 1;
+      if (refusal) return refusal;
+      await this.#cannotRead(reading.row, error);
+      return undefined;
+    }
+  }
+
+  async #readingFor(choice: Choice): Promise<PassReading> {
+    const at = new Date(this.#now);
+    const project = choice.kind === 'page' ? choice.page.project : choice.project;
+    const { feedback } = this.#deps;
+    const passId =
+      choice.kind === 'going on'
+        ? choice.passId
+        : choice.kind === 'first'
+          ? (await feedback.beginFirstReading({ org: this.#org, project }, runOf(), at)).passId
+          : (await feedback.beginReading(this.#org, choice.page, runOf(), at)).passId;
+    const known = this.#readings.get(passId);
+    const reading =
+      known ??
+      new PassReading(this.#deps, { org: this.#org, project, passId, tries: 0 }, this.#signal, (from, to) =>
+        this.#count(from, to),
+      );
+    this.#readings.set(passId, reading);
+    await reading.reload();
+    return reading;
+  }
+
+  async #afterAnswer(reading: PassReading, choice: Choice): Promise<void> {
+    const { row, massMissing } = reading;
+    if (massMissing !== null) {
+      const facts = { entries: massMissing };
+      const noticed = [{ type: 'feedback.missing', subject: row.project, state: 'happened', facts } as const];
+      await sendNotices(this.#deps, noticed, { org: this.#org, by: `pass ${row.passId}`, at: new Date(this.#now) });
+    }
+    if (choice.kind !== 'first') return;
+    const key = { org: this.#org, project: row.project };
+    if (row.position.complete) {
+      const end = { outcome: 'completed', error: null, waitedMs: 0, finishedAt: new Date(this.#now) } as const;
+      await this.#deps.feedback.finishPass(row.passId, end);
+      await this.#deps.feedback.endFirstReading(row.passId, new Date(this.#now));
+      this.#readings.delete(row.passId);
+    } else if (row.pages === 1) {
+      // From now on its newest entries compete.
+      await this.#deps.feedback.prepareRefresh(key.org, [key.project], this.#now);
+    }
+  }
+
+  /** A page that cannot be read is named and left alone for a while. Throws what concerns all of them. */
+  async #cannotRead(row: PassRow, error: unknown): Promise<void> {
+    const failure = serviceFailure(error);
+    const mayPass = error instanceof ServerError || error instanceof NetworkError;
+    const isOfPage = failure instanceof ApplicationFailure && (error instanceof ServiceError || failure.nonRetryable);
+    if (mayPass) this.#failures += 1;
+    if (!isOfPage || this.#signal.aborted || this.#failures >= mostFailures) throw failure;
+    const notBefore = this.#now + (mayPass ? this.#settings.everyMs : brokenPauseMs);
+    if (row.pass === 'refresh') await this.#deps.feedback.abandonReading(row.passId, notBefore);
+    else await this.#deps.feedback.deferFirstReading({ org: this.#org, project: row.project }, notBefore);
+    this.#readings.delete(row.passId);
+    this.#findingsOf(row.project).problem = `${failure.type}: ${failure.message}`;
+  }
+
+  #count(before: PassRow, after: PassRow): void {
+    const more = (name: keyof EntryCounts) => after.entries[name] - before.entries[name];
+    const entries: EntryCounts = {
+      seen: more('seen'),
+      inserted: more('inserted'),
+      updated: more('updated'),
+      unchanged: more('unchanged'),
+      rejected: more('rejected'),
+      tombstoned: more('tombstoned'),
+    };
+    this.#entries = addCounts(this.#entries, entries);
+    this.#call.pages += Math.max(0, after.pages - before.pages);
+    if (after.pass === 'refresh' || entries.inserted + entries.updated + entries.tombstoned === 0) return;
+    const found = this.#findingsOf(after.project);
+    for (const name of ['inserted', 'updated', 'tombstoned', 'rejected'] as const) found[name] += entries[name];
+  }
+
+  #findingsOf(project: string): ProjectFindings {
+    const none = { project, inserted: 0, updated: 0, tombstoned: 0, rejected: 0, problem: null };
+    const found = this.#projects.get(project) ?? none;
+    this.#projects.set(project, found);
+    return found;
+  }
+
+  #result(outcome: RefreshPagesResult['outcome'], wait: PermitWait | null = null): RefreshPagesResult {
+    return {
+      storeId: this.#deps.feedback.identity,
+      outcome,
+      pages: this.#call.pages,
+      requests: this.#requests,
+      throttled: this.#throttled,
+      entries: this.#entries,
+      projects: [...this.#projects.values()].slice(0, mostNamed),
+      waiting: wait && { until: wait.waitUntil, place: wait.place, behind: wait.behind, reason: wait.reason },
+      nextDueAt: this.#nextDueAt,
+    };
+  }
+}
+
+const isUnread = ({ firstPass, cutAt }: RefreshView['projects'][number]): boolean =>
+  firstPass !== null || cutAt === null;

@@ -1,0 +1,423 @@
+import { randomUUID } from 'node:crypto';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { datesSeen, isWholeWalk } from '../rules/fact-queries.ts';
+import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
+import { isHeadFull, type RefreshPage, shiftHead } from '../rules/refresh/pages.ts';
+import { judged } from '../rules/refresh/queue.ts';
+import { dayMs, hourMs } from '../rules/refresh/rates.ts';
+import type { ProjectFindings } from '../rules/refresh-run.ts';
+import {
+  type Coverage,
+  coverageOf,
+  dateSlackMs,
+  isCovered,
+  isoText,
+  type PassSlice,
+  pageSize,
+  shifted,
+} from '../rules/slice.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
+import { tombstoneEntries } from './advance-pass.ts';
+import { cameWithoutId } from './pass-facts.ts';
+import type { PageUpsert, PassRow, RefreshEnd, RefreshRun } from './pass-store.ts';
+import { beginPass, everSwept, getPass, passRow, watermark } from './passes.ts';
+import {
+  changePage,
+  changeProject,
+  cutOf,
+  cutProject,
+  entriesOfPage,
+  neighbour,
+  noteLeft,
+  pageOf,
+  pagesOfProject,
+  projectRow,
+  refreshProject,
+  shapeOf,
+  writePages,
+} from './refresh-state.ts';
+import { appendPlanned, currentSlice, listSlices } from './slices.ts';
+
+type Trx = Transaction<FeedbackDatabase>;
+
+/** Whether the lists of a project are to be cut: once a day, and when something was learnt of the service. */
+export async function isCutDue(db: Kysely<FeedbackDatabase>, key: ProjectKey, at: number): Promise<boolean> {
+  const row = await projectRow(db, key).executeTakeFirst();
+  // A clock that was wrong may have cut them in the future.
+  return !row || row.cut_at === null || row.reshaped === 1 || Math.abs(at - row.cut_at) > dayMs;
+}
+
+/** Cuts the lists of a project into pages as far as it has been read. */
+export async function prepareProject(db: Trx, key: ProjectKey, at: number): Promise<void> {
+  const row = await refreshProject(db, key);
+  if (row.first_pass === null) {
+    if (row.cut_at !== null || (await everSwept(db, key.org, key.project))) await cutProject(db, key, at, null);
+    return;
+  }
+  const slice = await currentSlice(db, row.first_pass);
+  // Services that send the oldest first have no head before everything is read.
+  if (slice?.order === 'newest' && slice.reached !== null) await cutProject(db, key, at, Date.parse(slice.reached));
+}
+
+/** Begins the first reading of a project, or goes on with it: a sweep, newest entries first where the service sends them so. */
+export async function beginFirstReading(db: Trx, key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow> {
+  const { first_pass } = await refreshProject(db, key);
+  const begun = first_pass === null ? null : await getPass(db, first_pass);
+  if (begun !== null) return begun;
+  const passId = randomUUID();
+  await changeProject(db, key, { first_pass: passId });
+  return await beginPass(db, { passId, ...key, pass: 'sweep', ...run, dateFrom: null, dateTo: null, startedAt: at });
+}
+
+/** The first reading of a project is done: its pages compete. */
+export async function endFirstReading(db: Trx, pass: PassRow, at: Date): Promise<void> {
+  await changeProject(db, pass, { first_pass: null, read_at: pass.startedAt, head_read_at: pass.startedAt });
+  await cutProject(db, pass, at.getTime(), null);
+}
+
+/** Begins the reading of a page, or goes on with the one that its project is in; returns the row of the pass that reads. */
+export async function beginReading(
+  db: Trx,
+  org: string,
+  page: Pick<RefreshPage, 'project' | 'list' | 'from' | 'to' | 'requests'>,
+  run: RefreshRun,
+  at: Date,
+): Promise<PassRow> {
+  const key = { org, project: page.project };
+  const [running] = await readingsUnderWay(db, key);
+  const passId = running?.passId ?? randomUUID();
+  if (running !== undefined) {
+    await db
+      .updateTable('sync_passes')
+      .set({ workflow_id: run.workflowId, run_id: run.runId })
+      .where('pass_id', '=', passId)
+      .execute();
+    if ((await currentSlice(db, passId)) !== null) return running;
+  }
+  const planned = { ...(await queryFor(db, key, page)), source: null, expectedPages: Math.ceil(page.requests) };
+  const slice =
+    page.list === 'open'
+      ? ({ ...planned, stage: 'open', statuses: openStatuses } as const)
+      : ({ ...planned, stage: 'read', statuses: null } as const);
+  const pass = { passId, ...key, pass: 'refresh', ...run, dateFrom: null, dateTo: null, startedAt: at } as const;
+  if (running === undefined) await beginPass(db, { ...pass, slices: [slice] });
+  else await appendPlanned(db, passId, [slice]);
+  await changePage(db, org, page).set({ pass_id: passId }).execute();
+  const row = await getPass(db, passId);
+  if (row === null) throw new Error(`no sync pass ${passId} in this store`);
+  return row;
+}
+
+/**
+ * The dates to ask for: from the entry before the page's to the one after, so that an answer that holds both proves what
+ * lies between. Where a service takes date-times for their days, wider by what that may be.
+ */
+async function queryFor(
+  db: Trx,
+  key: ProjectKey,
+  { list, from, to }: Pick<RefreshPage, 'list' | 'from' | 'to'>,
+): Promise<Pick<PassSlice, 'dateFrom' | 'dateTo'>> {
+  if (list === 'undated') return { dateFrom: null, dateTo: null };
+  const { coarse } = await shapeOf(db, await refreshProject(db, key));
+  if (coarse) {
+    return {
+      dateFrom: from === null ? null : isoText(from - dateSlackMs),
+      dateTo: to === null ? null : isoText(to + dateSlackMs),
+    };
+  }
+  // The open entry next to a page would have to be looked for among closed ones.
+  const older = from === null || list === 'open' ? null : await neighbour(db, key, from, 'older');
+  const newer = to === null || list === 'open' ? null : await neighbour(db, key, to, 'newer');
+  return {
+    dateFrom: older ?? (from === null ? null : isoText(from)),
+    dateTo: newer === null ? (to === null ? null : isoText(to)) : shifted(newer, 1),
+  };
+}
+
+/** The passes that read pages of an organization, or of one of its projects. */
+async function readingsUnderWay(db: Trx, { org, project }: { org: string; project?: string }): Promise<PassRow[]> {
+  const rows = await db
+    .selectFrom('sync_passes')
+    .selectAll()
+    .where('org_id', '=', org)
+    .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
+    // Written out, so that the index of running passes is used.
+    .where('outcome', '=', sql.lit('running'))
+    .where('pass', '=', 'refresh')
+    .orderBy('started_at')
+    .execute();
+  return rows.map(passRow);
+}
+
+/** Gives up the reading of a page that cannot be read: others go before it until `notBefore`. */
+export async function abandonReading(db: Trx, pass: PassRow, notBefore: number): Promise<void> {
+  const pages = pagesOfProject(db, pass).where('pass_id', '=', pass.passId);
+  for (const row of await pages.execute()) {
+    await changePage(db, pass.org, pageOf(row)).set({ pass_id: null, not_before: notBefore }).execute();
+  }
+  await clearReading(db, pass.passId);
+}
+
+/** A reading leaves nothing to the next one of its pass: cursors and pages may come again. */
+async function clearReading(db: Trx, passId: string): Promise<void> {
+  for (const table of ['sync_cursors', 'sync_slices'] as const) {
+    await db.deleteFrom(table).where('pass_id', '=', passId).execute();
+  }
+  await db.updateTable('sync_passes').set({ next_cursor: null }).where('pass_id', '=', passId).execute();
+}
+
+/**
+ * What the complete reading of a page says of the entries that it did not return, in the transaction of its last page.
+ * Returns how many are missing when a person must know.
+ */
+export async function endReading(db: Trx, pass: PassRow, at: Date): Promise<number | null> {
+  const slices = await listSlices(db, pass.passId);
+  const read = slices.filter(({ outcome }) => outcome === 'read' || outcome === 'cut');
+  const row = await pagesOfProject(db, pass).where('pass_id', '=', pass.passId).executeTakeFirst();
+  const startedAt = slices[0]?.startedAt ?? null;
+  await clearReading(db, pass.passId);
+  if (row === undefined || startedAt === null) return null;
+  const page = pageOf(row);
+  const project = await refreshProject(db, pass);
+  const learnt = learntOf(page, read);
+  const exact = learnt.exact_dates ?? project.exact_dates;
+  await changeProject(db, pass, {
+    ...learnt,
+    ...(learnt.oldest_first !== undefined && learnt.oldest_first !== project.oldest_first ? { reshaped: 1 } : {}),
+    read_at: startedAt,
+  });
+  const proven = provenBy(page, read, exact === 1);
+  const entries = await entriesOfPage(db, pass.org, page);
+  const withoutId = await cameWithoutId(db, pass.project, startedAt);
+  const findings = judged({
+    page,
+    startedAt: Date.parse(startedAt),
+    entries: withoutId ? [] : entries.filter(({ moment }) => proven(moment)),
+    requests: read.reduce((sum, slice) => sum + slice.pages, 0),
+    ...(await storedOf(db, pass, at)),
+  });
+  const { readAt, again, againFrom, requests } = findings.page;
+  await changePage(db, pass.org, page)
+    .set({ read_at: readAt, again, again_from: againFrom, requests, pass_id: null, not_before: 0 })
+    .execute();
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const left = findings.left.flatMap(({ id, leftAt }) => {
+    const entry = byId.get(id);
+    return entry === undefined ? [] : [{ id, leftAt, entry }];
+  });
+  await noteLeft(db, pass, cutOf(project), left);
+  await tombstoneEntries(db, pass, findings.tombstoned, at);
+  if (page.to === null && page.list === 'all') await moveWatermark(db, pass, slices[0]?.dateFrom ?? null);
+  await makeRoom(db, pass);
+  return findings.isMass ? findings.missing : null;
+}
+
+/** What an answer shows of the service, and what it makes of the newest entries' age, whatever pass asked. */
+export async function noteAnswer(
+  db: Trx,
+  key: ProjectKey,
+  { outcome, dateTo, startedAt, source, statuses }: PassSlice,
+  { entries, rejected, hasMore }: Pick<PageUpsert, 'entries' | 'rejected' | 'hasMore'>,
+): Promise<void> {
+  const row = await projectRow(db, key).executeTakeFirst();
+  if (row === undefined) return;
+  const change: Parameters<typeof changeProject>[2] = {};
+  const size = entries.length + rejected.length;
+  if (hasMore && size > row.page_size) change.page_size = size;
+  if (statuses !== null && row.ignores_status === 0 && entries.some(({ status }) => !statuses.includes(status))) {
+    change.ignores_status = 1;
+  }
+  if (Object.keys(change).length > 0 && (change.page_size ?? 0) !== pageSize) change.reshaped = 1;
+  const readsNew =
+    outcome === 'read' && dateTo === null && source === null && (statuses === null || isOpenList(statuses));
+  if (readsNew && startedAt !== null && startedAt > (row.head_read_at ?? '')) change.head_read_at = startedAt;
+  if (Object.keys(change).length > 0) await changeProject(db, key, change);
+}
+
+const isOpenList = (statuses: readonly string[]): boolean => statuses.join() === openStatuses.join();
+
+/** What the reading of a page shows of the service. */
+function learntOf({ list }: RefreshPage, slices: readonly PassSlice[]) {
+  const orders = slices.flatMap(({ order }) => order ?? []);
+  const [slice] = slices;
+  const isWhole = slices.length === 1 && slice !== undefined && list === 'all';
+  const { dateFrom = null, dateTo = null, oldestSeen = null, newestSeen = null } = slice ?? {};
+  const isExact =
+    (dateFrom !== null || dateTo !== null) &&
+    (dateFrom === null || oldestSeen === dateFrom) &&
+    (dateTo === null || newestSeen === shifted(dateTo, -1));
+  return {
+    ...(orders.length > 0 && { oldest_first: Number(orders.every((order) => order === 'oldest')) }),
+    ...(isWhole && isExact && { exact_dates: 1 }),
+  };
+}
+
+/** Which moments a complete reading tells of for sure. */
+function provenBy(page: RefreshPage, slices: readonly PassSlice[], exact: boolean): (moment: string | null) => boolean {
+  const [first] = slices;
+  if (page.list === 'undated') {
+    const isWalk = slices.length === 1 && first !== undefined && isWholeWalk(first);
+    return (moment) => isWalk && moment === null;
+  }
+  const { dateFrom = null, dateTo = null } = first ?? {};
+  const covered: Coverage | null = exact
+    ? { from: dateFrom, to: dateTo === null ? null : shifted(dateTo, -1) }
+    : coverageOf({ dateFrom, dateTo }, datesSeen(slices));
+  return (moment) => covered !== null && moment !== null && isCovered(covered, moment);
+}
+
+/** How many entries a project has, and how many refresh has lost within an hour. */
+async function storedOf(db: Trx, { org, project }: ProjectKey, at: Date) {
+  const pages = await pagesOfProject(db, { org, project }).where('list', '!=', 'open').execute();
+  const { tombstoned } = await db
+    .selectFrom('sync_passes')
+    .select((row) => row.fn.sum('tombstoned').as('tombstoned'))
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('pass', '=', 'refresh')
+    .where('started_at', '>=', isoText(at.getTime() - hourMs))
+    .executeTakeFirstOrThrow();
+  return {
+    stored: pages.reduce((sum, { entries }) => sum + entries, 0),
+    missingElsewhere: Number(tombstoned ?? 0),
+  };
+}
+
+/** The newest entries were read from a moment on that an earlier reading had reached. */
+async function moveWatermark(db: Trx, { passId, org, project }: PassRow, dateFrom: string | null): Promise<void> {
+  const before = await watermark(db, org, project);
+  const now = await getPass(db, passId);
+  if (now === null || now.greatestCreatedAt === null || now.greatestCreatedAt <= (before ?? '')) return;
+  if (dateFrom !== null && (before === null || dateFrom > before)) return;
+  await db.updateTable('sync_passes').set({ watermark: now.greatestCreatedAt }).where('pass_id', '=', passId).execute();
+}
+
+/** Heads that have filled hand their older entries down. */
+async function makeRoom(db: Trx, key: ProjectKey): Promise<void> {
+  const project = await refreshProject(db, key);
+  const cut = cutOf(project);
+  if (cut === null) return;
+  const shape = await shapeOf(db, project);
+  const heads = (await pagesOfProject(db, key).where('list', '!=', 'undated').where('pass_id', 'is', null).execute())
+    .map(pageOf)
+    .filter((page) => page.to === null && isHeadFull(page, shape));
+  for (const head of heads) {
+    const entries = await entriesOfPage(db, key.org, head);
+    const pages = shiftHead(head, null, entries, cut, shape).map((page, place, all) =>
+      place === all.length - 1 ? { ...page, from: head.from } : page,
+    );
+    await db
+      .deleteFrom('refresh_pages')
+      .where('org_id', '=', key.org)
+      .where('project_id', '=', key.project)
+      .where('list', '=', head.list)
+      .where('date_from', '>=', head.from ?? -8.64e15)
+      .execute();
+    await writePages(db, key.org, pages);
+  }
+}
+
+/**
+ * Leaves the rows of a run (X4): one for each project in which it found something; runs that found nothing share one an
+ * hour, which is of no project. Pages read by half stay with a row that the next run takes over. Returns what the run
+ * found; safe to repeat.
+ */
+export async function endRefreshRun(db: Trx, end: RefreshEnd): Promise<ProjectFindings[]> {
+  const finished = end.finishedAt.toISOString();
+  for (const row of await readingsUnderWay(db, end)) {
+    const isHalfRead = (await currentSlice(db, row.passId)) !== null;
+    if (isHalfRead) await handOn(db, row, end);
+    const { inserted, updated, tombstoned } = row.entries;
+    if (inserted + updated + tombstoned > 0) {
+      await db
+        .updateTable('sync_passes')
+        .set({ outcome: 'completed', complete: 1, finished_at: finished })
+        .where('pass_id', '=', row.passId)
+        .execute();
+    } else {
+      await addToQuiet(db, end, row);
+      await db.deleteFrom('sync_passes').where('pass_id', '=', row.passId).execute();
+    }
+  }
+  const own = await db
+    .selectFrom('sync_passes')
+    .selectAll()
+    .where('run_id', '=', end.runId)
+    .where('outcome', '=', 'completed')
+    .where('pass', '=', 'refresh')
+    .where('project_id', '<>', '')
+    .orderBy('started_at')
+    .execute();
+  if (own.length === 0 || end.outcome !== 'completed') await addToQuiet(db, end, null);
+  return own.map(passRow).map(({ project, entries }) => {
+    const { inserted, updated, tombstoned, rejected } = entries;
+    return { project, inserted, updated, tombstoned, rejected, problem: null };
+  });
+}
+
+/** The row of the next run goes on with a page that is read by half. */
+async function handOn(db: Trx, row: PassRow, { workflowId, runId, finishedAt }: RefreshEnd): Promise<void> {
+  const passId = randomUUID();
+  await db
+    .insertInto('sync_passes')
+    .values({
+      pass_id: passId,
+      org_id: row.org,
+      project_id: row.project,
+      pass: 'refresh',
+      workflow_id: workflowId,
+      run_id: runId,
+      date_from: null,
+      date_to: null,
+      started_at: finishedAt.toISOString(),
+      outcome: 'running',
+      next_cursor: row.position.cursor,
+    })
+    .execute();
+  for (const table of ['sync_slices', 'sync_cursors', 'refresh_pages'] as const) {
+    await db.updateTable(table).set({ pass_id: passId }).where('pass_id', '=', row.passId).execute();
+  }
+}
+
+/** Adds what a run has read without finding anything to the row of the hour; one that failed has a row of its own. */
+async function addToQuiet(db: Trx, end: RefreshEnd, row: PassRow | null): Promise<void> {
+  const hour = isoText(Math.floor(end.finishedAt.getTime() / hourMs) * hourMs);
+  const { org, workflowId, runId, outcome, error } = end;
+  const counts = {
+    pages: row?.pages ?? 0,
+    requests: row?.requests ?? 0,
+    throttled: row?.throttled ?? 0,
+    seen: row?.entries.seen ?? 0,
+    unchanged: row?.entries.unchanged ?? 0,
+    rejected: row?.entries.rejected ?? 0,
+  };
+  const last = { outcome, error, finished_at: end.finishedAt.toISOString() };
+  await db
+    .insertInto('sync_passes')
+    .values({
+      pass_id: outcome === 'completed' ? `refresh:${org}:${hour}` : `refresh:${org}:${runId}`,
+      org_id: org,
+      project_id: '',
+      pass: 'refresh',
+      workflow_id: workflowId,
+      run_id: runId,
+      date_from: null,
+      date_to: null,
+      started_at: end.startedAt.toISOString(),
+      complete: 1,
+      ...counts,
+      ...last,
+    })
+    .onConflict((conflict) =>
+      conflict.column('pass_id').doUpdateSet((old) => ({
+        ...last,
+        pages: old(old.ref('sync_passes.pages'), '+', counts.pages),
+        requests: old(old.ref('sync_passes.requests'), '+', counts.requests),
+        throttled: old(old.ref('sync_passes.throttled'), '+', counts.throttled),
+        seen: old(old.ref('sync_passes.seen'), '+', counts.seen),
+        unchanged: old(old.ref('sync_passes.unchanged'), '+', counts.unchanged),
+        rejected: old(old.ref('sync_passes.rejected'), '+', counts.rejected),
+      })),
+    )
+    .execute();
+}

@@ -1,0 +1,538 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import type { ProjectKey } from '../rules/feedback-entry.ts';
+import { newPace, type Pace } from '../rules/refresh/pace.ts';
+import {
+  type Cut,
+  changeOfSums,
+  cutPages,
+  type PageShape,
+  type PageSums,
+  type RefreshPage,
+  usualShape,
+} from '../rules/refresh/pages.ts';
+import {
+  arrived,
+  dayMs,
+  faded,
+  hourMs,
+  type Lesson,
+  lessonOf,
+  noTallies,
+  pooled,
+  type RefreshEntry,
+  ratesOf,
+  type Tallies,
+} from '../rules/refresh/rates.ts';
+import type { RefreshedProject } from '../rules/refresh-run.ts';
+import { batchesOf, liveEntries, wantedKeys } from '../store/queries.ts';
+import type { FeedbackDatabase, FeedbackTable, RefreshPagesTable, RefreshProjectsTable } from '../store/tables.ts';
+import type { ProjectView, RefreshView } from './pass-store.ts';
+import { datesAreCoarse } from './passes.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+type Trx = Transaction<FeedbackDatabase>;
+type PageRow = Selectable<RefreshPagesTable>;
+type ProjectRow = Selectable<RefreshProjectsTable>;
+
+/** Bounds of pages that have none: outside all dates. */
+const [beginning, end] = [-8.64e15, 8.64e15];
+
+/** So many pages are compared by their worth beside those. */
+const candidates = 20;
+/** As in `worthOf`. */
+const leastRate = sql.lit(1e-6);
+
+/** What the next request is chosen from at a moment, without a look at entries. */
+export async function refreshView(
+  db: Db,
+  org: string,
+  projects: readonly RefreshedProject[],
+  at: number,
+): Promise<RefreshView> {
+  const keys = projects.map(({ project, weight }) => [project, `${weight}`]);
+  const wanted = sql`wanted (project_id, weight) as (${wantedKeys(db, keys, 2)})`;
+  const saved = await db.selectFrom('refresh_paces').select('pace').where('org_id', '=', org).executeTakeFirst();
+  const rows = await db
+    .selectFrom('refresh_projects as p')
+    .leftJoin('sync_passes as r', 'r.pass_id', 'p.first_pass')
+    .selectAll('p')
+    .select('r.pages')
+    .where('p.org_id', '=', org)
+    .execute();
+  const reading = await db
+    .selectFrom('refresh_pages')
+    .select(['project_id', 'pass_id'])
+    .where('org_id', '=', org)
+    .where('pass_id', 'is not', null)
+    .execute();
+  const half = new Map(reading.map((row) => [row.project_id, row.pass_id]));
+  const known = new Map(rows.map((row) => [row.project_id, row]));
+  return {
+    pace: saved === undefined ? newPace(at) : (JSON.parse(saved.pace) as Pace),
+    projects: projects.map((project) => ({
+      ...projectView(project, known.get(project.project)),
+      halfRead: half.get(project.project) ?? null,
+    })),
+    pages: await candidatePages(db, org, { wanted, projects: projects.length }, at),
+  };
+}
+
+export async function refreshOutlook(
+  db: Db,
+  org: string,
+  projects: readonly RefreshedProject[],
+  at: number,
+): Promise<Pick<RefreshView, 'projects' | 'pages'>> {
+  const { projects: views } = await refreshView(db, org, projects, at);
+  const rows = await db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).execute();
+  return { projects: views, pages: rows.map(pageOf) };
+}
+
+function projectView(
+  project: RefreshedProject,
+  row: (ProjectRow & { pages: number | null }) | undefined,
+): Omit<ProjectView, 'halfRead'> {
+  return {
+    ...project,
+    arrivals: { at: row?.arrivals_at ?? 0, long: row?.arrivals_long ?? 0, short: row?.arrivals_short ?? 0 },
+    headReadAt: row?.head_read_at ? Date.parse(row.head_read_at) : null,
+    cutAt: row?.cut_at ?? null,
+    firstPass: row?.first_pass ? { passId: row.first_pass, pages: row.pages ?? 0 } : null,
+    notBefore: row?.not_before ?? 0,
+  };
+}
+
+/** The order of `worthOf`, but for new entries: only heads bring those, and all heads are candidates. */
+async function candidatePages(
+  db: Db,
+  org: string,
+  { wanted, projects }: { wanted: RawBuilder<unknown>; projects: number },
+  at: number,
+): Promise<RefreshPage[]> {
+  const t = sql`((${at} - p.cut_at) / ${sql.lit(hourMs)})`;
+  const since = sql`(p.left_entries * ${t} - p.left_since)`;
+  const many = sql`(p.left_entries * (p.left_entries + 1.0) / (4 * case when p.rate > ${leastRate} then p.rate else ${leastRate} end))`;
+  const known = sql`case when p.left_entries = 0 then 0 when ${since} > ${many} then ${since} else ${many} end`;
+  const changes = sql`(p.rate * ${t} * ${t} - 2 * p.rate_seen * ${t} + p.rate_seen_squared) / 2`;
+  const worth = sql`cast(w.weight as double precision) / p.requests * (${changes} + ${known})`;
+  const rank = sql`case when p.date_to >= ${sql.lit(end)} then 2 when p.again_from <= ${at} then 1 else 0 end`;
+  const most = 2 * projects + candidates;
+  // Not a plain join: SQLite would read the list of projects anew for each page.
+  const { rows } = await sql<PageRow>`with ${wanted} select p.* from wanted w cross join refresh_pages p
+    where p.org_id = ${org} and p.project_id = w.project_id and p.not_before <= ${at}
+    order by ${rank} desc, ${worth} desc limit ${sql.lit(most)}`.execute(db);
+  return rows.map(pageOf);
+}
+
+export function pageOf(row: PageRow): RefreshPage {
+  return {
+    project: row.project_id,
+    list: row.list,
+    from: row.date_from <= beginning ? null : row.date_from,
+    to: row.date_to >= end ? null : row.date_to,
+    cutAt: row.cut_at,
+    entries: row.entries,
+    rate: row.rate,
+    openRate: row.open_rate,
+    rateSeen: row.rate_seen,
+    rateSeenSquared: row.rate_seen_squared,
+    left: row.left_entries,
+    leftSince: row.left_since,
+    readAt: row.read_at,
+    again: row.again,
+    againFrom: row.again_from,
+    requests: row.requests,
+  };
+}
+
+/** Writes pages of a list over those of the same beginning. */
+export async function writePages(db: Trx, org: string, pages: readonly RefreshPage[]): Promise<void> {
+  const rows = pages.map((page) => ({
+    org_id: org,
+    project_id: page.project,
+    list: page.list,
+    date_from: page.from ?? beginning,
+    date_to: page.to ?? end,
+    cut_at: page.cutAt,
+    entries: page.entries,
+    rate: page.rate,
+    open_rate: page.openRate,
+    rate_seen: page.rateSeen,
+    rate_seen_squared: page.rateSeenSquared,
+    left_entries: page.left,
+    left_since: page.leftSince,
+    requests: page.requests,
+    read_at: page.readAt,
+    again: page.again,
+    again_from: page.againFrom,
+    not_before: 0,
+    pass_id: null,
+  }));
+  for (const batch of batchesOf(rows)) await db.insertInto('refresh_pages').values(batch).execute();
+}
+
+/** The one row of a page. */
+export function changePage(
+  db: Trx,
+  org: string,
+  { project, list, from }: Pick<RefreshPage, 'project' | 'list' | 'from'>,
+) {
+  return db
+    .updateTable('refresh_pages')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('list', '=', list)
+    .where('date_from', '=', from ?? beginning);
+}
+
+export function pagesOfProject(db: Db, { org, project }: ProjectKey) {
+  return db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).where('project_id', '=', project);
+}
+
+/** Inserts or replaces the pace of an organization. */
+export async function savePace(db: Trx, org: string, pace: Pace): Promise<void> {
+  const values = { pace: JSON.stringify(pace) };
+  await db
+    .insertInto('refresh_paces')
+    .values({ org_id: org, ...values })
+    .onConflict((conflict) => conflict.column('org_id').doUpdateSet(values))
+    .execute();
+}
+
+/** The row of a project, made when it is missing. */
+export async function refreshProject(db: Trx, key: ProjectKey): Promise<ProjectRow> {
+  await db
+    .insertInto('refresh_projects')
+    .values({ org_id: key.org, project_id: key.project })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return await projectRow(db, key).executeTakeFirstOrThrow();
+}
+
+export function projectRow(db: Db, { org, project }: ProjectKey) {
+  return db.selectFrom('refresh_projects').selectAll().where('org_id', '=', org).where('project_id', '=', project);
+}
+
+export async function changeProject(
+  db: Trx,
+  { org, project }: ProjectKey,
+  change: Partial<Omit<ProjectRow, 'org_id' | 'project_id'>>,
+): Promise<void> {
+  await db
+    .updateTable('refresh_projects')
+    .set(change)
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .execute();
+}
+
+export const cutOf = ({ cut_at, rates }: ProjectRow): Cut | null =>
+  cut_at === null || rates === null ? null : { at: cut_at, rates: JSON.parse(rates) as number[] };
+
+/** What was learnt of the service of a project, as far as it decides how its lists are cut. */
+export async function shapeOf(db: Db, row: ProjectRow): Promise<PageShape> {
+  const key = { org: row.org_id, project: row.project_id };
+  const newest = row.oldest_first === 1 ? await neighbour(db, key, null, 'older') : null;
+  return {
+    pageSize: row.page_size > 0 ? row.page_size : usualShape.pageSize,
+    ignoresStatus: row.ignores_status === 1,
+    coarse: await datesAreCoarse(db, key.org, key.project),
+    headFrom: newest === null ? null : Date.parse(newest) - dayMs,
+  };
+}
+
+/** The date of the entry next to a moment: the last one before it, or the first one from it on; null for none. */
+export async function neighbour(
+  db: Db,
+  key: ProjectKey,
+  moment: number | null,
+  which: 'older' | 'newer',
+): Promise<string | null> {
+  const text = new Date(moment ?? end).toISOString();
+  const found = await liveEntries(db, key)
+    .select('created_at_utc')
+    .where('created_at_utc', which === 'older' ? '<' : '>=', moment === null ? '9999' : text)
+    .orderBy('created_at_utc', which === 'older' ? 'desc' : 'asc')
+    .limit(1)
+    .executeTakeFirst();
+  return found?.created_at_utc ?? null;
+}
+
+type EntryRow = Pick<FeedbackTable, 'created_at_utc' | 'status' | 'last_seen_at'>;
+interface Mark {
+  changed_at: number | null;
+  left_at: number | null;
+}
+
+function refreshEntry(row: EntryRow, mark: Mark | undefined): RefreshEntry {
+  return {
+    createdAt: row.created_at_utc === null ? null : Date.parse(row.created_at_utc),
+    status: row.status,
+    seenAt: Date.parse(row.last_seen_at),
+    changedAt: mark?.changed_at ?? null,
+    leftAt: mark?.left_at ?? null,
+  };
+}
+
+/** The live entries of a project with what is noted of them, for more conditions. */
+function notedEntries(db: Db, { org, project }: ProjectKey) {
+  return db
+    .selectFrom('feedback as f')
+    .leftJoin('refresh_entries as m', (join) =>
+      join.onRef('m.project_id', '=', 'f.project_id').onRef('m.id', '=', 'f.id'),
+    )
+    .where('f.project_id', '=', project)
+    .where('f.org_id', '=', org)
+    .where('f.deleted_at', 'is', null)
+    .select(['f.id', 'f.created_at_utc', 'f.status', 'f.last_seen_at', 'm.changed_at', 'm.left_at']);
+}
+
+/** The entries within the dates of a page, newest first; of the page without dates, those that have none. */
+export async function entriesOfPage(
+  db: Db,
+  org: string,
+  { project, list, from, to }: Pick<RefreshPage, 'project' | 'list' | 'from' | 'to'>,
+): Promise<(RefreshEntry & { id: string; moment: string | null })[]> {
+  const rows = await notedEntries(db, { org, project })
+    .where('f.created_at_utc', list === 'undated' ? 'is' : 'is not', null)
+    .$if(from !== null, (query) => query.where('f.created_at_utc', '>=', isoOf(from)))
+    .$if(to !== null, (query) => query.where('f.created_at_utc', '<', isoOf(to)))
+    .orderBy('f.created_at_utc', 'desc')
+    .orderBy('f.id', 'desc')
+    .execute();
+  return rows.map((row) => ({ ...refreshEntry(row, row), id: row.id, moment: row.created_at_utc }));
+}
+
+const isoOf = (moment: number | null): string => new Date(moment ?? 0).toISOString();
+
+/** An entry's row before and after it was written; null for none. */
+export interface RowChange {
+  id: string;
+  before: (EntryRow & { deleted_at: string | null }) | null;
+  /** Null for a row that is tombstoned now. */
+  after: EntryRow | null;
+  /** Whether its content differs. */
+  changed: boolean;
+}
+
+interface EntryChange extends Pick<RowChange, 'changed'> {
+  before: RefreshEntry | null;
+  after: RefreshEntry | null;
+}
+
+/**
+ * Takes what a reading or a tombstone has changed over into what refresh knows: sums of pages, rates, arrivals. In the
+ * transaction that writes the rows, of whatever pass (S4).
+ */
+export async function noteRows(db: Trx, key: ProjectKey, rows: readonly RowChange[], at: Date): Promise<void> {
+  const project = rows.length === 0 ? undefined : await projectRow(db, key).executeTakeFirst();
+  if (project === undefined) return;
+  const marks = await marksOf(db, key, rows);
+  const changes: EntryChange[] = [];
+  for (const { id, before, after, changed } of rows) {
+    const mark = marks.get(id);
+    const live = before === null || before.deleted_at !== null ? null : before;
+    const hasTurned = live !== null && after !== null && live.status !== after.status;
+    const next: Mark = { changed_at: hasTurned ? at.getTime() : (mark?.changed_at ?? null), left_at: null };
+    if (after !== null && (hasTurned || (mark?.left_at ?? null) !== null)) await setMark(db, key, id, next);
+    changes.push({ before: live && refreshEntry(live, mark), after: after && refreshEntry(after, next), changed });
+  }
+  await changeSums(db, key, cutOf(project), changes);
+  await learn(db, project, changes, at.getTime());
+}
+
+async function marksOf(db: Trx, { project }: ProjectKey, rows: readonly RowChange[]): Promise<Map<string, Mark>> {
+  const marks = new Map<string, Mark>();
+  for (const batch of batchesOf(rows.map(({ id }) => id))) {
+    const found = await db
+      .selectFrom('refresh_entries')
+      .selectAll()
+      .where('project_id', '=', project)
+      .where('id', 'in', batch)
+      .execute();
+    for (const mark of found) marks.set(mark.id, mark);
+  }
+  return marks;
+}
+
+async function setMark(db: Trx, { project }: ProjectKey, id: string, mark: Mark): Promise<void> {
+  await db
+    .insertInto('refresh_entries')
+    .values({ project_id: project, id, ...mark })
+    .onConflict((conflict) => conflict.columns(['project_id', 'id']).doUpdateSet(mark))
+    .execute();
+}
+
+/** Notes since when entries are known to have left the open list. */
+export async function noteLeft(
+  db: Trx,
+  key: ProjectKey,
+  cut: Cut | null,
+  left: readonly { id: string; leftAt: number; entry: RefreshEntry }[],
+): Promise<void> {
+  for (const { id, leftAt, entry } of left) {
+    await setMark(db, key, id, { changed_at: entry.changedAt, left_at: leftAt });
+  }
+  const changes = left.map(({ entry, leftAt }) => ({ before: entry, after: { ...entry, leftAt }, changed: false }));
+  await changeSums(db, key, cut, changes);
+}
+
+async function changeSums(db: Trx, key: ProjectKey, cut: Cut | null, changes: readonly EntryChange[]): Promise<void> {
+  if (cut === null || changes.length === 0) return;
+  const moments = changes.flatMap(({ before, after }) =>
+    [before, after].flatMap((entry) => (entry === null || entry.createdAt === null ? [] : [entry.createdAt])),
+  );
+  const pages = await pagesOfProject(db, key)
+    .where((row) =>
+      row.or([
+        row('list', '=', 'undated'),
+        row.and([
+          row('date_from', '<=', Math.max(beginning, ...moments)),
+          row('date_to', '>', Math.min(end, ...moments)),
+        ]),
+      ]),
+    )
+    .execute();
+  for (const page of pages) {
+    const here = (entry: RefreshEntry | null): RefreshEntry | null =>
+      entry === null || page.list === 'undated' || isWithin(page, entry.createdAt) ? entry : null;
+    const sums = changes
+      .map(({ before, after }) => [here(before), here(after)] as const)
+      .filter(([before, after]) => before !== null || after !== null)
+      .map(([before, after]) => changeOfSums(page.list, before, after, cut));
+    const sum = (name: keyof PageSums) => sums.reduce((total, part) => total + part[name], 0);
+    if (sums.length === 0) continue;
+    await changePage(db, key.org, pageOf(page))
+      .set((row) => ({
+        entries: row('entries', '+', sum('entries')),
+        rate: row('rate', '+', sum('rate')),
+        open_rate: row('open_rate', '+', sum('openRate')),
+        rate_seen: row('rate_seen', '+', sum('rateSeen')),
+        rate_seen_squared: row('rate_seen_squared', '+', sum('rateSeenSquared')),
+        left_entries: row('left_entries', '+', sum('left')),
+        left_since: row('left_since', '+', sum('leftSince')),
+      }))
+      .execute();
+  }
+}
+
+const isWithin = (page: PageRow, moment: number | null): boolean =>
+  moment !== null && moment >= page.date_from && moment < page.date_to;
+
+/** Takes lessons of entries that were read again, and the arrival of new ones. */
+async function learn(db: Trx, row: ProjectRow, changes: readonly EntryChange[], at: number): Promise<void> {
+  const key = { org: row.org_id, project: row.project_id };
+  const lessons = new Map<number, Lesson>();
+  for (const { before, after, changed } of changes) {
+    const lesson = before && lessonOf(before, after?.seenAt ?? at, changed || after === null);
+    if (lesson === null) continue;
+    const sum = lessons.get(lesson.kind) ?? { kind: lesson.kind, changes: 0, hours: 0 };
+    lessons.set(lesson.kind, { ...sum, changes: sum.changes + lesson.changes, hours: sum.hours + lesson.hours });
+  }
+  for (const lesson of lessons.values()) {
+    await db
+      .insertInto('refresh_rates')
+      .values({ org_id: key.org, project_id: key.project, ...lesson })
+      .onConflict((conflict) =>
+        conflict.columns(['org_id', 'project_id', 'kind']).doUpdateSet({
+          changes: sql`refresh_rates.changes + excluded.changes`,
+          hours: sql`refresh_rates.hours + excluded.hours`,
+        }),
+      )
+      .execute();
+  }
+  const created = changes.flatMap(({ before, after }) =>
+    before === null && after !== null && after.createdAt !== null ? [Math.min(after.createdAt, after.seenAt)] : [],
+  );
+  if (created.length === 0) return;
+  const arrivals = arrived({ at: row.arrivals_at, long: row.arrivals_long, short: row.arrivals_short }, created);
+  await changeProject(db, key, {
+    arrivals_at: arrivals.at,
+    arrivals_long: arrivals.long,
+    arrivals_short: arrivals.short,
+  });
+}
+
+/** Entries read at a time while a project's lists are cut. */
+const entriesPerBatch = 2_000;
+
+/**
+ * Cuts the lists of a project into pages anew, with the rates known by now. Looks through all its entries, in batches, so
+ * that the thread is free in between. `floor`: where its first reading has come to, newest first; what is older is left.
+ */
+export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: number | null): Promise<void> {
+  const row = await refreshProject(db, key);
+  const before = (await pagesOfProject(db, key).execute()).map(pageOf);
+  const rates = ratesOf(await fadeRates(db, row, at), pooled(await talliesOf(db, key.org)));
+  const entries: RefreshEntry[] = [];
+  for await (const entry of entriesByDate(db, key, floor)) entries.push(entry);
+  const pages = cutPages(key.project, entries, { at, rates }, before, await shapeOf(db, row))
+    .filter(({ list }) => floor === null || list !== 'undated')
+    // What was read before there were pages was read by the pass that brought it.
+    .map((page) => ({ ...page, from: page.from ?? floor, readAt: page.readAt ?? at }));
+  await db.deleteFrom('refresh_pages').where('org_id', '=', key.org).where('project_id', '=', key.project).execute();
+  await writePages(db, key.org, pages);
+  await changeProject(db, key, { cut_at: at, rates: JSON.stringify(rates), reshaped: 0 });
+}
+
+/** Newest first, those without a date last. */
+async function* entriesByDate(
+  db: Trx,
+  key: ProjectKey,
+  floor: number | null,
+): AsyncGenerator<RefreshEntry, void, undefined> {
+  for (const undated of [false, true]) {
+    for (let after: { created_at_utc: string | null; id: string } | undefined; ; ) {
+      const { created_at_utc: moment, id } = after ?? { created_at_utc: '9999', id: '' };
+      const rows = await notedEntries(db, key)
+        .where('f.created_at_utc', undated ? 'is' : 'is not', null)
+        .where((row) =>
+          undated
+            ? row('f.id', '>', after === undefined ? '' : id)
+            : row(row.refTuple('f.created_at_utc', 'f.id'), '<', row.tuple(moment ?? '', id)),
+        )
+        .$if(!undated, (query) => query.orderBy('f.created_at_utc', 'desc').orderBy('f.id', 'desc'))
+        .$if(undated, (query) => query.orderBy('f.id'))
+        .$if(floor !== null && !undated, (query) => query.where('f.created_at_utc', '>=', isoOf(floor)))
+        .limit(entriesPerBatch)
+        .execute();
+      for (const row of rows) yield refreshEntry(row, row);
+      after = rows.at(-1);
+      if (rows.length < entriesPerBatch) break;
+      await letOthersRun();
+    }
+  }
+}
+
+/** The tallies of a project less what has faded since the last time. */
+async function fadeRates(db: Trx, row: ProjectRow, at: number): Promise<Tallies> {
+  const key = { org: row.org_id, project: row.project_id };
+  const own = faded(await talliesOf(db, key.org, key.project), row.taught_at === 0 ? 0 : at - row.taught_at);
+  for (const [kind, tally] of own.entries()) {
+    await db
+      .updateTable('refresh_rates')
+      .set(tally)
+      .where('org_id', '=', key.org)
+      .where('project_id', '=', key.project)
+      .where('kind', '=', kind)
+      .execute();
+  }
+  await changeProject(db, key, { taught_at: at });
+  return own;
+}
+
+/** What was seen in a project, or each project of an organization. */
+async function talliesOf(db: Trx, org: string, project: string): Promise<Tallies>;
+async function talliesOf(db: Trx, org: string): Promise<Tallies[]>;
+async function talliesOf(db: Trx, org: string, project?: string): Promise<Tallies | Tallies[]> {
+  const rows = await db
+    .selectFrom('refresh_rates')
+    .selectAll()
+    .where('org_id', '=', org)
+    .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
+    .execute();
+  const of = (name: string): Tallies =>
+    noTallies.map((none, kind) => rows.find((row) => row.project_id === name && row.kind === kind) ?? none);
+  return project === undefined ? [...new Set(rows.map((row) => row.project_id))].map(of) : of(project);
+}

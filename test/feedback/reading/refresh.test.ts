@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest';
+import type { PageUpsert, PassRow } from '../../../src/feedback/reading/pass-store.ts';
+import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
+import type { RefreshPage } from '../../../src/feedback/rules/refresh/pages.ts';
+import { worthOf } from '../../../src/feedback/rules/refresh/queue.ts';
+import type { RefreshedProject } from '../../../src/feedback/rules/refresh-run.ts';
+import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
+import {
+  entry,
+  page,
+  startedAt,
+  type TemporaryStore,
+  temporaryStore,
+  wholePass,
+} from '../../tools/feedback/temporary-store.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const begun = startedAt.getTime();
+const run = { workflowId: 'refresh:acme-1', runId: 'run-1' };
+const projects: RefreshedProject[] = [{ project: 'prj_1', weight: 1, atMostMs: null }];
+
+/** So many entries, one an hour, the newest first; every third is open. */
+function entries(count: number): FeedbackEntry[] {
+  return Array.from({ length: count }, (_, place) =>
+    entry(`e${place}`, {
+      createdAt: new Date(begun - (place + 1) * hourMs).toISOString(),
+      status: place % 3 === 0 ? 'pending' : 'resolved',
+    }),
+  );
+}
+
+/** A project that was swept, and whose lists are cut. */
+async function swept(store: FeedbackStore, all: FeedbackEntry[]): Promise<void> {
+  await wholePass(store, 'sweep', all);
+  await store.prepareRefresh('acme', ['prj_1'], begun + 600_000);
+}
+
+const pagesOf = async (store: FeedbackStore, at: number): Promise<RefreshPage[]> =>
+  (await store.refreshView('acme', projects, at)).pages;
+
+async function pageOf(store: FeedbackStore, list: 'all' | 'open', head: boolean): Promise<RefreshPage> {
+  const found = (await pagesOf(store, begun + dayMs)).find((one) => one.list === list && (one.to === null) === head);
+  if (!found) throw new Error(`no page of ${list}`);
+  return found;
+}
+
+/** Reads a page at a moment as the service answers: what lies within the dates asked for, less some. */
+async function read(
+  store: FeedbackStore,
+  at: number,
+  chosen: RefreshPage,
+  served: FeedbackEntry[],
+  over: Partial<PageUpsert> = {},
+): Promise<{ pass: PassRow; massMissing: number | null }> {
+  const pass = await store.beginReading('acme', chosen, run, new Date(at));
+  const slice = await store.currentSlice(pass.passId);
+  const within = served.filter(
+    ({ createdAt, status }) =>
+      (createdAt ?? '') >= (slice?.dateFrom ?? '') &&
+      (createdAt ?? '') < (slice?.dateTo ?? '9') &&
+      (slice?.statuses?.includes(status) ?? true),
+  );
+  const { massMissing } = await store.upsertPage(
+    page(pass.passId, within, { from: pass.position, askedAt: new Date(at), seenAt: new Date(at + 200), ...over }),
+  );
+  return { pass, massMissing };
+}
+
+const end = (at: number, more: { runId?: string } = {}) => ({
+  ...run,
+  ...more,
+  org: 'acme',
+  outcome: 'completed' as const,
+  error: null,
+  startedAt: new Date(at),
+  finishedAt: new Date(at),
+});
+
+const gone = async (at: TemporaryStore) =>
+  (await at.rows('select id from feedback where deleted_at is not null order by id')).map(({ id }) => id);
+
+describe('the pages of a project', () => {
+  it('cover all of its entries, and their sums follow from the entries whatever has read them', async () => {
+    await using at = await temporaryStore();
+    const all = entries(400);
+    await swept(at.store, all);
+    const sums = () =>
+      at.rows(
+        'select list, date_from, date_to, entries, round(rate * 1000000) as rate, round(rate_seen * 1000) as seen from refresh_pages order by list, date_from',
+      );
+    await wholePass(
+      at.store,
+      'again',
+      all.slice(100, 180).map((one) => ({ ...one, status: 'dismissed' })),
+      {
+        pass: 'incremental',
+        startedAt: new Date(begun + hourMs),
+      },
+    );
+    const changed = await sums();
+    expect(changed.filter(({ list }) => list === 'all').reduce((sum, { entries: n }) => sum + Number(n), 0)).toBe(400);
+    expect(changed.filter(({ list }) => list === 'open').reduce((sum, { entries: n }) => sum + Number(n), 0)).toBe(108);
+    // Made again from the entries at the same moment, they are the same but for where open pages begin.
+    const before = changed.filter(({ list }) => list === 'all');
+    await at.run('update refresh_projects set reshaped = 1');
+    await at.run('delete from refresh_rates');
+    await at.store.prepareRefresh('acme', ['prj_1'], begun + 600_000);
+    const cut = (await sums()).filter(({ list }) => list === 'all');
+    expect(cut.map(({ entries: n }) => Number(n))).toEqual(before.map(({ entries: n }) => Number(n)));
+  });
+
+  it('are chosen by their worth: the store leaves none out that is worth more', async () => {
+    await using at = await temporaryStore();
+    await swept(at.store, entries(3_000));
+    const now = begun + 3 * dayMs;
+    await at.run('update refresh_pages set left_entries = 3, left_since = 20 where entries % 2 = 0');
+    const view = await at.store.refreshView('acme', projects, now);
+    const [project] = view.projects;
+    if (!project) throw new Error('no project');
+    const rows = await at.rows('select date_from, list from refresh_pages');
+    expect(rows.length).toBeGreaterThan(view.pages.length);
+    const least = Math.min(...view.pages.filter(({ to }) => to !== null).map((one) => worthOf(one, project, now)));
+    await at.run(
+      `update refresh_pages set not_before = 8e15 where ${view.pages
+        .map((one) => `(list = '${one.list}' and date_from = ${one.from ?? -8.64e15})`)
+        .join(' or ')}`,
+    );
+    for (const other of await pagesOf(at.store, now)) expect(worthOf(other, project, now)).toBeLessThanOrEqual(least);
+  });
+
+  it('of a hundred projects with a million entries are compared without a look at any entry', async () => {
+    await using at = await temporaryStore();
+    const many = Array.from({ length: 100 }, (_, place) => ({
+      project: `p${place}`,
+      weight: 1 + (place % 3),
+      atMostMs: null,
+    }));
+    for (const { project } of many) {
+      const page = (place: number) =>
+        `('acme', '${project}', 'all', ${place === 0 ? -8.64e15 : place * 1e9}, ${place === 109 ? 8.64e15 : (place + 1) * 1e9},
+          ${begun}, 90, ${0.01 * (place + 1)}, 0, 0, 0, 0, 0, 1, ${begun}, null, null, 0, null)`;
+      const values = Array.from({ length: 110 }, (_, place) => page(place));
+      await at.run(`insert into refresh_pages values ${values.join(', ')}`);
+      await at.run(`insert into refresh_projects (org_id, project_id, cut_at) values ('acme', '${project}', ${begun})`);
+    }
+    await at.run('alter table feedback rename to hidden');
+    const took: number[] = [];
+    for (let look = 0; look < 11; look += 1) {
+      const before = performance.now();
+      const { pages } = await at.store.refreshView('acme', many, begun + dayMs);
+      took.push(performance.now() - before);
+      expect(pages).toHaveLength(220);
+    }
+    process.stdout.write(`the next of 11,000 pages: ${took.sort((a, b) => a - b)[5]?.toFixed(1)} ms\n`);
+  });
+
+  it('are made again from the entries when they are lost', async () => {
+    await using at = await temporaryStore();
+    await swept(at.store, entries(400));
+    const before = (await pagesOf(at.store, begun + dayMs)).map(({ list, from, to, entries: n }) => ({
+      list,
+      from,
+      to,
+      n,
+    }));
+    for (const table of ['pages', 'rates', 'entries', 'paces', 'projects'])
+      await at.run(`delete from refresh_${table}`);
+    await at.store.prepareRefresh('acme', ['prj_1'], begun + 600_000);
+    const after = (await pagesOf(at.store, begun + dayMs)).map(({ list, from, to, entries: n }) => ({
+      list,
+      from,
+      to,
+      n,
+    }));
+    expect(after).toEqual(before);
+  });
+});
+
+describe('an entry that a complete reading has missed', () => {
+  it('is tombstoned by the second reading, and counted in the row', async () => {
+    await using at = await temporaryStore();
+    const all = entries(400);
+    await swept(at.store, all);
+    const served = all.filter(({ id }) => id !== 'e200');
+    const chosen = (await pagesOf(at.store, begun + dayMs)).find(
+      (one) => one.list === 'all' && (one.from ?? 0) <= begun - 201 * hourMs && (one.to ?? 9e15) > begun - 201 * hourMs,
+    );
+    if (!chosen) throw new Error('no such page');
+    await read(at.store, begun + dayMs, chosen, served);
+    expect(await gone(at)).toEqual([]);
+    const again = (await pagesOf(at.store, begun + dayMs + 1_000)).filter((one) => one.again !== null);
+    expect(again).toMatchObject([{ from: chosen.from, again: begun + dayMs }]);
+    const { pass } = await read(at.store, begun + dayMs + 1_000, chosen, served);
+    expect(await gone(at)).toEqual(['e200']);
+    expect(await at.store.getPass(pass.passId)).toMatchObject({ entries: { tombstoned: 1 } });
+    expect(await at.store.endRefreshRun(end(begun + dayMs + 2_000))).toMatchObject([
+      { project: 'prj_1', inserted: 0, updated: 0, tombstoned: 1 },
+    ]);
+  });
+
+  it('is not when another pass has seen it since the first of them began', async () => {
+    await using at = await temporaryStore();
+    const all = entries(400);
+    await swept(at.store, all);
+    const chosen = await pageOf(at.store, 'all', true);
+    const missing = all.filter(({ id }) => id !== 'e3');
+    await read(at.store, begun + dayMs, chosen, missing);
+    await wholePass(at.store, 'other', all.slice(0, 10), {
+      pass: 'incremental',
+      startedAt: new Date(begun + dayMs + 500),
+    });
+    await read(at.store, begun + dayMs + 1_000, chosen, missing);
+    expect(await gone(at)).toEqual([]);
+  });
+
+  it('waits for a reading in another hour when a whole page is missing', async () => {
+    await using at = await temporaryStore();
+    const all = entries(400);
+    await swept(at.store, all);
+    const chosen = (await pagesOf(at.store, begun + dayMs)).find(
+      (one) => one.list === 'all' && one.from !== null && one.to !== null,
+    );
+    if (!chosen) throw new Error('no such page');
+    const isLeft = ({ createdAt }: FeedbackEntry) => {
+      const moment = Date.parse(createdAt ?? '');
+      return moment < (chosen.from ?? 0) || moment >= (chosen.to ?? 0);
+    };
+    const served = all.filter(isLeft);
+    expect((await read(at.store, begun + dayMs, chosen, served)).massMissing).toBe(chosen.entries);
+    await read(at.store, begun + dayMs + 1_000, chosen, served);
+    expect(await gone(at)).toEqual([]);
+    // Wrongly empty: it comes back.
+    await read(at.store, begun + dayMs + 2_000, chosen, all);
+    await read(at.store, begun + dayMs + 2 * hourMs, chosen, served);
+    expect(await gone(at)).toEqual([]);
+    await read(at.store, begun + dayMs + 3 * hourMs + 1_000, chosen, served);
+    expect(await gone(at)).toHaveLength(chosen.entries);
+  });
+
+  it('from the open list is noted to have left it, until it is read again', async () => {
+    await using at = await temporaryStore();
+    const all = entries(60);
+    await swept(at.store, all);
+    const closed = all.map((one) => (one.id === 'e9' ? { ...one, status: 'resolved' } : one));
+    await read(at.store, begun + dayMs, await pageOf(at.store, 'open', true), closed);
+    const [mark] = await at.rows('select id, left_at from refresh_entries');
+    expect(mark).toMatchObject({ id: 'e9' });
+    expect(Number(mark?.left_at)).toBeGreaterThan(begun);
+    expect(Number(mark?.left_at)).toBeLessThan(begun + dayMs);
+    const head = await pageOf(at.store, 'all', true);
+    expect(head.left).toBe(1);
+    await read(at.store, begun + dayMs + 1_000, head, closed);
+    expect((await pageOf(at.store, 'all', true)).left).toBe(0);
+    expect(await at.rows("select status from feedback where id = 'e9'")).toEqual([{ status: 'resolved' }]);
+  });
+});
+
+describe('the rows of runs', () => {
+  it('are one an hour when nothing was found, and one a project when something was', async () => {
+    await using at = await temporaryStore();
+    const all = entries(60);
+    await swept(at.store, all);
+    const head = await pageOf(at.store, 'all', true);
+    for (const minute of [0, 5, 10]) {
+      await read(at.store, begun + dayMs + minute * 60_000, head, all);
+      expect(await at.store.endRefreshRun(end(begun + dayMs + minute * 60_000, { runId: `run-${minute}` }))).toEqual(
+        [],
+      );
+    }
+    const rows = () =>
+      at.rows(
+        "select project_id, outcome, requests, inserted from sync_passes where pass = 'refresh' order by project_id",
+      );
+    expect(await rows()).toEqual([{ project_id: '', outcome: 'completed', requests: 3, inserted: 0 }]);
+    const more = [entry('new', { createdAt: new Date(begun + hourMs).toISOString() }), ...all];
+    await read(at.store, begun + dayMs + 900_000, head, more);
+    await at.store.endRefreshRun(end(begun + dayMs + 900_000, { runId: 'run-15' }));
+    expect(await rows()).toEqual([
+      { project_id: '', outcome: 'completed', requests: 3, inserted: 0 },
+      { project_id: 'prj_1', outcome: 'completed', requests: 1, inserted: 1 },
+    ]);
+    expect(await at.store.watermark('acme', 'prj_1')).toBe(new Date(begun + hourMs).toISOString());
+  });
+
+  it('hand a page that is read by half on to the next run, which goes on with its cursor', async () => {
+    await using at = await temporaryStore();
+    const all = entries(60);
+    await swept(at.store, all);
+    const head = await pageOf(at.store, 'all', true);
+    await read(at.store, begun + dayMs, head, all.slice(0, 30), { hasMore: true, nextCursor: 'half' });
+    await at.store.endRefreshRun(end(begun + dayMs));
+    const view = await at.store.refreshView('acme', projects, begun + dayMs + 60_000);
+    const pass = await at.store.getPass(view.projects[0]?.halfRead ?? '');
+    expect(pass).toMatchObject({ outcome: 'running', position: { cursor: 'half' } });
+    await read(at.store, begun + dayMs + 60_000, head, all.slice(30));
+    expect(await gone(at)).toEqual([]);
+    expect((await pageOf(at.store, 'all', true)).readAt).toBe(begun + dayMs);
+    await at.store.endRefreshRun(end(begun + dayMs + 60_000, { runId: 'run-2' }));
+    expect(await at.rows("select * from sync_passes where outcome = 'running'")).toEqual([]);
+  });
+});

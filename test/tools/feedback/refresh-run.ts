@@ -1,0 +1,50 @@
+import type { SandboxOptions } from '../../../sandbox/index.ts';
+import { createRefreshActivities, type RefreshPagesResult } from '../../../src/activities/refresh-pages.ts';
+import type { WindowSettings } from '../../../src/budget/rules/permits.ts';
+import type { ProjectFindings } from '../../../src/feedback/rules/refresh-run.ts';
+import { type ActivityScene, activityScene, mockActivity } from '../activity-dependencies.ts';
+
+export const hourMs = 3_600_000;
+const hourly: WindowSettings = { requests: 100, reserve: 0, windowMs: hourMs, arrivalMs: 500 };
+
+interface Refreshed {
+  share?: number;
+  everyMs?: number;
+  projects?: readonly string[];
+  settings?: WindowSettings;
+}
+
+/** A scene whose organization is refreshed. */
+export function refreshScene(
+  options: SandboxOptions,
+  { share = 0.5, everyMs = 300_000, projects = ['prj_1'], settings = hourly }: Refreshed = {},
+): Promise<ActivityScene> {
+  const refreshed = projects.map((project) => ({ project, weight: 1, atMostMs: null }));
+  return activityScene(options, settings, { projects, refresh: { share, everyMs, projects: refreshed } });
+}
+
+let attempts = 0;
+
+/** One run as `refreshFeedback` does it, without Temporal, up to where it would wait for the budget. */
+export async function refresh(scene: ActivityScene): Promise<RefreshPagesResult & { found: ProjectFindings[] }> {
+  attempts += 1;
+  const run = { workflowId: 'refresh:acme-now', runId: `run-${attempts}` };
+  const attempt = <T>(work: () => Promise<T>): Promise<T> =>
+    mockActivity({ currentAttemptScheduledTimestampMs: Date.now(), workflowExecution: run }).run(work);
+  const { refreshPages, finishRefresh } = createRefreshActivities(scene.deps);
+  const startedAt = Date.now();
+  const leg = await attempt(() => refreshPages({ org: 'acme', storeId: null }));
+  const { projects: found } = await attempt(() =>
+    finishRefresh({
+      org: 'acme',
+      storeId: leg.storeId,
+      outcome: 'completed',
+      error: null,
+      startedAt,
+      finishedAt: Date.now(),
+      nextDueAt: leg.nextDueAt,
+      problems: [],
+    }),
+  );
+  return { ...leg, found };
+}
