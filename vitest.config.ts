@@ -16,7 +16,7 @@ const onServers = [
   'test/exports/{store,signing}/**/*.test.ts',
   'test/feedback/store/*postgres*.test.ts',
   'test/lint/**/*.test.ts',
-  'test/activities/{bundle-versions,spare-reading,fetch-bundle}.test.ts',
+  'test/activities/{bundle-versions,fetch-bundle}.test.ts',
   'test/e2e/story.test.ts',
 ];
 const named = ['test/**/*.slow.test.ts'];

@@ -6,13 +6,19 @@ import {
   type Client,
 } from '@temporalio/client';
 import type { WorkerDeploymentVersion } from '@temporalio/common';
-import { NativeConnection, type State, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  type ActivityInterceptorsFactory,
+  NativeConnection,
+  type State,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
 import { budgetClientOf, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
 import type { Config } from './config/config.ts';
-import { limitMachineUse } from './exports/semaphore.ts';
+import { limitMachineUse, urgently } from './exports/semaphore.ts';
 import type { BundleStore } from './exports/store/bundle-store.ts';
 import { openBundleStore } from './exports/store/open-bundle-store.ts';
 import { requireBrowsers } from './exports/verify/find-browser.ts';
@@ -29,7 +35,14 @@ import { putOffRefresh } from './schedules/schedules.ts';
 import { connectClient, connectOptions, failoverFor, isOutage, TemporalUnreachable } from './temporal/connection.ts';
 import { workerConverter, workflowCode } from './temporal/encryption.ts';
 import type { Metrics } from './temporal/metrics.ts';
-import { bulkQueueOf, type Failover, failoverTimes, type WorkKind, workKinds } from './temporal/rules/failover.ts';
+import {
+  bulkQueueOf,
+  type Failover,
+  failoverTimes,
+  urgentQueueOf,
+  type WorkKind,
+  workKinds,
+} from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
@@ -76,6 +89,12 @@ async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bu
 
 /** The workers of this process. */
 export type RunningWorker = WorkersTogether;
+
+/**
+ * Heavy steps that a person waits for, besides `worker.downloads`: those of rollbacks and after approvals. They find a slot
+ * when downloads take all others.
+ */
+const urgentStepsAtOnce = 10;
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
 const shortStepsAtOnce = 400;
@@ -206,6 +225,7 @@ async function createWorkers(
   const workers: Worker[] = [];
   for (const kind of kinds)
     workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...workOf(kind, config, settings) }));
+  if (kinds.includes('bulk')) workers.push(await Worker.create(urgentWork(common, config, failover)));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
@@ -282,6 +302,27 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
         workflowBundle: workflowCode(temporal, settings.workflowBundle),
       }
     : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
+}
+
+/** The same steps as of `bulk`, which wait for no slot that others have taken. */
+function urgentWork(
+  common: Pick<WorkerOptions, 'connection' | 'activities'> & {
+    interceptors: { activity: ActivityInterceptorsFactory[] };
+  },
+  { temporal }: Config,
+  failover: Failover,
+): WorkerOptions {
+  const ahead: ActivityInterceptorsFactory = () => ({
+    inbound: { execute: (input, next) => urgently(() => next(input)) },
+  });
+  return {
+    ...common,
+    ...timesFor(failover, 'bulk'),
+    interceptors: { activity: [...common.interceptors.activity, ahead] },
+    taskQueue: urgentQueueOf(temporal.taskQueue),
+    maxConcurrentActivityTaskExecutions: urgentStepsAtOnce,
+    maxConcurrentActivityTaskPolls: 2,
+  };
 }
 
 /** A budget that takes longer gets the configuration again. */

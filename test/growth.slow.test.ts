@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { headersToClient, readAnalyticsTarget } from '../src/budget/gateway/forwarded-request.ts';
 import { ClientTokens } from '../src/budget/gateway/gateway.ts';
 import { safeForTerminal } from '../src/cli/terminal/output.ts';
@@ -286,11 +286,19 @@ function growth(read: (text: string) => unknown, text: (size: number) => string,
   return best;
 }
 
+let slowest = { grown: 0, what: 'nothing took long' };
+afterAll(() => {
+  process.stderr.write(
+    `slowest: ${slowest.grown.toFixed(1)} times as long for four times the text (${slowest.what})\n`,
+  );
+});
+
 describe('a text of others is read in proportion to its length', () => {
-  it.each(Object.entries(places))('%s', { timeout: 600_000 }, (_, read) => {
+  it.each(Object.entries(places))('%s', { timeout: 600_000 }, (place, read) => {
     const slow: string[] = [];
     const judge = (name: string, text: (size: number) => string, size: number): boolean => {
       const grown = growth(read, text, size);
+      if (grown > slowest.grown) slowest = { grown, what: `${place}, ${name}, ${4 * size} characters` };
       if (grown > mostGrowth) slow.push(`${name}: ${grown.toFixed(1)} times as long for ${4 * size} characters`);
       return grown <= mostGrowth;
     };

@@ -101,6 +101,7 @@ describe('watchSharedState', () => {
     expect([...silent].flatMap((org) => used(org) ?? [])).toEqual([]);
     answer();
     await expect.poll(() => [...silent].every((org) => (asked.get(org) ?? 0) > 1)).toBe(true);
-    expect(asked.get('org-7')).toBe(1);
+    // The last one's next turn is an hour later; that of earlier ones may have come on a busy machine.
+    expect(asked.get('org-999')).toBe(1);
   });
 });

@@ -1,6 +1,9 @@
 import { activityInfo, log } from '@temporalio/activity';
+import type { WindowView } from '../budget/rules/permits.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
 import type { BundleStore, InService } from '../exports/store/bundle-store.ts';
+import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
+import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import type { NoticeType } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
@@ -143,20 +146,13 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
 });
 
 /** An approval that no run has ended so long after its time has no run any more. */
-const lateMs = 3_600_000;
+const lateMs = hourMs;
 
 type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 'refusedRuns'>;
 
 async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
   const { id: org, watch } = organization;
-  const [projects, exported, holds, drifted, view, count] = await Promise.all([
-    Promise.all(
-      [...watch.freshness].map(async ([project, limitMs]) => ({
-        project,
-        limitMs,
-        verifiedUpTo: await deps.feedback.verifiedUpTo(org, project),
-      })),
-    ),
+  const [exported, holds, drifted, view, count] = await Promise.all([
     deps.notices.lastExports(org),
     ifReadable('holds', () => heldSites(deps, organization)),
     ifReadable('targets', () => driftedTargets(deps, organization)),
@@ -164,7 +160,7 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);
   return {
-    projects,
+    projects: await newestReadings(deps, organization, view),
     sites: [...watch.lateAfter].map(([domain, limitMs]) => ({
       domain,
       limitMs,
@@ -175,6 +171,51 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
     budget: view === null ? null : { org, view },
     refusedRuns: count === null ? null : { org, count },
   };
+}
+
+/** So many planned intervals may pass before feedback counts as stale. */
+const missedReadings = 3;
+/** Of these, one is likely to have read the newest entries. */
+const latestPasses = 20;
+
+/** When the newest entries of projects were last read, and within how long they should be: by configuration, or by plan. */
+async function newestReadings(
+  { feedback }: ActivityDependencies,
+  { id: org, projects, refresh, watch }: Organization,
+  view: WindowView | null,
+): Promise<NonNullable<Sight['projects']>> {
+  const at = scheduledAt().getTime();
+  const wanted = refresh?.projects ?? projects.map((project) => ({ project, weight: 1, atMostMs: null }));
+  const outlook = await feedback.refreshOutlook(org, wanted, at);
+  const planned = new Map<string, number>();
+  if (refresh !== null && view !== null) {
+    const perHour = (refresh.share * Math.max(1, view.limit - view.reserve) * hourMs) / view.windowMs;
+    const expected = expectedDelays(outlook.pages, outlook.projects, { perHour, everyMs: refresh.everyMs, at });
+    for (const { project, intervalMs } of expected.projects) {
+      planned.set(project, missedReadings * Math.max(refresh.everyMs, intervalMs));
+    }
+  }
+  const found = outlook.projects.flatMap(({ project, headReadAt }) => {
+    const limitMs = watch.freshness.get(project) ?? planned.get(project);
+    return limitMs === undefined ? [] : [{ project, limitMs, readAt: headReadAt }];
+  });
+  return Promise.all(
+    found.map(async (each) => ({
+      ...each,
+      readAt: each.readAt ?? (await lastReadByPass(feedback, org, each.project)),
+    })),
+  );
+}
+
+/** Before the first refresh of a project, and without one, passes on demand tell. */
+async function lastReadByPass(
+  feedback: ActivityDependencies['feedback'],
+  org: string,
+  project: string,
+): Promise<number | null> {
+  const passes = await feedback.listPasses({ org, project, outcome: 'completed', limit: latestPasses });
+  const last = passes.find(({ pass, dateTo }) => (pass === 'incremental' || pass === 'sweep') && dateTo === null);
+  return last === undefined ? null : Date.parse(last.startedAt);
 }
 
 /** Null for what cannot be read now: the next look will. */

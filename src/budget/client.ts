@@ -30,7 +30,7 @@ import {
 } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
 import { failoverFor } from '../temporal/connection.ts';
-import { type Failover, failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { type Failover, failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import { lastGrantOf, type PassTrace, untilNow } from './rules/carry-window.ts';
 import type {
@@ -292,6 +292,7 @@ export class BudgetClient {
       workflowId: budgetWorkflowId(org),
       taskQueue: this.#taskQueue,
       ...taskTimeoutFor(failoverIn(this.#settingsOf(org))),
+      ...priorityOf('urgent', org),
       staticSummary: `analytics requests of ${org}`,
       typedSearchAttributes: attributesOf({ org }),
     };

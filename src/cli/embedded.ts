@@ -8,11 +8,11 @@ import { listen, requestLimits, stopListening } from '../http-server.ts';
 import { devServerTool, resolveBinary } from '../local/binaries.ts';
 import { type DevServer, startDevServer } from '../local/dev-server.ts';
 import { PortTaken } from '../local/embedded-errors.ts';
+import { counted } from '../rules/text.ts';
 import { searchAttributes } from '../rules/workflow-ids.ts';
-import { isEmptyPlan } from '../schedules/rules/desired-schedules.ts';
+import { isEmptyPlan, type SchedulePlan } from '../schedules/rules/desired-schedules.ts';
 import { applySchedules } from '../schedules/schedules.ts';
 import { failoverFor, isOutage, TemporalUnreachable } from '../temporal/connection.ts';
-import { planText } from './commands/schedules/schedules-apply.ts';
 import type { CommandContext } from './context.ts';
 import { failureOf } from './failure.ts';
 import { never, type Part } from './parts.ts';
@@ -134,13 +134,25 @@ async function applyLater(output: Output, config: Config, afterMs: number, stop:
   return never;
 }
 
+/** What was applied, in three lines whatever the number of schedules. */
+function schedulesText({ create, update, delete: removed, unchanged }: SchedulePlan): string {
+  const now = [...create, ...update.map(({ desired }) => desired), ...unchanged];
+  const refreshes = now.filter(({ target }) => target.kind === 'refresh').length;
+  const changed = [`${create.length} created`, `${update.length} updated`, `${removed.length} deleted`].join(', ');
+  return [
+    `schedules: ${changed}; \`docferry schedules list\` shows each`,
+    `  exports: ${counted(now.length - refreshes, 'site')}`,
+    `  feedback: ${counted(refreshes, 'organization')} kept fresh`,
+  ].join('\n');
+}
+
 /** False when Temporal did not answer, for some of them or at all. */
 async function areApplied(output: Output, config: Config): Promise<boolean> {
   try {
     const done = await withTemporal(config, ({ client }) =>
       applySchedules(client, config.temporal.taskQueue, config.organizations, failoverFor(config.temporal)),
     );
-    if (!isEmptyPlan(done)) output.note(`schedules:\n${planText(done, 'done', output.paintNotes)}`);
+    if (!isEmptyPlan(done)) output.note(schedulesText(done));
     return done.unread.length === 0;
   } catch (error) {
     if (error instanceof TemporalUnreachable || isOutage(error)) return false;

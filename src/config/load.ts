@@ -1,8 +1,9 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { shareForDeadlines } from '../feedback/rules/refresh/pace.ts';
 import { isSecure } from '../rules/loopback.ts';
-import { nearestName, spanText } from '../rules/text.ts';
+import { counted, nearestName, spanText } from '../rules/text.ts';
 import type { Config, OrganizationConfig } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { type Expanded, expandShorthand, type Finding } from './expand.ts';
@@ -40,6 +41,8 @@ function findContradictions(config: Config): Finding[] {
       const message = atMost === undefined ? null : deadlineProblem(atMost, organization.refresh);
       if (message !== null) findings.push({ path: [...at, 'projects', p, 'atMost'], message });
     }
+    const tooMuch = shareProblem(organization);
+    if (tooMuch !== null) findings.push({ path: [...at, 'refresh', 'share'], message: tooMuch });
     for (const [s, site] of organization.sites.entries()) {
       once('domain', site.domain, [...at, 'sites', s, 'domain']);
       for (const [r, target] of site.rollout.entries()) {
@@ -55,6 +58,19 @@ function findContradictions(config: Config): Finding[] {
     if (!isKnown) findings.push({ path: ['gateway', 'clients', c, 'org'], message });
   }
   return findings;
+}
+
+/** What the deadlines of an organization ask of its share, if that is more than they may take; null when they fit. */
+function shareProblem({ refresh, budget, projects }: OrganizationConfig): string | null {
+  const deadlines = projects.flatMap(({ id, atMostMs }) => (atMostMs === undefined ? [] : [{ project: id, atMostMs }]));
+  if (refresh === undefined || deadlines.length === 0) return null;
+  const available = budget.requests - budget.reserve;
+  const needed = shareForDeadlines(deadlines, { available, windowMs: budget.windowMs, everyMs: refresh.everyMs });
+  if (needed <= refresh.share) return null;
+  const percent = Math.ceil(needed * 100);
+  const why = `the deadlines (\`atMost\`) of ${counted(deadlines.length, 'project')} take half of it`;
+  if (percent <= 100) return `expected at least ${percent}%: ${why}`;
+  return `expected less: ${why}, and would need ${percent}%; make them longer, or give fewer projects one`;
 }
 
 /** What is wrong with a project's deadline for new entries; null when runs come often enough for it. */

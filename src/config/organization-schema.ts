@@ -13,7 +13,7 @@ import {
 } from '../exports/rules/verification-rules.ts';
 import { noticeTypes } from '../runs/rules/notices.ts';
 import { webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
-import { calendarOfCron } from '../schedules/rules/schedule-settings.ts';
+import { calendarOfCron, spreadOf } from '../schedules/rules/schedule-settings.ts';
 import {
   absolute,
   domain,
@@ -37,9 +37,6 @@ export type Schedule = { jitterMs: number } & (
   | { everyMs: number; cron?: never }
   | { cron: string; timezone: string; everyMs?: never }
 );
-
-/** Crons of many sites name the same minute: Temporal spreads their starts over it, by a hash of schedule and time. */
-const usualJitterMs = 60_000;
 
 /** `{ every: 15m }`, or `{ cron: "0 6 * * *", timezone: Europe/Berlin }`, each with an optional `jitter`. */
 const scheduleSchema = z
@@ -66,7 +63,7 @@ const scheduleSchema = z
     jitter: duration({ min: '0s', max: '1d' })
       .optional()
       .describe(
-        "Delays each start by up to this time, by a hash of the schedule's name. Absent: `1m` with `cron`; starts with `every` are spread anyway.",
+        "Delays each start by up to this time, by a hash of the schedule's name. Absent: with `cron` 10 minutes or a tenth of its period, whichever is less; starts with `every` are spread anyway.",
       ),
   })
   .refine(({ every, cron }) => (every === undefined) !== (cron === undefined), 'expected either "every" or "cron"')
@@ -79,7 +76,9 @@ const scheduleSchema = z
   .transform(({ every, cron, timezone, jitter }): Schedule => {
     // Intervals are spread by their offsets already.
     if (cron === undefined) return { everyMs: every ?? 0, jitterMs: jitter ?? 0 };
-    return { cron, timezone: timezone ?? 'UTC', jitterMs: jitter ?? usualJitterMs };
+    // Crons of many sites name the same minute.
+    const calendar = calendarOfCron(cron);
+    return { cron, timezone: timezone ?? 'UTC', jitterMs: jitter ?? (calendar ? spreadOf(calendar) : 0) };
   });
 
 function isTimeZone(name: string): boolean {

@@ -1,10 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { availableParallelism } from 'node:os';
 
-/** Lets a number of pieces of work be done at a time; the others wait for their turn, first come, first served. */
+const urgency = new AsyncLocalStorage<true>();
+
+/** Does the work ahead of all that waits for a slot, and where all are taken, one at a time beside them. */
+export const urgently = <Result>(work: () => Result): Result => urgency.run(true, work);
+
+/**
+ * Lets a number of pieces of work be done at a time; the others wait for their turn, first come, first served. Urgent work
+ * never waits for other work.
+ */
 export class Semaphore {
   /** May change at any time. */
   most: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = { urgent: [] as (() => void)[], usual: [] as (() => void)[] };
   #busy = 0;
 
   constructor(most: number) {
@@ -24,9 +33,10 @@ export class Semaphore {
 
   async #turn(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
+    const waiting = urgency.getStore() ? this.#waiting.urgent : this.#waiting.usual;
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        waiting.splice(waiting.indexOf(begin), 1);
         reject(signal?.reason);
       };
       const begin = () => {
@@ -34,14 +44,16 @@ export class Semaphore {
         resolve();
       };
       signal?.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(begin);
+      waiting.push(begin);
       this.#next();
     });
   }
 
   #next(): void {
-    while (this.#busy < this.most) {
-      const begin = this.#waiting.shift();
+    const { urgent, usual } = this.#waiting;
+    for (;;) {
+      const most = urgent.length > 0 ? this.most + 1 : this.most;
+      const begin = this.#busy < most ? (urgent.shift() ?? usual.shift()) : undefined;
       if (!begin) return;
       this.#busy += 1;
       begin();

@@ -33,6 +33,9 @@ const dynamicConfig = {
   'history.transferProcessorMaxPollRPS': 2000,
   'history.timerProcessorMaxTimeShift': '50ms',
   'system.enableActivityEagerExecution': true,
+  // Priorities, and turns of organizations within one.
+  'matching.useNewMatcher': true,
+  'matching.enableFairness': true,
   // The check would contact Temporal's servers.
   'frontend.enableServerVersionCheck': false,
   // The HTTP API, which nothing here uses, would answer a page of another site under any name, at a random port.

@@ -26,7 +26,7 @@ import { ExplainedError } from '../rules/errors.ts';
 import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
 import { decodedValue } from '../temporal/encryption.ts';
-import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { startUnlessRunning } from '../temporal/runs.ts';
 
 type BundleNow = Partial<Pick<ExportState, 'phase' | 'download'>>;
@@ -92,6 +92,7 @@ export async function startExport(
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
       ...taskTimeoutFor(failoverIn(input)),
+      ...priorityOf('onDemand', input.org),
       args: [input],
       staticSummary: `export of ${input.domain} (${input.org})`,
       typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
@@ -185,6 +186,7 @@ export async function startRollback(
         taskQueue,
         workflowIdConflictPolicy: 'FAIL',
         ...taskTimeoutFor(failoverIn(input)),
+        ...priorityOf('urgent', org),
         args: [input],
         staticSummary: `rollback of ${domain} to ${version} (${org})`,
         typedSearchAttributes: attributesOf({ org, domain, phase: 'rolling-out' }),

@@ -49,6 +49,7 @@ export interface ProjectLine {
   lastReason: string | null;
   nextAt: string | null;
   paused: boolean;
+  newestReadAt: string | null;
   verifiedUpTo: string | null;
   failingSince: string | null;
 }
@@ -102,8 +103,7 @@ export function projectLines({ projects }: Selection, { live, records }: Facts):
   return projects.map(({ org, project }) => {
     const passes = passKinds.map((pass) => ({ pass, id: workflowIdOf({ kind: 'sync', org, project, pass }) }));
     const works = passes.flatMap(({ id }) => running.get(id) ?? []);
-    const starts = passes.flatMap(({ id }) => live?.starts?.get(id) ?? []);
-    const next = starts.flatMap(({ nextAt }) => nextAt ?? []).sort();
+    const start = live?.starts?.get(workflowIdOf({ kind: 'refresh', org }));
     const record = latest.get(nameOf({ org, project }));
     return {
       org,
@@ -114,8 +114,9 @@ export function projectLines({ projects }: Selection, { live, records }: Facts):
       lastOutcome: record?.lastOutcome ?? null,
       lastAt: record?.lastAt ?? null,
       lastReason: record?.lastReason ?? null,
-      nextAt: next[0] ?? null,
-      paused: starts.some(({ paused }) => paused),
+      nextAt: start?.nextAt ?? null,
+      paused: start?.paused ?? false,
+      newestReadAt: record?.newestReadAt ?? null,
       verifiedUpTo: record?.verifiedUpTo ?? null,
       failingSince: record?.failingSince ?? null,
     };

@@ -3,7 +3,7 @@ import { budgetView } from '../budget/client.ts';
 import { attributesOf, syncStateQuery, type Workflows } from '../contract.ts';
 import type { SyncInput, SyncState } from '../feedback/rules/sync.ts';
 import { syncWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches, startUnlessRunning } from '../temporal/runs.ts';
 
 export type SyncHandle = WorkflowHandle<Workflows['syncFeedback']>;
@@ -26,6 +26,7 @@ export async function startOrJoinSync(client: Client, taskQueue: string, input: 
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
       ...taskTimeoutFor(failoverIn(input)),
+      ...priorityOf('onDemand', org),
       args: [input],
       staticSummary: `${pass} of ${project} (${org})`,
       typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { msToTs, optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { schedulePrefix, searchAttributes } from '../rules/workflow-ids.ts';
 import { keysIn } from './encryption.ts';
+import { priorityOf } from './rules/failover.ts';
 import { callsAtOnce, inBatches } from './runs.ts';
 
 const answerWithinMs = 10_000;
@@ -110,6 +113,38 @@ export async function writingKey(client: Client, workflowId: string): Promise<{ 
   } catch (error) {
     if (isGrpcServiceError(error) && error.code === invalidArgument) return { key: null, failed: true };
     throw error;
+  }
+}
+
+/** `TASK_QUEUE_TYPE_WORKFLOW`. */
+const workflowTasks = 1;
+const [probes, nextProbeMs] = [20, 250];
+
+/**
+ * Whether the server hands out tasks by priority: a task that nobody takes is counted under its priority or under the usual
+ * one. Null when the server does not count. The run that asks for the task is deleted.
+ */
+export async function ordersByPriority(client: Client, taskQueue: string): Promise<boolean | null> {
+  const { namespace } = client.options;
+  const workflowId = `doctor:${randomUUID()}`;
+  const name = `${taskQueue}-doctor`;
+  const { priority } = priorityOf('urgent', '');
+  const settings = { workflowId, taskQueue: name, workflowExecutionTimeout: '1m', priority } as const;
+  const { firstExecutionRunId: runId } = await client.workflow.start('doctorProbe', settings);
+  try {
+    for (let left = probes; left > 0; left -= 1) {
+      const asked = { namespace, taskQueue: { name }, taskQueueType: workflowTasks, reportStats: true };
+      const { statsByPriorityKey } = await answering(client, () => client.workflowService.describeTaskQueue(asked));
+      const counted = Object.entries(statsByPriorityKey).filter(
+        ([, stats]) => Number(stats.approximateBacklogCount) > 0,
+      );
+      if (counted.length > 0) return counted.some(([key]) => Number(key) === priority.priorityKey);
+      await sleep(nextProbeMs);
+    }
+    return null;
+  } finally {
+    const workflowExecution = { workflowId, runId };
+    await answering(client, () => client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution }));
   }
 }
 

@@ -37,17 +37,25 @@ import {
   type Failover,
   failoverIn,
   failoverTimes,
+  urgentQueueOf,
   type WithFailover,
 } from '../temporal/rules/failover.ts';
 
 declare global {
   /** Temporal gives every run its own globals; modules are shared by all runs of a worker. */
   var docferryFailover: Failover | undefined;
+  /** Whether a person waits for what this run still does. */
+  var docferryUrgent: boolean | undefined;
 }
 
 /** A workflow calls this first if its input says how its steps are watched. */
 export function followFailover(input: WithFailover): void {
   globalThis.docferryFailover = failoverIn(input);
+}
+
+/** From now on a person waits for this run: its heavy steps go before those of others, on every server. */
+export function hurry(): void {
+  globalThis.docferryUrgent = true;
 }
 
 /** The failover of this run. */
@@ -75,7 +83,8 @@ const heavy = <Options extends ActivityOptions>(options: Options) => ({
     return failoverTimes(runFailover()).heartbeats.bulk.timeoutMs;
   },
   get taskQueue() {
-    return bulkQueueOf(workflowInfo().taskQueue);
+    const { taskQueue } = workflowInfo();
+    return globalThis.docferryUrgent ? urgentQueueOf(taskQueue) : bulkQueueOf(taskQueue);
   },
 });
 

@@ -25,6 +25,7 @@ import {
   discardDownload,
   failureSummary,
   failureType,
+  hurry,
   refusal,
   rolloutOptions,
   type Sent,
@@ -113,6 +114,7 @@ export class Approval {
     } finally {
       this.#view.awaitApproval(null);
     }
+    if (this.#decision !== null) hurry();
     if (this.#decision === 'approved') return null;
     const detail = `not approved within ${spanText(timeoutMs)}`;
     return this.#decision ?? { rule: 'approval-expired', path: null, detail };

@@ -24,6 +24,7 @@ import {
   endFacts,
   failureSummary,
   followFailover,
+  hurry,
   onQuery,
   pinnedVersioning,
   planSite,
@@ -45,6 +46,7 @@ const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo
 export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
   const input = readInput(readRollbackInput, given);
   followFailover(input);
+  hurry();
   const run = new Rollback(input);
   onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();

@@ -19,7 +19,7 @@ import { type ExportResult, failedTargets, searchedPhase } from '../exports/rule
 import { factsTable } from '../rules/text.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/workflow-ids.ts';
 import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/starts.ts';
-import { failoverIn, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost, readInput, readsInput } from './kit.ts';
 
@@ -62,6 +62,7 @@ async function startExport(target: ScheduledInput): Promise<ChildWorkflowHandle<
   return startChild<typeof exportSite>('exportSite', {
     workflowId: workflowIdOf(target),
     ...taskTimeoutFor(failover),
+    ...priorityOf('scheduled', org),
     staticSummary: targetSummary(target),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,

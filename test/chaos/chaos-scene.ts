@@ -14,6 +14,8 @@ interface ChaosOptions {
   /** More lines of docferry.yaml, and of its organization. */
   config?: string;
   organization?: string;
+  /** Its projects. */
+  projects?: readonly string[];
 }
 
 /** A folder with its configuration, a service to talk to, and processes that are killed and started again. */
@@ -36,6 +38,7 @@ export class ChaosScene {
     failover = 'fast',
     config = '',
     organization = '',
+    projects = ['prj_1'],
   }: ChaosOptions): Promise<ChaosScene> {
     const folder = await mkdtemp(join(tmpdir(), 'docferry-kill-'));
     const sandbox = await startSandbox(options);
@@ -49,7 +52,7 @@ organizations:
   - id: acme
     apiKey: "${sandbox.apiKey}"
     budget: ${budget}
-    projects: [{ id: prj_1 }]
+    projects: [${projects.map((id) => `{ id: ${id} }`).join(', ')}]
 ${organization}
 `,
     );

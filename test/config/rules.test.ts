@@ -82,6 +82,16 @@ describe('values', () => {
       organizationWith('refresh: { every: 5m }\nprojects: [{ id: p, atMost: 4m }]'),
       /at least 5 min, the `refresh.every` of the organization; it is "4m"/,
     ],
+    [
+      'organizations[0].refresh.share',
+      organizationWith('refresh: { share: 20% }\nprojects: [{ id: p, atMost: 5m }]'),
+      /expected at least 24%: the deadlines \(`atMost`\) of 1 project take half of it; it is "20%"/,
+    ],
+    [
+      'organizations[0].refresh.share',
+      organizationWith('budget: { requests: 10 }\nrefresh: { share: 90% }\nprojects: [{ id: p, atMost: 5m }]'),
+      /would need 240%; make them longer, or give fewer projects one/,
+    ],
     ['organizations[0].projects[0].id', organizationWith('projects: [{ id: ../x }]'), /project id/],
     ['organizations[0].projects[0].id', organizationWith(`projects: [{ id: ${'x'.repeat(65)} }]`), /up to 64/],
     ['organizations[0].sites[0].schedule', site('schedule: {}'), /either "every" or "cron"/],

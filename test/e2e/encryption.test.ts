@@ -43,6 +43,7 @@ service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.
 organizations:
   - id: acme
     apiKey: "${sandbox.apiKey}"
+    refresh: { every: 5m }
     projects: [{ id: prj_1 }]
     sites:
       - domain: docs.acme.example

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Semaphore } from '../../src/exports/semaphore.ts';
+import { Semaphore, urgently } from '../../src/exports/semaphore.ts';
 import { gate } from '../tools/proxies/gate.ts';
 
 describe('Semaphore', () => {
@@ -22,6 +22,29 @@ describe('Semaphore', () => {
     expect(begun).toEqual([0, 1, 2]);
     for (const stop of gates) stop.open();
     expect(await Promise.all(all)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('does urgent work ahead of what waits, and one beside what has all slots', async () => {
+    const slots = new Semaphore(1);
+    const begun: string[] = [];
+    const gates = new Map(['first', 'usual', 'urgent 1', 'urgent 2'].map((name) => [name, gate()]));
+    const use = (name: string) =>
+      slots.use(undefined, async () => {
+        begun.push(name);
+        await gates.get(name)?.opened;
+      });
+    const first = use('first');
+    const usual = use('usual');
+    const urgent = ['urgent 1', 'urgent 2'].map((name) => urgently(() => use(name)));
+    await new Promise(setImmediate);
+    expect(begun).toEqual(['first', 'urgent 1']);
+    gates.get('urgent 1')?.open();
+    await urgent[0];
+    await new Promise(setImmediate);
+    expect(begun).toEqual(['first', 'urgent 1', 'urgent 2']);
+    for (const stop of gates.values()) stop.open();
+    await Promise.all([first, usual, ...urgent]);
+    expect(begun).toEqual(['first', 'urgent 1', 'urgent 2', 'usual']);
   });
 
   it('gives the slot on after a failure', async () => {

@@ -28,6 +28,7 @@ const nothing = {
   lastOutcome: null,
   lastAt: null,
   lastReason: null,
+  newestReadAt: null,
   verifiedUpTo: null,
   failingSince: null,
 };
@@ -44,8 +45,7 @@ const facts: Facts = {
     ],
     starts: new Map([
       ['export:acme:e', { nextAt: '2026-11-22T06:00:00.000Z', thenAt: [], paused: false }],
-      ['sync:acme:r:sweep', { nextAt: '2026-11-23T06:00:00.000Z', thenAt: [], paused: false }],
-      ['sync:acme:r:review', { nextAt: '2026-11-22T06:00:00.000Z', thenAt: [], paused: false }],
+      ['refresh:acme', { nextAt: '2026-11-22T06:00:00.000Z', thenAt: [], paused: false }],
     ]),
     syncs: { waiting: new Set(['sync:acme:p:sweep', 'sync:acme:q:sweep']), unauthorized: new Set() },
   },

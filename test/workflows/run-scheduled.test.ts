@@ -56,10 +56,10 @@ function heldExport() {
   });
   const activities: Partial<Activities> = {
     ...exportActivities,
-    startJob: async () => {
+    fetchBundle: async () => {
       begin();
       await held;
-      return { jobId: 'job-1' };
+      return bundle;
     },
   };
   return { activities, begun, release: () => release() };
@@ -112,18 +112,18 @@ describe('runScheduled', () => {
   it("fails with the type and message of the work's own failure", async () => {
     const activities: Partial<Activities> = {
       ...exportActivities,
-      fetchBundle: async () => {
-        throw ApplicationFailure.nonRetryable('the key was refused', 'Unauthorized');
+      planExport: async () => {
+        throw ApplicationFailure.nonRetryable('the site is not configured', 'UnknownSite');
       },
     };
     await withWorker(env, activities, async ({ taskQueue }) => {
       const failed = await (await start(taskQueue, site())).result().catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(WorkflowFailedError);
       expect((failed as WorkflowFailedError).cause).toMatchObject({
-        type: 'Unauthorized',
-        message: 'the key was refused',
+        type: 'UnknownSite',
+        message: 'the site is not configured',
         // As the child had it: which workflow, which step, and why.
-        cause: { name: 'ChildWorkflowFailure', cause: { cause: { type: 'Unauthorized' } } },
+        cause: { name: 'ChildWorkflowFailure', cause: { cause: { type: 'UnknownSite' } } },
       });
     });
   });

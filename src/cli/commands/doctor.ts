@@ -17,6 +17,7 @@ import {
 import {
   describeNamespace,
   keysNeeded,
+  ordersByPriority,
   type SearchAttributeState,
   searchAttributeState,
   serverVersion,
@@ -184,7 +185,9 @@ interface TemporalSight {
 /** Temporal, its namespace and search attributes, and whether a worker polls. */
 async function checkTemporal(config: Config | null): Promise<TemporalSight> {
   const blind = (first: Check, address: string | null, because: string): TemporalSight => {
-    const rest = ['namespace', 'search-attributes', 'worker', 'encryption'].map((name) => skipped(name, because));
+    const rest = ['namespace', 'search-attributes', 'priorities', 'worker', 'encryption'].map((name) =>
+      skipped(name, because),
+    );
     return { client: null, address, worker: false, checks: [first, ...rest] };
   };
   if (!config) {
@@ -223,17 +226,21 @@ async function lookAround(
   );
   const place = await looking('namespace', async () => namespaceCheck(namespace, await describeNamespace(client)));
   if (place.level !== 'ok') {
-    const names = ['search-attributes', 'worker', 'encryption'];
+    const names = ['search-attributes', 'priorities', 'worker', 'encryption'];
     const rest = names.map((name) => skipped(name, 'the namespace cannot be used'));
     return { checks: [server, place, ...rest], worker: false };
   }
   const attributes = await looking('search-attributes', async () =>
     searchAttributesCheck(await searchAttributeState(client)),
   );
+  const priorities = await looking('priorities', async () =>
+    prioritiesCheck(await ordersByPriority(client, taskQueue)),
+  );
   const lacking = await lackingInTheEnd(() => queuesWithoutWorker(client, taskQueue));
   const worker = lacking !== null && !lacking.includes(taskQueue);
   const encryption = await looking('encryption', () => checkEncryption(client, config, worker));
-  return { checks: [server, place, attributes, workerCheck(taskQueue, lacking), encryption], worker };
+  const checks = [server, place, attributes, priorities, workerCheck(taskQueue, lacking), encryption];
+  return { checks, worker };
 }
 
 /** A worker that was just started, and a busy Temporal, answer late: neither is an error of the installation. */
@@ -289,6 +296,16 @@ export function searchAttributesCheck({ present, missing, mistyped }: SearchAttr
     return bad(name, `not registered: ${missing.join(', ')}`, 'register them with `docferry setup`');
   }
   return good(name, `registered: ${present.join(', ')}`);
+}
+
+export function prioritiesCheck(isOrdered: boolean | null): Check {
+  if (isOrdered === null) return skipped('priorities', 'the server does not count tasks by priority');
+  if (isOrdered) return good('priorities', 'the server hands out what matters first');
+  return warning(
+    'priorities',
+    'the server ignores priorities: when all workers are busy, work on demand waits behind scheduled work',
+    'set matching.useNewMatcher and matching.enableFairness in its dynamic configuration',
+  );
 }
 
 function workerCheck(taskQueue: string, lacking: string[] | null): Check {

@@ -122,13 +122,14 @@ export function statusText({ sites, projects, totals }: Shown, now: number, { pa
   if (projects.length > 0) {
     parts.push(
       knownColumns(
-        ['project', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'complete as of', 'note'],
+        ['project', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'newest read', 'complete as of', 'note'],
         worstFirst(projects).map((line) => [
           named(line.org, line.project),
           stateText(line.state, paint) + (line.running.length === 0 ? '' : ` ${line.running.join(', ')}`),
           line.lastPass === null ? '-' : `${line.lastPass} ${outcomeText(line.lastOutcome, paint)}`,
           minuteText(line.lastAt),
           minuteText(line.nextAt),
+          line.newestReadAt === null ? '-' : agoText(now - Date.parse(line.newestReadAt)),
           line.verifiedUpTo === null ? '-' : agoText(now - Date.parse(line.verifiedUpTo)),
           notesOf(line, paint, line.paused ? ['schedule paused'] : []),
         ]),

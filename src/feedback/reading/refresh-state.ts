@@ -53,25 +53,46 @@ export async function refreshView(
   const keys = projects.map(({ project, weight }) => [project, `${weight}`]);
   const wanted = sql`wanted (project_id, weight) as (${wantedKeys(db, keys, 2)})`;
   const saved = await db.selectFrom('refresh_paces').select('pace').where('org_id', '=', org).executeTakeFirst();
-  const { rows } = await sql<ProjectRow & { pages: number | null; half_read: string | null }>`
-    with ${wanted}
-    select p.*, r.pages as pages,
-      (select h.pass_id from refresh_pages h where h.org_id = p.org_id and h.project_id = p.project_id
-        and h.pass_id is not null limit 1) as half_read
-    from wanted w join refresh_projects p on p.org_id = ${org} and p.project_id = w.project_id
-    left join sync_passes r on r.pass_id = p.first_pass`.execute(db);
+  const rows = await db
+    .selectFrom('refresh_projects as p')
+    .leftJoin('sync_passes as r', 'r.pass_id', 'p.first_pass')
+    .selectAll('p')
+    .select('r.pages')
+    .where('p.org_id', '=', org)
+    .execute();
+  const reading = await db
+    .selectFrom('refresh_pages')
+    .select(['project_id', 'pass_id'])
+    .where('org_id', '=', org)
+    .where('pass_id', 'is not', null)
+    .execute();
+  const half = new Map(reading.map((row) => [row.project_id, row.pass_id]));
   const known = new Map(rows.map((row) => [row.project_id, row]));
   return {
     pace: saved === undefined ? newPace(at) : (JSON.parse(saved.pace) as Pace),
-    projects: projects.map((project) => projectView(project, known.get(project.project))),
-    pages: await candidatePages(db, org, wanted, at),
+    projects: projects.map((project) => ({
+      ...projectView(project, known.get(project.project)),
+      halfRead: half.get(project.project) ?? null,
+    })),
+    pages: await candidatePages(db, org, { wanted, projects: projects.length }, at),
   };
+}
+
+export async function refreshOutlook(
+  db: Db,
+  org: string,
+  projects: readonly RefreshedProject[],
+  at: number,
+): Promise<Pick<RefreshView, 'projects' | 'pages'>> {
+  const { projects: views } = await refreshView(db, org, projects, at);
+  const rows = await db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).execute();
+  return { projects: views, pages: rows.map(pageOf) };
 }
 
 function projectView(
   project: RefreshedProject,
-  row: (ProjectRow & { pages: number | null; half_read: string | null }) | undefined,
-): ProjectView {
+  row: (ProjectRow & { pages: number | null }) | undefined,
+): Omit<ProjectView, 'halfRead'> {
   return {
     ...project,
     arrivals: { at: row?.arrivals_at ?? 0, long: row?.arrivals_long ?? 0, short: row?.arrivals_short ?? 0 },
@@ -79,25 +100,29 @@ function projectView(
     cutAt: row?.cut_at ?? null,
     firstPass: row?.first_pass ? { passId: row.first_pass, pages: row.pages ?? 0 } : null,
     notBefore: row?.not_before ?? 0,
-    halfRead: row?.half_read ?? null,
   };
 }
 
 /** The order of `worthOf`, but for new entries: only heads bring those, and all heads are candidates. */
-async function candidatePages(db: Db, org: string, wanted: RawBuilder<unknown>, at: number): Promise<RefreshPage[]> {
+async function candidatePages(
+  db: Db,
+  org: string,
+  { wanted, projects }: { wanted: RawBuilder<unknown>; projects: number },
+  at: number,
+): Promise<RefreshPage[]> {
   const t = sql`((${at} - p.cut_at) / ${sql.lit(hourMs)})`;
   const since = sql`(p.left_entries * ${t} - p.left_since)`;
-  const most = sql`(p.left_entries * (p.left_entries + 1.0) / (4 * case when p.rate > ${leastRate} then p.rate else ${leastRate} end))`;
-  const known = sql`case when p.left_entries = 0 then 0 when ${since} > ${most} then ${since} else ${most} end`;
+  const many = sql`(p.left_entries * (p.left_entries + 1.0) / (4 * case when p.rate > ${leastRate} then p.rate else ${leastRate} end))`;
+  const known = sql`case when p.left_entries = 0 then 0 when ${since} > ${many} then ${since} else ${many} end`;
   const changes = sql`(p.rate * ${t} * ${t} - 2 * p.rate_seen * ${t} + p.rate_seen_squared) / 2`;
   const worth = sql`cast(w.weight as double precision) / p.requests * (${changes} + ${known})`;
-  const comesFirst = sql`(p.date_to >= ${sql.lit(end)} or p.again_from <= ${at})`;
-  const from = sql`from wanted w join refresh_pages p on p.org_id = ${org} and p.project_id = w.project_id
-    where p.not_before <= ${at}`;
-  const { rows: first } = await sql<PageRow>`with ${wanted} select p.* ${from} and ${comesFirst}`.execute(db);
-  const { rows: others } = await sql<PageRow>`with ${wanted} select p.* ${from} and not coalesce(${comesFirst}, false)
-    order by ${worth} desc limit ${sql.lit(candidates)}`.execute(db);
-  return [...first, ...others].map(pageOf);
+  const rank = sql`case when p.date_to >= ${sql.lit(end)} then 2 when p.again_from <= ${at} then 1 else 0 end`;
+  const most = 2 * projects + candidates;
+  // Not a plain join: SQLite would read the list of projects anew for each page.
+  const { rows } = await sql<PageRow>`with ${wanted} select p.* from wanted w cross join refresh_pages p
+    where p.org_id = ${org} and p.project_id = w.project_id and p.not_before <= ${at}
+    order by ${rank} desc, ${worth} desc limit ${sql.lit(most)}`.execute(db);
+  return rows.map(pageOf);
 }
 
 export function pageOf(row: PageRow): RefreshPage {

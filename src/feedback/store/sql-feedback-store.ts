@@ -28,7 +28,7 @@ import {
   isCutDue,
   prepareProject,
 } from '../reading/refresh-readings.ts';
-import { changeProject, refreshView, savePace } from '../reading/refresh-state.ts';
+import { changeProject, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
 import { currentSlice, listSlices } from '../reading/slices.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import { indexMore } from '../search/build-index.ts';
@@ -77,6 +77,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
     refreshView: (org, projects, at) => refreshView(db, org, projects, at),
+    refreshOutlook: (org, projects, at) => refreshOutlook(db, org, projects, at),
     async prepareRefresh(org, projects, at) {
       for (const project of projects) {
         if (await isCutDue(db, { org, project }, at)) await write((trx) => prepareProject(trx, { org, project }, at));

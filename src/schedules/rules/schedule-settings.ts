@@ -77,6 +77,19 @@ export function calendarText(calendar: Calendar): string {
   return fields.map((field) => fieldText(valuesOf(calendar[field.name]), field)).join(' ');
 }
 
+const dayMinutes = 24 * 60;
+
+/**
+ * Over which time the starts of many schedules with the same calendar are spread, in milliseconds: ten minutes, or a tenth
+ * of the shortest time between two starts, whichever is less.
+ */
+export function spreadOf({ minute, hour }: Pick<Calendar, 'minute' | 'hour'>): number {
+  const times = valuesOf(hour).flatMap((h) => valuesOf(minute).map((m) => h * 60 + m));
+  const next = [...times.slice(1), (times[0] ?? 0) + dayMinutes];
+  const shortest = Math.min(...times.map((time, index) => (next[index] ?? time) - time));
+  return Math.min(10, shortest / 10) * 60_000;
+}
+
 function rangesOf(text: string, field: Field): ValueRange[] | null {
   const ranges = text.split(',').map((part) => rangeOf(part, field));
   return ranges.every((range) => range !== null) ? ranges.flatMap((range) => sundayFirst(range, field)) : null;

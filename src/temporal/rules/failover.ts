@@ -76,6 +76,18 @@ export function nextTaskTimeout(failover: Failover, currentMs: number): { workfl
 /** The task queue of long and heavy steps, beside that of workflows and short steps. */
 export const bulkQueueOf = (taskQueue: string): string => `${taskQueue}-bulk`;
 
+/** The task queue of the heavy steps that a person waits for: of rollbacks, and of what a person has decided. */
+export const urgentQueueOf = (taskQueue: string): string => `${taskQueue}-urgent`;
+
+/** Where tasks wait for workers, Temporal hands out those of a lower number first. */
+const priorityKeys = { urgent: 1, onDemand: 2, scheduled: 3 } as const;
+export type Urgency = keyof typeof priorityKeys;
+
+/** The option of a start, which its steps inherit: what matters goes first, and within it organizations take turns. */
+export function priorityOf(urgency: Urgency, org: string): { priority: { priorityKey: number; fairnessKey: string } } {
+  return { priority: { priorityKey: priorityKeys[urgency], fairnessKey: org } };
+}
+
 /** The first server that allows update-with-start, which budgets need, without a setting: major and minor version. */
 export const oldestServer = [1, 28] as const;
 

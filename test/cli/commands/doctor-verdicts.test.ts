@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   lackingInTheEnd,
+  prioritiesCheck,
   searchAttributesCheck,
   serverCheck,
   unlessRefused,
@@ -46,6 +47,17 @@ describe('versions', () => {
       'ok',
       'ok',
     ]);
+  });
+});
+
+describe('priorities', () => {
+  it('that the server ignores are a warning with the setting', () => {
+    expect([true, false, null].map((isOrdered) => prioritiesCheck(isOrdered).level)).toEqual([
+      'ok',
+      'warning',
+      'skipped',
+    ]);
+    expect(prioritiesCheck(false).fix).toContain('matching.useNewMatcher');
   });
 });
 

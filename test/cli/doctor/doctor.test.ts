@@ -68,7 +68,7 @@ async function place(options: SceneOptions = {}): Promise<Scene & RunOptions> {
 }
 
 const general = ['installation', 'configuration', 'certificate-authorities', 'proxy'];
-const ofTemporal = ['temporal', 'namespace', 'search-attributes', 'worker', 'encryption'];
+const ofTemporal = ['temporal', 'namespace', 'search-attributes', 'priorities', 'worker', 'encryption'];
 
 describe('docferry doctor', () => {
   it('finds nothing to fix in a working installation', async () => {

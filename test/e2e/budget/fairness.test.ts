@@ -11,7 +11,7 @@ afterEach(async () => {
 const analytics = () => scene.sandbox.log().filter(({ kind }) => kind === 'analytics');
 
 describe('fairness (B3)', () => {
-  it('gives an on-demand sync the next free slots while a long sweep goes on', async () => {
+  it('interleaves two syncs page by page while the window is full', async () => {
     const organization = {
       id: 'acme',
       domains: ['docs.acme.example'],
@@ -27,28 +27,26 @@ describe('fairness (B3)', () => {
     });
     await scene.startWorker();
     const { client, taskQueue, org } = scene;
-    const sweep = { org, project: 'prj_1', pass: 'sweep' as const };
+    const large = { org, project: 'prj_1', pass: 'sweep' as const };
     const small = { org, project: 'prj_2', pass: 'sweep' as const };
-    await startSync(client, taskQueue, { ...sweep });
-    await expect.poll(() => syncState(client, sweep)).toMatchObject({ phase: 'waiting-for-budget' });
+    await startSync(client, taskQueue, large);
+    await expect.poll(() => syncState(client, large)).toMatchObject({ phase: 'waiting-for-budget' });
 
     const sent = analytics().length;
-    const handle = await startSync(client, taskQueue, { ...small });
+    const handle = await startSync(client, taskQueue, small);
     await expect
-      .poll(() => budgetView(client, org).then(({ waiters }) => waiters.map((waiter) => waiter.class).sort()))
-      .toEqual(['on-demand', 'sweep']);
-    // It came last and goes first.
-    await expect.poll(() => syncState(client, small)).toMatchObject({ waiting: { place: 1, behind: [] } });
+      .poll(() => budgetView(client, org).then(({ waiters }) => waiters.map((waiter) => waiter.workflowId).sort()))
+      .toEqual(['sync:acme:prj_1:sweep', 'sync:acme:prj_2:sweep']);
     const result = await handle.result();
     expect(result).toMatchObject({ pages: 3, entries: { seen: 300 } });
     expect(result.waitedMs).toBeGreaterThan(0);
 
     const after = analytics().slice(sent);
     const last = after.findLastIndex(({ projectId }) => projectId === 'prj_2');
-    // The slots of one window were enough for it: the sweep got what it did not want.
+    // It came last, and the slots of one window were enough for it: the large one did not take them all.
     expect(last).toBeLessThan(20);
-    await syncHandle(client, sweep).cancel();
-    await expect(syncHandle(client, sweep).result()).rejects.toThrow();
+    await syncHandle(client, large).cancel();
+    await expect(syncHandle(client, large).result()).rejects.toThrow();
     expect(analytics().filter(({ status }) => status === 429)).toEqual([]);
   });
 });

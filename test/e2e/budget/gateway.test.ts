@@ -94,7 +94,7 @@ describe('the gateway between foreign programs and passes (B1, B6)', () => {
       projects: ['prj_2'],
     });
     await scene.startWorker();
-    await addClients(scene, { curl: 'share: 20', axios: 'share: 30, class: sweep', python: 'class: sweep' });
+    await addClients(scene, { curl: 'share: 20', axios: 'share: 30, class: refresh', python: 'class: refresh' });
     const first = await startGatewayProcess(scene);
     ends.push(() => first.process.kill('SIGKILL'));
     const second = await startGatewayProcess(scene);

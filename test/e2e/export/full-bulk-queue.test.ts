@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { exportState, startExport } from '../../../src/operations/exports.ts';
+import { exportState, startExport, startRollback } from '../../../src/operations/exports.ts';
 import { startSync } from '../../../src/operations/syncs.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 
@@ -37,4 +37,53 @@ it('downloads that take every slot for minutes delay no start, poll or sync', as
   expect(downloads()).toBe(2);
   for (const handle of begun) await handle.cancel();
   for (const handle of begun) await expect(handle.result()).rejects.toThrow();
+});
+
+it('a rollback does not wait for forty exports that take every slot: at most three times as long as alone', async () => {
+  const slow = Array.from({ length: 40 }, (_, n) => `slow-${n}.example`);
+  scene = await setScene({
+    worker: '{ downloads: 2, verifications: 1 }',
+    sites: slow,
+    sandbox: {
+      organizations: [{ id: 'acme', projects: [{ id: 'prj_1' }], domains: ['docs.acme.example', ...slow] }],
+      jobSeconds: 1,
+      padBytes: 60_000,
+      storageRate: 4_000,
+    },
+  });
+  await scene.startWorker();
+  const { client, taskQueue, org, domain } = scene;
+  const exported = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
+  const version = `${(await exported.handle.result()).version}`;
+  /** The shortest of a few, in milliseconds: the machine does other things beside. */
+  const rollBack = async () => {
+    const times: number[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      const since = performance.now();
+      const input = { org, domain, version, reason: null };
+      const { handle } = await startRollback(client, taskQueue, input, {
+        onRunning: 'refuse',
+        beforeCancel: async () => {},
+      });
+      expect((await handle.result()).outcome).toBe('rolled-back');
+      times.push(performance.now() - since);
+    }
+    return Math.min(...times);
+  };
+  const alone = await rollBack();
+  const begun = await Promise.all(
+    slow.map(
+      async (site) => (await startExport(client, taskQueue, { org, domain: site, parameters: {} }, 'join')).handle,
+    ),
+  );
+  const waiting = async () => {
+    const states = await Promise.all(slow.map((site) => exportState(client, org, site)));
+    return states.filter(({ phase }) => phase === 'fetching').length;
+  };
+  await expect.poll(waiting).toBeGreaterThanOrEqual(slow.length - 2);
+  const behind = await rollBack();
+  process.stderr.write(`a rollback: ${Math.round(alone)} ms alone, ${Math.round(behind)} ms behind 40 exports\n`);
+  expect(await waiting()).toBeGreaterThan(slow.length / 2);
+  expect(behind).toBeLessThanOrEqual(3 * alone);
+  await Promise.all(begun.map((handle) => handle.terminate()));
 });

@@ -129,6 +129,32 @@ describe('the pages of a project', () => {
     for (const other of await pagesOf(at.store, now)) expect(worthOf(other, project, now)).toBeLessThanOrEqual(least);
   });
 
+  it('of a hundred projects with a million entries are compared without a look at any entry', async () => {
+    await using at = await temporaryStore();
+    const many = Array.from({ length: 100 }, (_, place) => ({
+      project: `p${place}`,
+      weight: 1 + (place % 3),
+      atMostMs: null,
+    }));
+    for (const { project } of many) {
+      const page = (place: number) =>
+        `('acme', '${project}', 'all', ${place === 0 ? -8.64e15 : place * 1e9}, ${place === 109 ? 8.64e15 : (place + 1) * 1e9},
+          ${begun}, 90, ${0.01 * (place + 1)}, 0, 0, 0, 0, 0, 1, ${begun}, null, null, 0, null)`;
+      const values = Array.from({ length: 110 }, (_, place) => page(place));
+      await at.run(`insert into refresh_pages values ${values.join(', ')}`);
+      await at.run(`insert into refresh_projects (org_id, project_id, cut_at) values ('acme', '${project}', ${begun})`);
+    }
+    await at.run('alter table feedback rename to hidden');
+    const took: number[] = [];
+    for (let look = 0; look < 11; look += 1) {
+      const before = performance.now();
+      const { pages } = await at.store.refreshView('acme', many, begun + dayMs);
+      took.push(performance.now() - before);
+      expect(pages).toHaveLength(220);
+    }
+    process.stdout.write(`the next of 11,000 pages: ${took.sort((a, b) => a - b)[5]?.toFixed(1)} ms\n`);
+  });
+
   it('are made again from the entries when they are lost', async () => {
     await using at = await temporaryStore();
     await swept(at.store, entries(400));

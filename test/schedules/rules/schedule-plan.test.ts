@@ -14,6 +14,7 @@ import {
   calendarText,
   durationText,
   type ScheduleSettings,
+  spreadOf,
 } from '../../../src/schedules/rules/schedule-settings.ts';
 
 const minute = 60_000;
@@ -29,6 +30,20 @@ const acme: ConfiguredOrganization = {
 };
 const exportId = 'docferry:q:export:acme:docs.acme.example';
 const refreshId = 'docferry:q:refresh:acme';
+
+describe('starts with the same cron', () => {
+  it.each([
+    ['0 6 * * *', 10],
+    ['@hourly', 6],
+    ['*/5 * * * *', 0.5],
+    ['0 0,1 * * *', 6],
+    ['50 23,0 * * *', 6],
+    ['0 0 1 1 *', 10],
+  ])('%s are spread over %d minutes', (cron, minutes) => {
+    const calendar = calendarOfCron(cron);
+    expect(calendar && spreadOf(calendar)).toBe(minutes * minute);
+  });
+});
 
 /** The server after these organizations were applied. */
 function applied(organizations: ConfiguredOrganization[]): ExistingSchedule[] {

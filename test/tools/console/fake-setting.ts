@@ -129,6 +129,7 @@ export function fakeSetting(
         watermark: null,
         everSwept: true,
         personalSince: null,
+        newestReadAt: null,
         verifiedUpTo: null,
         verified: { ranges: [], undated: null },
         passes: [],

@@ -1,9 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askForKeyCheck, BudgetClient, retryKey } from '../../../src/budget/client.ts';
-import { configureBudgetUpdate, permitsFreedSignal, reportLeaseSignal } from '../../../src/contract.ts';
+import {
+  attributesOf,
+  configureBudgetUpdate,
+  permitsFreedSignal,
+  refreshStateQuery,
+  reportLeaseSignal,
+  type Workflows,
+} from '../../../src/contract.ts';
 import { exportHandle, startExport } from '../../../src/operations/exports.ts';
 import { type SyncHandle, startSync, syncState } from '../../../src/operations/syncs.ts';
-import { budgetWorkflowId, keyCheckWorkflowId, patientKeyCheckWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import {
+  budgetWorkflowId,
+  keyCheckWorkflowId,
+  patientKeyCheckWorkflowId,
+  refreshWorkflowId,
+  workflowTypes,
+} from '../../../src/rules/workflow-ids.ts';
 import { applySchedules } from '../../../src/schedules/schedules.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
@@ -172,5 +185,56 @@ const scheduled: RecordingScene = {
   },
 };
 
-/** Passes, the budget, checks of the key and schedules. */
-export const feedbackScenes: readonly RecordingScene[] = [byHand, waiting, failed, refused, continued, scheduled];
+let refreshes = 0;
+
+function refresh({ client, taskQueue, org }: Stage) {
+  refreshes += 1;
+  return client.workflow.start<Workflows['refreshFeedback']>(workflowTypes.refreshFeedback, {
+    taskQueue,
+    workflowId: `${refreshWorkflowId(org)}-${refreshes}`,
+    typedSearchAttributes: attributesOf({ org, phase: 'starting' }),
+    args: [{ org, failover: 'fast' }],
+  });
+}
+
+/** A first reading waits for the budget; a run finds nothing; one finds a project that is gone; one waits for the key and is cancelled. */
+const refreshed: RecordingScene = {
+  name: 'refreshed',
+  settings: {
+    sandbox: { entries: 900, requests: 5, windowMs: 3_000 },
+    budget: '{ requests: 5, window: 3s, arrival: 1s }',
+    refresh: '{ every: 30s, share: 50% }',
+    withWebhooks: true,
+  },
+  async play(stage) {
+    const { sandbox } = stage;
+    const play = async (label: string) => {
+      const run = await refresh(stage);
+      await run.result().catch(() => null);
+      await stage.keep(label, run.workflowId);
+    };
+    await play('first-reading');
+    await play('nothing-found');
+    sandbox.setFaults({ badJson: 99 });
+    await sleep(3_000);
+    await play('page-broken');
+    sandbox.setFaults({ badJson: 0, unauthorized: true });
+    await sleep(3_000);
+    const last = await refresh(stage);
+    await until('it waits for the key', async () => (await last.query(refreshStateQuery)).phase === 'unauthorized');
+    await last.cancel();
+    await last.result().catch(() => null);
+    await stage.keep('cancelled', last.workflowId);
+  },
+};
+
+/** Passes, the refresh, the budget, checks of the key and schedules. */
+export const feedbackScenes: readonly RecordingScene[] = [
+  byHand,
+  waiting,
+  failed,
+  refused,
+  continued,
+  refreshed,
+  scheduled,
+];

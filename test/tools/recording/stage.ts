@@ -16,6 +16,8 @@ export interface SceneSettings {
   sandbox?: SandboxOptions;
   /** YAML of the organization's budget. */
   budget?: string;
+  /** YAML of how its feedback is kept fresh. */
+  refresh?: string;
   /** Two webhooks: `ops` accepts at the second attempt, `gone` answers 410. */
   withWebhooks?: true;
   /** More YAML of the site. */
@@ -84,6 +86,7 @@ organizations:
     apiKey: "${sandbox.apiKey}"
     budget: ${settings.budget ?? '{ requests: 100, window: 1h }'}
     webhooks: [${webhooks.join(', ')}]
+${settings.refresh === undefined ? '' : `    refresh: ${settings.refresh}`}
     projects: [{ id: ${project} }]
     sites:
       - domain: ${domain}

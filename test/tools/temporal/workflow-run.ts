@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { Activities } from '../../../src/activities/index.ts';
-import { bulkQueueOf } from '../../../src/temporal/rules/failover.ts';
+import { bulkQueueOf, urgentQueueOf } from '../../../src/temporal/rules/failover.ts';
 import { workflowBundle } from './temporal.ts';
 
 /** Gives each test a task queue of its own on a shared server. */
@@ -31,10 +31,11 @@ export async function withWorker(
   // Without activities a worker has nothing to do there.
   const bulk =
     Object.keys(activities).length === 0 ? null : await Worker.create({ ...common, taskQueue: bulkQueueOf(taskQueue) });
+  const urgent = bulk && (await Worker.create({ ...common, taskQueue: urgentQueueOf(taskQueue) }));
   const started = recordStarts(env);
   try {
     const run = worker.runUntil(test({ taskQueue }));
-    await (bulk ? bulk.runUntil(run) : run);
+    await (bulk && urgent ? urgent.runUntil(bulk.runUntil(run)) : run);
   } finally {
     started.stop();
   }

@@ -33,7 +33,7 @@ const words = {
 };
 
 /** A plan, before or after it was applied, for people: a line for each schedule, its changes below. */
-export function planText(plan: SchedulePlan, kind: keyof typeof words, paint: Paint): string {
+function planText(plan: SchedulePlan, kind: keyof typeof words, paint: Paint): string {
   const word = words[kind];
   const count = plan.unchanged.length;
   const kept = `${count} ${count === 1 ? 'schedule is' : 'schedules are'} as configured`;

@@ -24,5 +24,7 @@ it('says of a fetch that keeps failing why, and when it is tried again', async (
   const text = async () => (await docferry(status)).stdout;
   await expect
     .poll(text)
-    .toMatch(/fetchBundle failed +tried again (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): DownloadFailed: /);
+    .toMatch(
+      /fetchBundle failed +tried again (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): the download failed: HTTP 503/,
+    );
 });
