@@ -250,7 +250,9 @@ async function createWorkers(
       onFailure: (error) => settings.log.warn({ err: error }, 'the search index does not grow; it is tried again'),
       stopped,
     });
-    const watched = config.organizations.filter(({ webhooks }) => webhooks.length > 0).map(({ id }) => id);
+    const watched = config.organizations
+      .filter(({ webhooks, sites }) => webhooks.length > 0 || sites.some(({ rollout }) => rollout.length > 0))
+      .map(({ id }) => id);
     void startWatches(watched, {
       start: (org) => startWatch(client, org, { taskQueue, failover }),
       onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),

@@ -199,7 +199,8 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       },
       {
         term: 'load [options] <file>',
-        summary: 'Put a version that `export save` has written into the store here, without Temporal or the service',
+        summary:
+          'Verify a version that `export save` has written and put it into service here, without Temporal or the service',
         file: () => import('./commands/export/export-carry.ts'),
       },
       {

@@ -1,4 +1,3 @@
-import type { ProjectActivity } from '../../budget/rules/plan-budget.ts';
 import type { PassRow } from '../reading/pass-store.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import type { VerifiedRange } from '../rules/pass-bounds.ts';
@@ -55,6 +54,4 @@ export interface FigureStore {
   stats(org: string, project: string): Promise<FeedbackStats>;
   /** What `feedback report` shows of a project, in one snapshot; nothing of contacts or code. */
   reportFigures(query: ReportQuery): Promise<ReportFigures>;
-  /** What the budget is planned from: sizes, new entries, the cost of past passes. */
-  projectActivity(org: string, project: string): Promise<ProjectActivity>;
 }
