@@ -94,8 +94,8 @@ it("a command makes no database where the workers' is not, and says that the aud
 });
 
 it('the summary of a bulk command says how many of the selected, and why not the others', async () => {
-  let printed = '';
-  const stdout = { write: (text: string | Uint8Array) => (printed += String(text)) !== '' };
+  const printed: string[] = [];
+  const stdout = { write: (text: string | Uint8Array) => printed.push(String(text)) > 0 };
   const output = new Output({ json: false, quiet: true, color: false, env: {}, stdout, stderr: { write: () => true } });
   const context: CommandContext = { output, configFile: undefined, env: {}, cwd: '.' };
   const plan = { items: sites.slice(0, 7), skipped: sites.slice(7, 10).map((item) => ({ item, why: 'held already' })) };
@@ -109,5 +109,5 @@ it('the summary of a bulk command says how many of the selected, and why not the
       return {};
     },
   });
-  expect(printed.split('\n').at(-2)).toBe('held 6 of 10 sites: 1 failed, 3 held already');
+  expect(printed.join('').split('\n').at(-2)).toBe('held 6 of 10 sites: 1 failed, 3 held already');
 });
