@@ -32,7 +32,14 @@ import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
 import { putOffRefresh } from './schedules/schedules.ts';
-import { connectClient, connectOptions, failoverFor, isOutage, TemporalUnreachable } from './temporal/connection.ts';
+import {
+  connectClient,
+  connectOptions,
+  failoverFor,
+  isOutage,
+  TemporalUnreachable,
+  temporalProxy,
+} from './temporal/connection.ts';
 import { workerConverter, workflowCode } from './temporal/encryption.ts';
 import type { Metrics } from './temporal/metrics.ts';
 import {
@@ -250,7 +257,9 @@ async function createWorkers(
       onFailure: (error) => settings.log.warn({ err: error }, 'the search index does not grow; it is tried again'),
       stopped,
     });
-    const watched = config.organizations.filter(({ webhooks }) => webhooks.length > 0).map(({ id }) => id);
+    const watched = config.organizations
+      .filter(({ webhooks, sites }) => webhooks.length > 0 || sites.some(({ rollout }) => rollout.length > 0))
+      .map(({ id }) => id);
     void startWatches(watched, {
       start: (org) => startWatch(client, org, { taskQueue, failover }),
       onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
@@ -335,7 +344,8 @@ const readWithinMs = 5_000;
 async function connectNatively(config: Config): Promise<NativeConnection> {
   const { connection } = connectOptions(config.temporal);
   try {
-    return await NativeConnection.connect(connection);
+    const proxy = temporalProxy(connection.address, process.env);
+    return await NativeConnection.connect({ ...connection, ...(proxy && { proxy }) });
   } catch {
     throw new TemporalUnreachable(connection.address);
   }

@@ -194,6 +194,28 @@ describe('a look around', () => {
     ]);
   });
 
+  it('calls no project stale whose newest entries were read, though nothing proves that all are', async () => {
+    const [acme] = scene.deps.organizations;
+    Object.assign(acme?.watch ?? {}, { freshness: new Map([['prj_1', 90_000]]), lateAfter: new Map() });
+    const { feedback } = scene.deps;
+    const pass = {
+      passId: 'p1',
+      org: 'acme',
+      project: 'prj_1',
+      pass: 'incremental',
+      workflowId: 'w',
+      runId: 'r',
+    } as const;
+    const now = new Date();
+    await feedback.beginPass({ ...pass, dateFrom: null, dateTo: null, startedAt: now });
+    const from = { page: 0, cursor: null, complete: false };
+    const empty = { entries: [], rejected: [], nextCursor: null, hasMore: false, requests: 1, seenAt: now };
+    await feedback.upsertPage({ passId: 'p1', from, ...empty });
+    await feedback.finishPass('p1', { outcome: 'completed', error: null, waitedMs: 0, finishedAt: now });
+    expect(await look('1', Date.now() + 60_000)).toMatchObject({ holding: [] });
+    expect(await look('2', Date.now() + 120_000)).toMatchObject({ holding: ['feedback.stale prj_1'] });
+  });
+
   it('goes by the clock of Temporal, whatever that of its machine says', async () => {
     const [acme] = scene.deps.organizations;
     Object.assign(acme?.watch ?? {}, { freshness: new Map([['prj_1', 90_000]]), lateAfter: new Map() });

@@ -132,6 +132,7 @@ organizations:
   - id: ${id}
     apiKey: ${apiKey}
     budget: { requests: ${budget.requests}, window: ${budget.window} }
+    refresh: { every: 1m, share: 50% } # reads what has gathered the most staleness
     projects:
       - id: ${project}
     sites:

@@ -285,7 +285,7 @@ const meanings: Readonly<Record<Chip, string>> = {
   waiting: 'Sites wait for a person’s approval; projects wait for free requests of the budget.',
   running: 'An export or a pass is under way.',
   held: 'Exports go on, but put nothing into service until the hold ends.',
-  stale: 'Not verified, or no run finished, in the last 24 hours.',
+  stale: 'Newest entries not read, or no run finished, in the last 24 hours.',
 };
 
 function NothingShown({ overview: { lines, query } }: { overview: Overview }) {

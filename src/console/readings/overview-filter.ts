@@ -71,13 +71,10 @@ export function hasChip(line: OverviewLine, chip: Chip, now: number): boolean {
   }
 }
 
-/**
- * A project whose entries were not known to be complete at any time within a day, or a scheduled site without a run
- * that ended within a day.
- */
+/** A project whose newest entries were not read within a day, or a scheduled site without a run that ended within a day. */
 function isStale(line: OverviewLine, now: number): boolean {
   const since = new Date(now - dayMs).toISOString();
-  if (line.kind === 'project') return (line.verifiedUpTo ?? '') < since;
+  if (line.kind === 'project') return (line.newestReadAt ?? '') < since && (line.lastAt ?? '') < since;
   return line.nextAt !== null && (line.lastAt ?? '') < since;
 }
 

@@ -23,6 +23,20 @@ export type Observed =
   | { runs: 'none'; why: string; since: string | null }
   | { runs: 'unknown'; why: string };
 
+/** `runs 2026…`, `runs nothing: …`, `unknown: …`. */
+export function sightingText({
+  runs,
+  version,
+  why,
+}: {
+  runs: Observed['runs'];
+  version: string | null;
+  why: string | null;
+}): string {
+  if (runs === 'version') return `runs ${version}`;
+  return `${runs === 'none' ? 'runs nothing' : 'what it runs is unknown'}: ${why}`;
+}
+
 /** The step that follows, for an export and `deploy-local` alike; null when all is done, or the version was refused. */
 export function nextStep(
   targets: readonly TargetSteps[],

@@ -96,6 +96,8 @@ export interface PassFilter {
   outcome?: PassOutcome;
   /** They began at this moment or later, UTC ISO 8601. */
   since?: string;
+  /** They ended at this moment or later, UTC ISO 8601. */
+  endedSince?: string;
   limit?: number;
 }
 
@@ -170,6 +172,12 @@ export interface RefreshEnd extends RefreshRun {
 export interface RefreshStore {
   /** What the next request of an organization is chosen from at a moment, in milliseconds; looks at no entries. */
   refreshView(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
+  /** All pages of the projects, and what decides how often they are read: what can be expected (`expectedDelays`). */
+  refreshOutlook(
+    org: string,
+    projects: readonly RefreshedProject[],
+    at: number,
+  ): Promise<Pick<RefreshView, 'projects' | 'pages'>>;
   /** Cuts the lists of the projects where that is due. */
   prepareRefresh(org: string, projects: readonly string[], at: number): Promise<void>;
   saveRefreshPace(org: string, pace: Pace): Promise<void>;

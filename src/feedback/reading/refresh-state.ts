@@ -78,6 +78,17 @@ export async function refreshView(
   };
 }
 
+export async function refreshOutlook(
+  db: Db,
+  org: string,
+  projects: readonly RefreshedProject[],
+  at: number,
+): Promise<Pick<RefreshView, 'projects' | 'pages'>> {
+  const { projects: views } = await refreshView(db, org, projects, at);
+  const rows = await db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).execute();
+  return { projects: views, pages: rows.map(pageOf) };
+}
+
 function projectView(
   project: RefreshedProject,
   row: (ProjectRow & { pages: number | null }) | undefined,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { feedbackStats, projectActivity, storedProjects } from '../figures/project-figures.ts';
+import { feedbackStats, storedProjects } from '../figures/project-figures.ts';
 import { reportFigures } from '../figures/read-report-figures.ts';
 import { countUndated, entryRecords } from '../files/stored-records.ts';
 import { applyPrivacy, areWordsLeft, countUntreated, expire, recentlyScrubbed } from '../privacy/apply-privacy.ts';
@@ -28,7 +28,7 @@ import {
   isCutDue,
   prepareProject,
 } from '../reading/refresh-readings.ts';
-import { changeProject, refreshView, savePace } from '../reading/refresh-state.ts';
+import { changeProject, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
 import { currentSlice, listSlices } from '../reading/slices.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import { indexMore } from '../search/build-index.ts';
@@ -77,6 +77,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
     refreshView: (org, projects, at) => refreshView(db, org, projects, at),
+    refreshOutlook: (org, projects, at) => refreshOutlook(db, org, projects, at),
     async prepareRefresh(org, projects, at) {
       for (const project of projects) {
         if (await isCutDue(db, { org, project }, at)) await write((trx) => prepareProject(trx, { org, project }, at));
@@ -104,7 +105,6 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     storedProjects: (projects, passes) => storedProjects(db, projects, passes),
     stats: (org, project) => feedbackStats(db, org, project),
     reportFigures: (query) => reportFigures(db, query),
-    projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),

@@ -23,7 +23,7 @@ export async function recordExportRun(
 /** Newest first; all of them without `limit`. */
 export async function listExportRuns(
   db: Kysely<FeedbackDatabase>,
-  { org, domain, outcome, since, limit }: RunFilter,
+  { org, domain, outcome, since, endedSince, limit }: RunFilter,
 ): Promise<ExportRunRow[]> {
   const rows = await db
     .selectFrom('export_runs')
@@ -32,6 +32,7 @@ export async function listExportRuns(
     .$if(domain !== undefined, (query) => query.where('domain', '=', domain ?? ''))
     .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
+    .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
     .orderBy('started_at', 'desc')
     .orderBy('run_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
@@ -74,10 +75,11 @@ export async function latestRecords(
   const passes = projects.flatMap(({ org, project }) => passKinds.map((pass) => [org, project, pass]));
   const latest = projects.length === 0 ? [] : await latestPasses(db, passes);
   const verified = projects.length === 0 ? [] : await verifiedMoments(db);
+  const read = projects.length === 0 ? [] : await newestReadings(db);
   const domains = sites.map(({ org, domain }) => [org, domain]);
   return {
     sites: sites.length === 0 ? [] : await latestRuns(db, domains),
-    projects: projectRecords(projects, latest, verified),
+    projects: projectRecords(projects, { latest, verified, read }),
   };
 }
 
@@ -175,14 +177,25 @@ async function verifiedMoments(db: Db): Promise<(ProjectKey & { verifiedUpTo: st
   }));
 }
 
-function projectRecords(
-  projects: readonly ProjectKey[],
-  latest: readonly LatestPass[],
-  verified: readonly (ProjectKey & { verifiedUpTo: string | null })[],
-): ProjectRecord[] {
+/** When the newest entries of each project were last read. */
+async function newestReadings(db: Db): Promise<(ProjectKey & { newestReadAt: string | null })[]> {
+  return await db
+    .selectFrom('refresh_projects')
+    .select(['org_id as org', 'project_id as project', 'head_read_at as newestReadAt'])
+    .execute();
+}
+
+interface FoundOfProjects {
+  latest: readonly LatestPass[];
+  verified: readonly (ProjectKey & { verifiedUpTo: string | null })[];
+  read: readonly (ProjectKey & { newestReadAt: string | null })[];
+}
+
+function projectRecords(projects: readonly ProjectKey[], { latest, verified, read }: FoundOfProjects): ProjectRecord[] {
   const passesOf = new Map<string, LatestPass[]>(projects.map((key) => [keyOf(key), []]));
   for (const pass of latest) passesOf.get(keyOf(pass))?.push(pass);
   const verifiedOf = new Map(verified.map((found) => [keyOf(found), found.verifiedUpTo]));
+  const readOf = new Map(read.map((found) => [keyOf(found), found.newestReadAt]));
   return projects.map((key) => {
     const passes = passesOf.get(keyOf(key)) ?? [];
     const newest = passes.at(-1);
@@ -196,6 +209,7 @@ function projectRecords(
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
       lastReason: shortened(withoutFailureType(newest?.error ?? '')),
+      newestReadAt: readOf.get(keyOf(key)) ?? null,
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
       failingSince: failing.sort()[0] ?? null,
     };

@@ -10,8 +10,8 @@ export interface Sight {
   now: number;
   /** When the watch began: what never happened counts from then. */
   since: number;
-  /** Projects with a limit. */
-  projects: { project: string; limitMs: number; verifiedUpTo: string | null }[] | null;
+  /** Projects with a limit, and when their newest entries were last read. */
+  projects: { project: string; limitMs: number; readAt: number | null }[] | null;
   /** Sites with a limit. */
   sites: { domain: string; limitMs: number; lastExport: string | null }[] | null;
   holds: { domain: string; version: string; since: string; waiting: string | null }[] | null;
@@ -55,11 +55,10 @@ function late({ sites, now, since }: Sight): Seen | null {
 }
 
 function stale({ projects, now, since }: Sight): Seen | null {
-  return seen('feedback.stale', projects, ({ project, limitMs, verifiedUpTo }) => {
-    const age = now - (verifiedUpTo === null ? since : Date.parse(verifiedUpTo));
-    if (age <= limitMs) return null;
-    const proved = verifiedUpTo === null ? 'not everything has been read yet' : `complete as of ${verifiedUpTo}`;
-    return { subject: project, reason: `${proved}; expected within ${spanText(limitMs)}` };
+  return seen('feedback.stale', projects, ({ project, limitMs, readAt }) => {
+    if (now - (readAt ?? since) <= limitMs) return null;
+    const read = readAt === null ? 'have not been read yet' : `were last read at ${new Date(readAt).toISOString()}`;
+    return { subject: project, reason: `its newest entries ${read}; expected within ${spanText(limitMs)}` };
   });
 }
 

@@ -39,7 +39,8 @@ const project = (given: Partial<OverviewLine> = {}): OverviewLine =>
     lastAt: '2026-11-22T11:00:00.000Z',
     nextAt: null,
     paused: false,
-    verifiedUpTo: '2026-11-22T11:00:00.000Z',
+    newestReadAt: '2026-11-22T11:00:00.000Z',
+    verifiedUpTo: null,
     lastReason: null,
     failingSince: null,
     ...given,
@@ -87,10 +88,14 @@ describe('what the overview finds', () => {
     ],
     ['a site without a schedule', site({ lastAt: '2026-01-01T00:00:00.000Z' }), []],
     ['a complete project', project(), []],
-    ['a project last complete two days ago', project({ verifiedUpTo: '2026-11-20T00:00:00.000Z' } as never), ['stale']],
+    [
+      'a project last read two days ago',
+      project({ newestReadAt: '2026-11-20T00:00:00.000Z', lastAt: null } as never),
+      ['stale'],
+    ],
     [
       'a project never complete that waits for requests',
-      project({ verifiedUpTo: null, state: 'waiting' } as never),
+      project({ newestReadAt: null, lastAt: null, state: 'waiting' } as never),
       ['waiting', 'stale'],
     ],
   ])('%s', (_what, line, expected) => {

@@ -164,6 +164,7 @@ describe('the latest passes of projects', () => {
       lastOutcome: null,
       lastAt: null,
       lastReason: null,
+      newestReadAt: null,
       verifiedUpTo: null,
       failingSince: null,
     };

@@ -34,7 +34,7 @@ const budget = (view: Partial<WindowView>) => ({ budget: { org: 'acme', view: { 
 describe('the watch of an organization finds', () => {
   it('nothing where all is well', () => {
     const sites = [{ domain: 'docs.example', limitMs: 26 * hourMs, lastExport: ago(25) }];
-    const projects = [{ project: 'prj_1', limitMs: 26 * hourMs, verifiedUpTo: ago(25) }];
+    const projects = [{ project: 'prj_1', limitMs: 26 * hourMs, readAt: Date.parse(ago(25)) }];
     expect(holding({ sites, projects, ...budget({ waiters: [waiter(1.9)] }) })).toEqual([]);
   });
 
@@ -45,8 +45,8 @@ describe('the watch of an organization finds', () => {
       { domain: 'c.example', limitMs: 72 * hourMs, lastExport: null },
     ];
     const projects = [
-      { project: 'prj_1', limitMs: 24 * hourMs, verifiedUpTo: ago(25) },
-      { project: 'prj_2', limitMs: 72 * hourMs, verifiedUpTo: null },
+      { project: 'prj_1', limitMs: 24 * hourMs, readAt: Date.parse(ago(25)) },
+      { project: 'prj_2', limitMs: 72 * hourMs, readAt: null },
     ];
     expect(holding({ sites, projects })).toEqual([
       'export.late a.example',

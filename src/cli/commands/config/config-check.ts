@@ -21,7 +21,6 @@ import { type ExitCode, exitCodes } from '../../failure.ts';
 import { bundlePlace } from '../../stores.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, projectTitle } from '../../terminal/text.ts';
-import { everyText } from '../budget/interval-lines.ts';
 
 export default {
   check: (command, run) =>
@@ -163,8 +162,18 @@ function expandedBundles({ signing, server, publicUrl, ...place }: BundleStoreCo
   };
 }
 
+const durationUnits: readonly [name: string, ms: number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+];
+
+/** A duration as docferry.yaml takes it, in the greatest unit that divides it: `90m`, `7d`. */
 function durationText(ms: number): string {
-  return ms === 0 ? '0s' : everyText(ms);
+  if (ms === 0) return '0s';
+  const [name, size] = durationUnits.find(([, unit]) => ms % unit === 0) ?? ['ms', 1];
+  return `${ms / size}${name}`;
 }
 
 const dayMs = 86_400_000;
