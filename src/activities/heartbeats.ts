@@ -126,6 +126,7 @@ const changes = {
     'unsetCurrent',
     'startRollout',
     'recordRollout',
+    'recordObserved',
     'prune',
     'withdraw',
   ],

@@ -1,7 +1,8 @@
 import { activityInfo, log } from '@temporalio/activity';
 import type { WindowView } from '../budget/rules/permits.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
-import type { BundleStore, InService } from '../exports/store/bundle-store.ts';
+import type { Observed } from '../exports/rules/rollout-steps.ts';
+import type { BundleStore, InService, Sighting, Sightings } from '../exports/store/bundle-store.ts';
 import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import type { NoticeType } from '../runs/rules/notices.ts';
@@ -61,29 +62,64 @@ export async function heldSites(
 
 type Drifted = NonNullable<Sight['drifted']>;
 
+/** What this process has recorded or found recorded, by the store and the domain: most looks see nothing new. */
+const recorded = new WeakMap<BundleStore, Map<string, Sightings>>();
+
+/** Reads every target of an organization back, and records what differs from the look before (E9). */
+export async function observeTargets(
+  { bundles }: Pick<ActivityDependencies, 'bundles'>,
+  { sites }: Pick<Organization, 'sites'>,
+  at: Date,
+): Promise<ReadonlyMap<string, Sightings>> {
+  const known = recorded.get(bundles) ?? new Map<string, Sightings>();
+  recorded.set(bundles, known);
+  const seen = new Map<string, Sightings>();
+  for (const { domain, targets } of sites) {
+    if (targets.length === 0) continue;
+    const before = known.get(domain) ?? (await bundles.observed(domain));
+    const found = await Promise.all(
+      targets.map(async (target) => [target.name, sighting(await observe(target), before[target.name], at)] as const),
+    );
+    const now = Object.fromEntries(found);
+    if (JSON.stringify(now) !== JSON.stringify(before)) await bundles.recordObserved(domain, now);
+    known.set(domain, now);
+    seen.set(domain, now);
+  }
+  return seen;
+}
+
+/** Where a place does not say since when, it is since it was first seen so. */
+function sighting(found: Observed, before: Sighting | undefined, at: Date): Sighting {
+  const version = found.runs === 'version' ? found.version : null;
+  const why = found.runs === 'version' ? null : found.why;
+  const isSame = before?.runs === found.runs && before.version === version;
+  const since = found.runs === 'unknown' ? null : found.since;
+  return { runs: found.runs, version, why, since: since ?? (isSame ? before.since : at.toISOString()) };
+}
+
 /**
- * Targets whose last rollout put the current version there, but that run another one now, as read back from them. A
- * target that shows no version is left out: it may be on another machine. Only a target that differs from the listing
- * costs requests to the store, which say what is current now: a rollout may have followed the listing.
+ * Targets whose last rollout put the current version there, but that run another one now, or none, as read back from
+ * them. What is unknown is no drift. Only a target that differs from the listing costs requests to the store, which say
+ * what is current now: a rollout may have followed the listing.
  */
 export async function driftedTargets(
   deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   organization: Organization,
+  at: Date,
 ): Promise<Drifted> {
   const { bundles } = deps;
+  const seen = await observeTargets(deps, organization, at);
   const listed = await listedSites(deps, organization);
   const found: Drifted = [];
-  for (const { domain, targets } of organization.sites) {
+  for (const [domain, sightings] of seen) {
     const listedVersion = listed.get(domain)?.current;
     if (!listedVersion) continue;
-    for (const target of targets) {
-      const seen = await observe(target);
-      if (seen.runs !== 'version' || seen.version === listedVersion) continue;
-      const { version: running } = seen;
+    for (const [target, { runs, version: running }] of Object.entries(sightings)) {
+      if (runs === 'unknown' || running === listedVersion) continue;
       const version = (await bundles.current(domain))?.version;
       if (version === undefined || running === version) continue;
-      if ((await bundles.rolledOut(domain, target.name)) !== version) continue;
-      found.push({ domain, target: target.name, version, running });
+      if ((await bundles.rolledOut(domain, target)) !== version) continue;
+      found.push({ domain, target, version, running: running ?? 'nothing' });
     }
   }
   return found;
@@ -109,6 +145,10 @@ interface LookedAround {
 /** So many of the things that hold are named in the workflow. */
 const named = 20;
 
+/** Whether there is anything to watch: a receiver to notify, or a target to read back. */
+export const isWatched = ({ webhooks, sites }: Pick<Organization, 'webhooks' | 'sites'>): boolean =>
+  webhooks.length > 0 || sites.some(({ targets }) => targets.length > 0);
+
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
   /**
@@ -117,17 +157,21 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
    */
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
+    const at = scheduledAt();
+    const { everyMs } = organization.watch;
     if (organization.webhooks.length === 0) {
-      throw notConfigured('InvalidInput', `${org} has no webhooks, so docferry notifies no receiver`);
+      if (!isWatched(organization)) throw notConfigured('InvalidInput', `${org} has no webhooks and no targets`);
+      // Nobody to notify, but people look at `export status` and the console.
+      await ifReadable('targets', () => observeTargets(deps, organization, at));
+      return { nextMs: everyMs, absent: [], holding: [], count: 0 };
     }
     const { workflowExecution, activityId } = activityInfo();
-    const at = scheduledAt();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
     const open = await deps.notices.openNotices(org);
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
     );
-    const sight: Sight = { ...(await look(deps, organization)), now: at.getTime(), since, approvals };
+    const sight: Sight = { ...(await look(deps, organization, at)), now: at.getTime(), since, approvals };
     const next = changesSince(watchedConditions(sight), open, absent);
     const back = open.flatMap(({ type, subject, mark }) => {
       const webhook = organization.webhooks.find(({ name }) => name === subject);
@@ -140,7 +184,6 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
     await sendNotices(deps, [...next.changes, ...back, ...over], who);
     const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
-    const { everyMs } = organization.watch;
     return { nextMs: everyMs, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
   },
 });
@@ -150,12 +193,12 @@ const lateMs = hourMs;
 
 type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 'refusedRuns'>;
 
-async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
+async function look(deps: ActivityDependencies, organization: Organization, at: Date): Promise<Look> {
   const { id: org, watch } = organization;
   const [exported, holds, drifted, view, count] = await Promise.all([
     deps.notices.lastExports(org),
     ifReadable('holds', () => heldSites(deps, organization)),
-    ifReadable('targets', () => driftedTargets(deps, organization)),
+    ifReadable('targets', () => driftedTargets(deps, organization, at)),
     ifReadable('budget', () => deps.outlook.budget(org)),
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);

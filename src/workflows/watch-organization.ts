@@ -36,7 +36,7 @@ const nextTryMs = 300_000;
 
 /**
  * Looks every few minutes what has become late, stale, starved, held, taken back or refused in an organization, so that
- * people are told (webhooks.md). It ends when the organization is not configured any more, or has no webhooks.
+ * people are told (webhooks.md), and what targets run. It ends when there is nothing to watch any more.
  */
 export async function watchOrganization(given: WatchInput): Promise<void> {
   const input = readInput(readWatchInput, given);

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { driftedTargets, heldSites } from '../../src/activities/watch-steps.ts';
+import { driftedTargets, heldSites, observeTargets } from '../../src/activities/watch-steps.ts';
 import type { Observed } from '../../src/exports/rules/rollout-steps.ts';
 import { domain, first, second, siteOfTwoVersions } from '../tools/bundle/two-versions.ts';
 
@@ -34,6 +34,8 @@ it('lists again after a listing that failed', async () => {
   expect(await heldSites(deps, acme)).toEqual([]);
 });
 
+const noon = new Date('2026-12-24T12:00:00Z');
+
 /** A site whose only target runs what `running` says. */
 async function siteWithTarget() {
   const { bundles, acme, site } = await siteOfTwoVersions();
@@ -56,20 +58,50 @@ async function siteWithTarget() {
 
 it('names a target that was rolled out to and runs another version, and no other', async () => {
   const { running, watched, deps } = await siteWithTarget();
-  expect(await driftedTargets(deps, watched)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
   running.version = second;
-  expect(await driftedTargets(deps, watched)).toEqual([{ domain, target: 'shelf', version: first, running: second }]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual([
+    { domain, target: 'shelf', version: first, running: second },
+  ]);
   running.version = null;
-  expect(await driftedTargets(deps, watched)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
+});
+
+it('records what every target runs and since when, with or without webhooks, and writes only what is new (E9)', async () => {
+  const { bundles, running, watched } = await siteWithTarget();
+  const written = vi.spyOn(bundles, 'recordObserved');
+  const look = (hour: number) => observeTargets({ bundles }, watched, new Date(noon.getTime() + hour * 3_600_000));
+  const at = (hour: number) => new Date(noon.getTime() + hour * 3_600_000).toISOString();
+  await look(0);
+  await look(1);
+  const seen = async () => (await bundles.observed(domain)).shelf;
+  expect(await seen()).toEqual({ runs: 'version', version: first, why: null, since: at(0) });
+  expect(written).toHaveBeenCalledTimes(1);
+  running.version = null;
+  await look(2);
+  await look(3);
+  expect(await seen()).toEqual({ runs: 'unknown', version: null, why: 'it is elsewhere', since: at(2) });
+  running.version = second;
+  await look(4);
+  expect(await seen()).toEqual({ runs: 'version', version: second, why: null, since: at(4) });
+  expect(written).toHaveBeenCalledTimes(3);
+});
+
+it('takes a target that has lost what it ran for drift', async () => {
+  const { watched, deps } = await siteWithTarget();
+  const [target] = watched.sites[0]?.targets ?? [];
+  const gone: Observed = { runs: 'none', why: 'there is no current', since: null };
+  if (target?.place) target.place.observe = async () => gone;
+  expect(await driftedTargets(deps, watched, noon)).toMatchObject([{ target: 'shelf', running: 'nothing' }]);
 });
 
 it('is not misled by a listing from before a rollout that is not recorded yet, and shares it with other looks', async () => {
   const { bundles, running, watched, deps } = await siteWithTarget();
   const [listed, read] = [vi.spyOn(bundles, 'inService'), vi.spyOn(bundles, 'current')];
-  expect(await driftedTargets(deps, watched)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
   expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, []]);
   await bundles.moveCurrent(domain, second, 1, new Date());
   running.version = second;
-  expect(await driftedTargets(deps, watched)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
   expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, [[domain]]]);
 });

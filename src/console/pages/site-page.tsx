@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import { sightingText } from '../../exports/rules/rollout-steps.ts';
 import {
   type EndDetail,
   type ExportState,
@@ -246,14 +247,22 @@ function InService({ stored: { current, url, hold, targets } }: { stored: Stored
         ],
         hold !== null && hold.waiting !== null && ['published meanwhile', `${hold.waiting}, not in service`],
         ...targets.map(
-          ({ name, version }) =>
+          ({ name, version, seen }) =>
             [
               visible(name),
-              version === null
-                ? 'nothing yet'
-                : version === current
-                  ? `${version}`
-                  : `${version}, not what is in service`,
+              <>
+                {version === null
+                  ? 'nothing yet'
+                  : version === current
+                    ? `${version}`
+                    : `${version}, not what is in service`}
+                {seen !== null && (
+                  <span class="quiet">
+                    {'; '}
+                    <Foreign text={sightingText(seen)} /> since <When at={seen.since} />
+                  </span>
+                )}
+              </>,
             ] as const,
         ),
         url !== null && [

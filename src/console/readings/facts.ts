@@ -3,7 +3,7 @@ import { budgetView } from '../../budget/client.ts';
 import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
 import { untouchedView } from '../../budget/rules/window-view.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
-import type { BundleStore, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
+import type { BundleStore, PublishedVersion, Sighting, SiteHold } from '../../exports/store/bundle-store.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
@@ -32,8 +32,8 @@ export interface StoredSite {
   url: string | null;
   hold: SiteHold | null;
   versions: PublishedVersion[];
-  /** What each target runs; null for nothing yet. */
-  targets: { name: string; version: string | null }[];
+  /** What each target was given last, null for nothing yet, and what the watch has read back; null before a look. */
+  targets: { name: string; version: string | null; seen: Sighting | null }[];
 }
 
 /** Everything on a site's page; null for a part that does not answer. */
@@ -95,14 +95,21 @@ async function readStored(
   store: BundleStore,
   { domain, targets }: { domain: string; targets: readonly string[] },
 ): Promise<StoredSite> {
-  const [current, hold, versions, rolledOut] = await Promise.all([
+  const [current, hold, versions, seen, rolledOut] = await Promise.all([
     store.current(domain),
     store.holds.of(domain),
     store.versions(domain),
+    store.observed(domain),
     Promise.all(targets.map(async (name) => ({ name, version: await store.rolledOut(domain, name) }))),
   ]);
   const url = current === null ? null : store.urlOf(domain, await store.manifest(domain, current.version));
-  return { current: current?.version ?? null, url, hold, versions, targets: rolledOut };
+  return {
+    current: current?.version ?? null,
+    url,
+    hold,
+    versions,
+    targets: rolledOut.map((target) => ({ ...target, seen: seen[target.name] ?? null })),
+  };
 }
 
 async function feedbackAuditEntries(

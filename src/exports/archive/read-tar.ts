@@ -330,10 +330,12 @@ class TarReading {
         this.#globalLast = true;
         return;
       case gnuLongName:
+        this.#requireNoSize();
         if (this.#longName !== null) throw longNameFault('two long names stand before one entry');
         this.#longName = endedByNul(await this.#meta(header));
         return;
       case gnuLongLink:
+        this.#requireNoSize();
         await this.#meta(header);
         this.#longLink = true;
         return;
@@ -357,6 +359,11 @@ class TarReading {
     if (answer === 'stop') return 'stop';
     await this.#content(bytes, answer === 'skip' ? null : answer);
     return;
+  }
+
+  /** node-tar takes the size in a pax header for that of the long name, and then the name for a header. */
+  #requireNoSize(): void {
+    if ((this.#pax?.bytes ?? null) !== null) throw longNameFault('a long name stands after a size from pax');
   }
 
   /** Whether a header about the next entry is pending. */

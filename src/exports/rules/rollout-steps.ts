@@ -4,6 +4,12 @@ import { longestReason, type Reason, type RolloutResult } from './site-export.ts
 export const rolloutSteps = ['place', 'run', 'check'] as const;
 export type RolloutStep = (typeof rolloutSteps)[number];
 
+/**
+ * Without a sign of life for so long, Temporal gives the attempt of a `run` step to another worker; the program ends when
+ * none was accepted for half of it.
+ */
+export const programHeartbeatMs = 30_000;
+
 /** What a target does with a version. */
 export interface TargetSteps {
   /** The target's name. */
@@ -22,6 +28,20 @@ export type Observed =
   | { runs: 'version'; version: string; since: string | null }
   | { runs: 'none'; why: string; since: string | null }
   | { runs: 'unknown'; why: string };
+
+/** `runs 2026…`, `runs nothing: …`, `unknown: …`. */
+export function sightingText({
+  runs,
+  version,
+  why,
+}: {
+  runs: Observed['runs'];
+  version: string | null;
+  why: string | null;
+}): string {
+  if (runs === 'version') return `runs ${version}`;
+  return `${runs === 'none' ? 'runs nothing' : 'what it runs is unknown'}: ${why}`;
+}
 
 /** The step that follows, for an export and `deploy-local` alike; null when all is done, or the version was refused. */
 export function nextStep(

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { errorCode } from '../../files.ts';
 import { ExplainedError } from '../../rules/errors.ts';
 import { withoutEnd } from '../../rules/text.ts';
+import type { Observed } from '../rules/rollout-steps.ts';
 import type { ArchiveFacts } from '../rules/site-export.ts';
 import type { TrustedKeys } from '../signing/minisign.ts';
 
@@ -131,6 +132,15 @@ export interface StoredVersion {
   files: { name: string; bytes: number }[];
 }
 
+/** What each target of a site was seen to run, and since when it was seen so or says so itself (ISO 8601). */
+export type Sightings = Readonly<Record<string, Sighting>>;
+export interface Sighting {
+  runs: Observed['runs'];
+  version: string | null;
+  why: string | null;
+  since: string;
+}
+
 /** What a site has in service, and where a person holds it; nulls for neither. */
 export interface InService {
   current: string | null;
@@ -219,6 +229,9 @@ export interface BundleStore {
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
   startRollout(domain: string, target: string, version: string): Promise<void>;
   recordRollout(domain: string, target: string, version: string): Promise<void>;
+  /** What the targets were last seen to run, by their names; empty before the first look (`observed.json`). */
+  observed(domain: string): Promise<Sightings>;
+  recordObserved(domain: string, observed: Sightings): Promise<void>;
   /**
    * Removes versions beyond the newest `keep`, but never the current one, those of a hold, those that targets run, and
    * those being rolled out or promoted. Returns what it removed.
@@ -423,6 +436,8 @@ export const currentPath = (domain: string): string => `${storeName('domain', do
 export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
 /** Whether, and at which version, a person holds the site. */
 export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
+/** What was read back of the targets. */
+export const observedPath = (domain: string): string => `${storeName('domain', domain)}/observed.json`;
 /** From when on a step must be scheduled to move the pointer (E11); absent: any. */
 export const claimPath = (domain: string): string => `${storeName('domain', domain)}/claim.json`;
 /** What must not be removed now (`retention.ts`). */

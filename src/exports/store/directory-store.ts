@@ -42,6 +42,7 @@ import {
   manifestName,
   manifestPath,
   NoSuchVersion,
+  observedPath,
   PointerMoved,
   type PublishedVersion,
   publishedAddress,
@@ -49,6 +50,7 @@ import {
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
+  type Sightings,
   type SiteHold,
   type SiteHolds,
   StagedChanged,
@@ -69,6 +71,7 @@ import {
   parseIdentity,
   parseInUse,
   parseManifest,
+  parseObserved,
   parseRollouts,
   publishedVersion,
   requireSameContent,
@@ -258,6 +261,15 @@ export class DirectoryBundleStore implements BundleStore {
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
     return lastRolledOut(this.#rollouts(domain), this.#inUse(domain), target);
+  }
+
+  async observed(domain: string): Promise<Sightings> {
+    return this.#read(observedPath(domain), parseObserved) ?? {};
+  }
+
+  async recordObserved(domain: string, observed: Sightings): Promise<void> {
+    await this.#makeFolder(domain);
+    await this.#locked(() => this.#record(observedPath(domain), observed));
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

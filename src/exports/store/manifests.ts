@@ -11,6 +11,7 @@ import {
   NoSuchVersion,
   type PublishedVersion,
   RecordDamaged,
+  type Sightings,
   type SiteHold,
   StagedChanged,
   type StagedManifest,
@@ -49,6 +50,15 @@ const holdSchema = z.object({
 const claimSchema = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
 /** By the name of the target. */
 const rolloutsSchema = z.record(z.string(), z.string());
+const observedSchema = z.record(
+  z.string(),
+  z.object({
+    runs: z.enum(['version', 'none', 'unknown']),
+    version: z.string().nullable(),
+    why: z.string().nullable(),
+    since: z.string(),
+  }),
+);
 const inUseSchema = z.object({
   rollingOut: z.record(z.string(), z.string()),
   promoting: z.record(z.string(), z.string()),
@@ -67,6 +77,7 @@ export const parseCurrent = (text: string): Current | null =>
   parsed('current.json', z.union([currentSchema, claimedSchema]), text);
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
 export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
+export const parseObserved = (text: string): Sightings => parsed('observed.json', observedSchema, text);
 export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
 export const parseClaim = (text: string): { since: Date } => parsed('claim.json', claimSchema, text);
 export const parseIdentity = (text: string): StoreIdentity => parsed('.store.json', identitySchema, text);

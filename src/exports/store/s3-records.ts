@@ -14,11 +14,13 @@ import {
   manifestPath,
   marksRoot,
   NoSuchVersion,
+  observedPath,
   PointerMoved,
   replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
+  type Sightings,
   type SiteHold,
   type SiteHolds,
   StoreUnreachable,
@@ -26,7 +28,7 @@ import {
   versionPath,
   versionsPath,
 } from './bundle-store.ts';
-import { parseClaim, parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from './manifests.ts';
+import { parseClaim, parseCurrent, parseHold, parseInUse, parseObserved, parseRollouts, toJson } from './manifests.ts';
 import {
   type InUse,
   livePromotions,
@@ -222,6 +224,14 @@ export class S3Records {
       const current = text === null ? null : parseCurrent(text);
       return toJson(current === null ? { version: null, claimedAt: since } : { ...current, epoch: current.epoch + 1 });
     });
+  }
+
+  async observed(domain: string): Promise<Sightings> {
+    return (await this.#read(observedPath(domain), parseObserved)) ?? {};
+  }
+
+  async recordObserved(domain: string, observed: Sightings): Promise<void> {
+    await this.#bucket.write(observedPath(domain), toJson(observed), null);
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

@@ -28,6 +28,7 @@ import {
   publishedAddress,
   RecordDamaged,
   type S3Location,
+  type Sightings,
   type SiteHolds,
   StagedChanged,
   type StagedManifest,
@@ -202,6 +203,14 @@ export class S3BundleStore implements BundleStore {
   async rolledOut(domain: string, target: string): Promise<string | null> {
     const [rollouts, inUse] = await Promise.all([this.#records.rollouts(domain), this.#records.inUse(domain)]);
     return lastRolledOut(rollouts, inUse, target);
+  }
+
+  observed(domain: string): Promise<Sightings> {
+    return this.#records.observed(domain);
+  }
+
+  recordObserved(domain: string, observed: Sightings): Promise<void> {
+    return this.#records.recordObserved(domain, observed);
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {

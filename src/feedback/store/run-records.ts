@@ -69,6 +69,8 @@ export interface RunFilter {
   outcome?: RunOutcome;
   /** Runs that began at this moment or later, UTC ISO 8601. */
   since?: string;
+  /** Runs that ended at this moment or later, UTC ISO 8601. */
+  endedSince?: string;
   limit?: number;
 }
 

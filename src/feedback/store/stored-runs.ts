@@ -23,7 +23,7 @@ export async function recordExportRun(
 /** Newest first; all of them without `limit`. */
 export async function listExportRuns(
   db: Kysely<FeedbackDatabase>,
-  { org, domain, outcome, since, limit }: RunFilter,
+  { org, domain, outcome, since, endedSince, limit }: RunFilter,
 ): Promise<ExportRunRow[]> {
   const rows = await db
     .selectFrom('export_runs')
@@ -32,6 +32,7 @@ export async function listExportRuns(
     .$if(domain !== undefined, (query) => query.where('domain', '=', domain ?? ''))
     .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
+    .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
     .orderBy('started_at', 'desc')
     .orderBy('run_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))

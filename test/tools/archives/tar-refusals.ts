@@ -86,6 +86,10 @@ export const tarRefusals: readonly Refusal[] = [
   ...of(
     'gnu-long-name',
     ['GNU and pax names at once (T1)', tar(pax('x', ['path', 'b']), long('a.html\0'), page)],
+    [
+      'a size from pax before a long name, for which node-tar takes it',
+      tar(pax('x', ['size', `${Buffer.byteLength(page.content)}`]), long('a.html\0'), page),
+    ],
     ['two long names', tar(long('a.html\0'), long('a.html\0'), page)],
     ['another name than in the header', tar(long('b.html\0'), page)],
     ['a name of which the header has only ./', tar(long('./a.html\0'), { ...page, name: './', gnu: true })],

@@ -80,6 +80,7 @@ export function fakeSetting(
     manifest: async () => ({}),
     urlOf: () => 'http://localhost:8090/x',
     rolledOut: async () => version,
+    observed: async () => ({}),
     inService: async (names: string[]) => new Map(names.map((name) => [name, { current: version, held: version }])),
     holds: { of: async () => hold, place: noting('hold', hold), release: noting('release', hold) },
   };

@@ -24,16 +24,19 @@ import { findSite } from '../../selection.ts';
 import { namedPublicKey } from '../../signed-manifest.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
+import { deploy, deploymentText } from './export-deploy-local.ts';
 
 export default {
   load: (command, run) =>
     command
       .argument('<file>', 'what `export save` wrote')
+      .option('--store-only', 'put the version into the store, and not into service')
+      .option('--older', 'also put a version into service that is older than the one there')
       .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
       .addHelpText(
         'after',
-        '\nVerifies the archive and compares it with its manifest before the store has any of it. `export deploy-local`' +
-          '\nthen puts it into service here.',
+        '\nVerifies the archive and compares it with its manifest before the store has any of it; then makes the version' +
+          '\ncurrent, rolls it out to the targets and checks it, without Temporal.',
       )
       .action(run(load)),
   save: (command, run) =>
@@ -47,7 +50,14 @@ export default {
       .action(run(save)),
 } satisfies CommandFile;
 
-async function load(context: CommandContext, named: string, { signature }: { signature?: string }): Promise<ExitCode> {
+interface LoadFlags {
+  storeOnly?: boolean;
+  older?: boolean;
+  signature?: string;
+}
+
+async function load(context: CommandContext, named: string, flags: LoadFlags): Promise<ExitCode> {
+  const { storeOnly = false, older = false, signature } = flags;
   const file = resolve(context.cwd, named);
   const found = await stat(file).catch(() => null);
   if (!found?.isFile()) throw noSuchThing('NoSuchFile', `there is no file ${named}`);
@@ -57,9 +67,11 @@ async function load(context: CommandContext, named: string, { signature }: { sig
   const keys = key === null ? await store.verificationKeys() : ([key] as const);
   const stageId = `load-${randomUUID()}`;
   const interrupt = onInterrupt();
+  let isStored = false;
   try {
     const accept = async (carried: CarriedManifest) => {
-      findSite(config, carried.manifest.source.domain);
+      const { domain } = findSite(config, carried.manifest.source.domain).site;
+      if (!storeOnly && !older) await requireNotOlder(store, domain, carried.manifest.version);
       if (keys !== null) requireSigned(carried, keys);
       return store.stagingFile(stageId);
     };
@@ -67,10 +79,21 @@ async function load(context: CommandContext, named: string, { signature }: { sig
     const { site } = findSite(config, manifest.source.domain);
     await verify(store, { stageId, manifest, site }, interrupt.signal);
     await publish(store, stageId, manifest);
-    report(context, store, manifest);
-    return exitCodes.done;
+    isStored = true;
+    if (storeOnly) {
+      report(context, store, manifest, null);
+      return exitCodes.done;
+    }
+    const deployed = await deploy(config, site, store, manifest.version, interrupt.signal);
+    // Only now: until its targets run the new version, the one before may be needed again.
+    await store.prune(site.domain, config.store.keep);
+    report(context, store, manifest, deployed);
+    return deployed.rollouts.some(({ outcome }) => outcome === 'failed') ? exitCodes.failed : exitCodes.done;
   } catch (error) {
-    if (interrupt.signal.aborted) throw operationFailure('Interrupted', 'interrupted: the store is unchanged');
+    if (interrupt.signal.aborted) {
+      const left = isStored ? 'load it again: not all targets were reached' : 'the store is unchanged';
+      throw operationFailure('Interrupted', `interrupted: ${left}`);
+    }
     if (error instanceof VersionDamaged) {
       throw operationFailure('VersionDamaged', `${named}: ${error.message}`, 'save and carry it again');
     }
@@ -80,6 +103,17 @@ async function load(context: CommandContext, named: string, { signature }: { sig
     interrupt.dispose();
     await store.discardStaged(stageId);
   }
+}
+
+/** An older version is put into service only on purpose: the file may be one that lay around. */
+async function requireNotOlder(store: BundleStore, domain: string, version: string): Promise<void> {
+  const current = await store.current(domain);
+  if (current === null || current.version <= version) return;
+  throw operationFailure(
+    'OlderVersion',
+    `${version} is older than ${current.version}, which is in service: the store is unchanged`,
+    'to put it into service anyway, use --older; --store-only keeps it beside the others',
+  );
 }
 
 function requireSigned({ bytes, signature }: CarriedManifest, keys: Parameters<typeof checkSignature>[2]): void {
@@ -104,16 +138,26 @@ async function publish(store: BundleStore, stageId: string, { version, ...staged
   await store.publish(stageId, version, sealOf(staged));
 }
 
-function report({ output }: CommandContext, store: BundleStore, manifest: Manifest): void {
+function report(
+  { output }: CommandContext,
+  store: BundleStore,
+  manifest: Manifest,
+  deployed: Awaited<ReturnType<typeof deploy>> | null,
+): void {
   const { version, contentDigest, pages, archive } = manifest;
   const { domain } = manifest.source;
   const files = manifest.files.length;
   const url = store.urlOf(domain, manifest);
-  output.result(
-    { domain, version, contentDigest, pages, files, bytes: archive.bytes, url },
+  const stored =
     `${version} of ${domain} is in ${store.place}: ${counted(files, 'file')}, ${sizeText(archive.bytes)}\n` +
-      `  content digest  ${contentDigest}\n  address         ${url}\n` +
-      `put it into service here with \`docferry export deploy-local ${domain} ${version}\``,
+    `  content digest  ${contentDigest}\n  address         ${url}\n`;
+  const next =
+    deployed === null
+      ? `put it into service here with \`docferry export deploy-local ${domain} ${version}\``
+      : deploymentText(domain, version, deployed, output.paint);
+  output.result(
+    { domain, version, contentDigest, pages, files, bytes: archive.bytes, url, ...deployed },
+    stored + next,
   );
 }
 

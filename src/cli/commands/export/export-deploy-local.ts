@@ -1,10 +1,8 @@
 import type { Config, SiteConfig } from '../../../config/config.ts';
 import { defaultLimits } from '../../../exports/archive/check-entry.ts';
-import { rolloutTargets, takeStep } from '../../../exports/rollout/roll-out-version.ts';
-import { stepsOf, VersionRefused } from '../../../exports/rollout/rollout-target.ts';
-import { nextStep, rolloutResults, type StepTaken } from '../../../exports/rules/rollout-steps.ts';
-import type { RolloutResult } from '../../../exports/rules/site-export.ts';
-import { type BundleStore, NoSuchVersion, VersionDamaged } from '../../../exports/store/bundle-store.ts';
+import { deployVersion } from '../../../exports/rollout/deploy-version.ts';
+import { rolloutTargets } from '../../../exports/rollout/roll-out-version.ts';
+import { type BundleStore, NoSuchVersion, SiteHeld, VersionDamaged } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { verifyVersion } from '../../../exports/store/verify-store.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
@@ -13,9 +11,10 @@ import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../
 import { findVersion } from '../../find-version.ts';
 import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
+import type { Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
-import { rolloutFacts } from './wait-for-export.ts';
+import { reasonLines, rolloutFacts } from './wait-for-export.ts';
 
 export default {
   'deploy-local': (command, run) =>
@@ -24,8 +23,8 @@ export default {
       .argument('<version>', 'a version in the store, enough of its time or digest, or previous')
       .addHelpText(
         'after',
-        '\nVerifies the archive again and compares it with its manifest before it touches any target. Meant for hosts' +
-          '\nthat run no exports (air-gapped): elsewhere the next export puts the current version back.',
+        '\nVerifies the archive again and compares it with its manifest, makes the version current, rolls it out and' +
+          '\nchecks it. Meant for hosts that run no exports (air-gapped): elsewhere use `export rollback`.',
       )
       .action(run(deployLocal)),
 } satisfies CommandFile;
@@ -42,16 +41,44 @@ async function deployLocal(context: CommandContext, name: string, wanted: string
   const interrupt = onInterrupt();
   try {
     await verify(context, store, site, version, interrupt.signal);
-    const rollouts = await rollOutTo(config, store, site, version, interrupt.signal);
-    const facts = factLines(rolloutFacts(rollouts, context.output.paint));
-    context.output.result({ domain, version, rollouts }, `${version} of ${domain}\n${indent(facts)}`);
-    return rollouts.some(({ outcome }) => outcome === 'failed') ? exitCodes.failed : exitCodes.done;
+    const deployed = await deploy(config, site, store, version, interrupt.signal);
+    context.output.result(
+      { domain, version, ...deployed },
+      deploymentText(domain, version, deployed, context.output.paint),
+    );
+    return deployed.rollouts.some(({ outcome }) => outcome === 'failed') ? exitCodes.failed : exitCodes.done;
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
     throw operationFailure('Interrupted', 'interrupted: the targets not yet reached are unchanged');
   } finally {
     interrupt.dispose();
   }
+}
+
+type Deployed = Awaited<ReturnType<typeof deployVersion>>;
+
+/** Puts a version into service at the site's targets. Throws a failure where a person holds the site at another. */
+export async function deploy(
+  config: Config,
+  site: SiteConfig,
+  bundles: BundleStore,
+  version: string,
+  signal: AbortSignal,
+): Promise<Deployed> {
+  const targets = rolloutTargets(config, site);
+  try {
+    return await deployVersion({ bundles, domain: site.domain, version, targets, signal });
+  } catch (error) {
+    if (!(error instanceof SiteHeld)) throw error;
+    throw operationFailure('SiteHeld', error.message, `docferry export release ${site.domain} ends the hold`);
+  }
+}
+
+/** The version, what each target runs, and why the site has returned if it has. */
+export function deploymentText(domain: string, version: string, { rollouts, reasons }: Deployed, paint: Paint): string {
+  const lines = [`${version} of ${domain}`, indent(factLines(rolloutFacts(rollouts, paint)))];
+  if (reasons.length > 0) lines.push('reasons:', reasonLines(reasons));
+  return lines.filter((line) => line !== '').join('\n');
 }
 
 /** A version that does not match its manifest touches no target. */
@@ -84,33 +111,4 @@ async function verify(
   } finally {
     live.end();
   }
-}
-
-/** Takes the same steps as an export; nothing is tried twice. */
-async function rollOutTo(
-  config: Config,
-  bundles: BundleStore,
-  site: SiteConfig,
-  version: string,
-  signal: AbortSignal,
-): Promise<RolloutResult[]> {
-  const { domain } = site;
-  const targets = rolloutTargets(site, config.store.bundles.publicUrl);
-  const plan = targets.map(stepsOf);
-  const previous = (await bundles.current(domain))?.version ?? null;
-  const guard = async () => signal.throwIfAborted();
-  const taken: StepTaken[] = [];
-  for (let next = nextStep(plan, taken); next !== null; next = nextStep(plan, taken)) {
-    const { target: name, step } = next;
-    const target = targets.find((one) => one.name === name);
-    if (!target) break;
-    const failed = (error: unknown): StepTaken => {
-      signal.throwIfAborted();
-      const detail = error instanceof Error ? error.message : 'unknown failure';
-      const blames = error instanceof VersionRefused ? 'version' : 'target';
-      return { target: name, step, outcome: 'failed', detail, blames };
-    };
-    taken.push(await takeStep({ bundles, domain, version, previous, target, step, guard, signal }).catch(failed));
-  }
-  return rolloutResults(plan, taken);
 }

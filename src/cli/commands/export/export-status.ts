@@ -1,4 +1,5 @@
-import type { Config } from '../../../config/config.ts';
+import type { Config, SiteConfig } from '../../../config/config.ts';
+import { sightingText } from '../../../exports/rules/rollout-steps.ts';
 import {
   changesText,
   type EndDetail,
@@ -8,7 +9,7 @@ import {
   transferFacts,
   whyEnded,
 } from '../../../exports/rules/site-export.ts';
-import type { SiteHold } from '../../../exports/store/bundle-store.ts';
+import type { Sighting, SiteHold } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store-unavailable.ts';
 import type { ExportRunRow, RunRecords } from '../../../feedback/store/run-records.ts';
@@ -48,6 +49,8 @@ interface Status {
   retries: Retry[];
   /** Null when the site is not held or the bundle store is unavailable. */
   hold: SiteHold | null;
+  /** What the organization's watch has read back of each target; empty when the bundle store is unavailable. */
+  targets: (Sighting & { target: string })[];
   /** Of the feedback store; empty when it is away. */
   runs: ExportRunRow[];
   /** Why the runs could not be read, or null. */
@@ -63,8 +66,8 @@ async function showExportStatus(context: CommandContext, domain: string): Promis
     if (running.status === 'RUNNING' && running.state === null) {
       context.output.warn('no worker answers, so the phase is unknown: start one with `docferry worker`');
     }
-    const hold = await holdOf(context, config, site.domain);
-    const found: Status = { org, domain: site.domain, ...running, hold, ...runs };
+    const stored = await storedOf(context, config, site);
+    const found: Status = { org, domain: site.domain, ...running, ...stored, ...runs };
     context.output.result(documentOf(found), textOf(found, context.output.paint));
     return exitCodes.done;
   });
@@ -85,12 +88,21 @@ async function runsOf(
   }
 }
 
-async function holdOf(context: CommandContext, config: Config, domain: string): Promise<SiteHold | null> {
+/** The hold, and what the configured targets run. */
+async function storedOf(
+  context: CommandContext,
+  config: Config,
+  { domain, rollout }: SiteConfig,
+): Promise<Pick<Status, 'hold' | 'targets'>> {
   try {
-    return await (await openBundleStore(config.store.bundles)).holds.of(domain);
+    const store = await openBundleStore(config.store.bundles);
+    const [hold, seen] = await Promise.all([store.holds.of(domain), store.observed(domain)]);
+    const targets = rollout.flatMap(({ name }) => (seen[name] ? [{ target: name, ...seen[name] }] : []));
+    return { hold, targets };
   } catch (error) {
-    context.output.warn(`whether ${domain} is held is unknown: ${explainFailure(error).message}`);
-    return null;
+    const problem = explainFailure(error).message;
+    context.output.warn(`whether ${domain} is held, and what its targets run, is unknown: ${problem}`);
+    return { hold: null, targets: [] };
   }
 }
 
@@ -142,15 +154,23 @@ function shownProgress({ samples: _samples, storeId: _storeId, ignored: _ignored
   return progress;
 }
 
-function textOf({ domain, workflowId, status, state, retries, hold, runs, runsUnread }: Status, paint: Paint): string {
+function textOf(
+  { domain, workflowId, status, state, retries, hold, targets, runs, runsUnread }: Status,
+  paint: Paint,
+): string {
   const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
   const failing = retries.map((retry): [string, string] => [
-    `${retry.activity} failed`,
+    retry.activity,
     `${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`,
   ]);
   if (failing.length > 0) lines.push(indent(factLines(failing)));
   if (hold !== null) lines.push(indent(holdText(hold)));
+  const seen = targets.map((one): [string, string] => [
+    one.target,
+    `${sightingText(one)}, since ${timeText(one.since)} UTC`,
+  ]);
+  if (seen.length > 0) lines.push(indent(factLines(seen)));
   if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);
   else if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
   else lines.push('', runsTable(runs));

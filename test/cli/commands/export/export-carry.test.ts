@@ -45,8 +45,10 @@ describe('export save and load', () => {
     const { contentDigest, pages, archive } = manifest;
     const loaded = { domain, version, contentDigest, pages, files: manifest.files.length, bytes: archive.bytes };
     for (let time = 1; time <= 2; time += 1) {
-      const load = await to.run('load', file);
+      const load = await to.run('load', file, '--store-only');
       expect(load).toMatchObject({ exitCode: 0, document: loaded });
+      expect(load.document).not.toHaveProperty('rollouts');
+      expect((await to.run('versions', domain)).document).toMatchObject({ current: null });
       expect(await to.stored()).toEqual({ versions: [version], staged: [] });
     }
     for (const name of ['manifest.json', 'bundle.tar.gz']) {
@@ -56,7 +58,48 @@ describe('export save and load', () => {
       expect((await stat(join(to.cwd, 'bundles', inStore, name))).mode & 0o044, name).toBe(0o044);
     }
     expect(await to.run('deploy-local', domain, version)).toMatchObject({ exitCode: 0 });
+    expect((await to.run('versions', domain)).document).toMatchObject({ current: version });
     expect(await readlink(join(to.cwd, 'site', 'current'))).toBe(`releases/${version}`);
+  });
+
+  it('take two commands, after which every other one agrees, and an older version needs a word', async () => {
+    const { from, file } = await savedFile();
+    const to = await host();
+    const loaded = { exitCode: 0, document: { version, previous: null, held: null, reasons: [] } };
+    expect(await to.run('load', file)).toMatchObject(loaded);
+    expect(await readlink(join(to.cwd, 'site', 'current'))).toBe(`releases/${version}`);
+    const newer = version.replace('2026', '2027');
+    await publishSite({ root: join(from.cwd, 'bundles'), domain, version: newer });
+    await from.run('save', domain, newer, '--out', 'newer.tar');
+    expect(await to.run('load', join(from.cwd, 'newer.tar'))).toMatchObject({
+      exitCode: 0,
+      document: { version: newer, previous: version, rollouts: [{ outcome: 'rolled-out' }] },
+    });
+    expect((await to.run('versions', domain)).document).toMatchObject({ current: newer, held: null });
+    expect((await to.run('diff', domain)).document).toMatchObject({ from: { version }, to: { version: newer } });
+    expect(await docferryJson(['store', 'verify'], { cwd: to.cwd })).toMatchObject({ exitCode: 0 });
+    // What is there is not replaced by what lay around.
+    expect(await to.run('load', file)).toMatchObject({ exitCode: 1, document: { error: { code: 'OlderVersion' } } });
+    const third = await host();
+    await third.run('load', join(from.cwd, 'newer.tar'));
+    expect(await third.run('load', file)).toMatchObject({ exitCode: 1 });
+    expect((await third.stored()).versions).toEqual([newer]);
+    expect(await third.run('load', file, '--older')).toMatchObject({
+      exitCode: 0,
+      document: { version, previous: newer },
+    });
+    expect(await to.run('deploy-local', domain, 'previous')).toMatchObject({ exitCode: 0, document: { version } });
+    for (const { run, cwd } of [to, third]) {
+      expect((await run('versions', domain)).document).toMatchObject({ current: version });
+      expect(await readlink(join(cwd, 'site', 'current'))).toBe(`releases/${version}`);
+    }
+    // A person's hold comes first.
+    await to.run('hold', domain);
+    expect(await to.run('load', join(from.cwd, 'newer.tar'))).toMatchObject({
+      exitCode: 1,
+      document: { error: { code: 'SiteHeld' } },
+    });
+    expect((await to.run('versions', domain)).document).toMatchObject({ current: version, held: version });
   });
 
   it('save the current version unless another is named, and say when there is none', async () => {

@@ -1,0 +1,103 @@
+import {
+  changedTargets,
+  nextStep,
+  type Return,
+  refusal,
+  returnedResults,
+  returnReasons,
+  rolloutResults,
+  type StepTaken,
+} from '../rules/rollout-steps.ts';
+import type { Reason, RolloutResult } from '../rules/site-export.ts';
+import type { BundleStore } from '../store/bundle-store.ts';
+import { pointAt, returnSite } from './return-site.ts';
+import { takeStep } from './roll-out-version.ts';
+import { type RolloutTarget, stepsOf, VersionRefused } from './rollout-target.ts';
+
+interface Deployment {
+  bundles: BundleStore;
+  domain: string;
+  /** Stored and verified. */
+  version: string;
+  targets: readonly RolloutTarget[];
+  signal: AbortSignal;
+}
+
+/** What a deployment leaves; `held` and `reasons` if a step refused the version. */
+interface Deployed {
+  previous: string | null;
+  rollouts: RolloutResult[];
+  held: string | null;
+  reasons: Reason[];
+}
+
+/**
+ * Does what an export does with a published version, without Temporal: makes it current, rolls it out and checks it, and
+ * returns the site when a step refuses it (E9). Nothing is tried twice. A check's hold ends, since a person has named the
+ * version. Safe to repeat. Throws `SiteHeld` when a person holds the site elsewhere, what the store throws, and the
+ * signal's reason.
+ */
+export async function deployVersion(deployment: Deployment): Promise<Deployed> {
+  const { bundles, domain, version } = deployment;
+  const hold = await bundles.holds.of(domain);
+  if (hold?.refused) await bundles.holds.release(domain, hold.refused.version);
+  const previous = (await bundles.current(domain))?.version ?? null;
+  await pointAt(bundles, domain, version, new Date());
+  const taken = await takeSteps(deployment, previous);
+  const plan = deployment.targets.map(stepsOf);
+  const rollouts = rolloutResults(plan, taken);
+  const refused = refusal(taken);
+  if (refused === null) return { previous, rollouts, held: null, reasons: [] };
+  const returned = await goBack(deployment, previous, taken, refused);
+  const reasons = returnReasons(refused, returned);
+  if ('problem' in returned) return { previous, rollouts, held: null, reasons };
+  return { previous, rollouts: returnedResults(rollouts, returned), held: returned.version, reasons };
+}
+
+async function goBack(
+  { signal, ...deployment }: Deployment,
+  before: string | null,
+  taken: readonly StepTaken[],
+  refused: StepTaken,
+): Promise<Return | { problem: string }> {
+  const { bundles, domain, version, targets } = deployment;
+  const reason = `${refused.target}: ${refused.detail}`;
+  try {
+    const back = await returnSite(bundles, { domain, version, before, reason, at: new Date() });
+    if (back === null) return { version: null, results: [] };
+    const results: RolloutResult[] = [];
+    for (const { target } of changedTargets(targets.map(stepsOf), taken)) {
+      const only = targets.filter(({ name }) => name === target);
+      const steps = await takeSteps({ ...deployment, signal, version: back, targets: only }, version);
+      results.push(...rolloutResults(only.map(stepsOf), steps));
+    }
+    return { version: back, results };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { problem: messageOf(error) };
+  }
+}
+
+async function takeSteps(
+  { bundles, domain, version, targets, signal }: Deployment,
+  previous: string | null,
+): Promise<StepTaken[]> {
+  const plan = targets.map(stepsOf);
+  const alive = async () => signal.throwIfAborted();
+  const taken: StepTaken[] = [];
+  for (let next = nextStep(plan, taken); next !== null; next = nextStep(plan, taken)) {
+    const { target: name, step } = next;
+    const target = targets.find((one) => one.name === name);
+    if (!target) break;
+    const failed = (error: unknown): StepTaken => {
+      signal.throwIfAborted();
+      const blames = error instanceof VersionRefused ? 'version' : 'target';
+      return { target: name, step, outcome: 'failed', detail: messageOf(error), blames };
+    };
+    const how = { guard: alive, alive, signal };
+    taken.push(await takeStep({ bundles, domain, version, previous, target, step, ...how }).catch(failed));
+  }
+  return taken;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown failure');
