@@ -57,7 +57,7 @@ export const readableShapes: Readonly<Record<string, Shape>> = {
 export const blindShapes: Readonly<Record<string, Shape>> = { 'none reported': () => null };
 
 /** Repeatable chance. */
-export function dice(seed: number): () => number {
+function dice(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -35,7 +35,7 @@ import {
 import type { World, WorldEntry, WorldPage } from './world.ts';
 
 /** How the simulated organization is configured. */
-export interface RefreshOptions {
+interface RefreshOptions {
   /** From 0 to 1. */
   share: number;
   everyMs: number;

@@ -6,7 +6,7 @@ import { openStatuses } from '../../src/feedback/rules/feedback-entry.ts';
 export type EventKind = 'new' | 'status' | 'silent' | 'edit' | 'delete';
 
 /** The first line of a world's file. Moments and spans in milliseconds. */
-export interface WorldHead {
+interface WorldHead {
   start: number;
   days: number;
   /** Requests that the service answers in a window, those of other clients included. */
@@ -64,7 +64,7 @@ export interface WorldEntry {
   unseen: { at: number; kind: EventKind }[];
 }
 
-export interface WorldQuery {
+interface WorldQuery {
   project: string;
   from: number | null;
   to: number | null;
@@ -82,7 +82,7 @@ const groupOf = { new: 'new', status: 'status', silent: 'silent', edit: 'silent'
 type Group = (typeof groupOf)[EventKind];
 
 /** Delays of one group of events. */
-export interface Delays {
+interface Delays {
   events: number;
   meanS: number;
   p95S: number;

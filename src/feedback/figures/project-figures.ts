@@ -1,10 +1,9 @@
 import { expressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
-import { type ObservedRun, observedDays, type ProjectActivity } from '../../budget/rules/plan-budget.ts';
 import { holdsPersonal } from '../privacy/apply-privacy.ts';
 import { rangesOf, type VerifiedRow } from '../reading/pass-facts.ts';
 import { passRow } from '../reading/passes.ts';
-import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
-import { leastVerified, type PassKind } from '../rules/pass-bounds.ts';
+import type { ProjectKey } from '../rules/feedback-entry.ts';
+import { leastVerified } from '../rules/pass-bounds.ts';
 import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
 import type { Count, FeedbackStats, StoredProject } from './figure-store.ts';
@@ -74,70 +73,6 @@ function counts(rows: readonly { name: string; entries: number | string | bigint
   return rows.map(({ name, entries }) => ({ name, entries: Number(entries) }));
 }
 
-const observedRuns = 20;
-
-/** Observed figures and times of a project, for `budget plan` (budget-plan.md). */
-export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
-  const live = liveEntries(db, { org, project });
-  const runs = {
-    incremental: await runsOf(db, org, project, 'incremental'),
-    review: await runsOf(db, org, project, 'review'),
-    sweep: await runsOf(db, org, project, 'sweep'),
-  };
-  const readUpTo = await lastRead(db, org, project);
-  const { oldest } = await storedEntries(db, { org, project })
-    .select((row) => row.fn.min('created_at_utc').as('oldest'))
-    .executeTakeFirstOrThrow();
-  return {
-    entries: await countRows(live),
-    open: await countRows(live.where('status', 'in', openStatuses)),
-    readUpTo,
-    oldest,
-    recent: readUpTo === null ? 0 : await countBefore(db, org, project, readUpTo),
-    runs,
-  };
-}
-
-/** Entries created in the days before a moment, those that are gone since included. */
-async function countBefore(db: Db, org: string, project: string, until: string): Promise<number> {
-  const since = new Date(Date.parse(until) - observedDays * 86_400_000).toISOString();
-  const stored = storedEntries(db, { org, project });
-  return await countRows(stored.where('created_at_utc', '>', since).where('created_at_utc', '<=', until));
-}
-
-/** Entries created later than this may not be stored yet. Other kinds of pass read only some entries. */
-async function lastRead(db: Db, org: string, project: string): Promise<string | null> {
-  const { last } = await completed(db, org, project)
-    .where('pass', 'in', ['incremental', 'sweep'])
-    .select((row) => row.fn.max('started_at').as('last'))
-    .executeTakeFirstOrThrow();
-  return last;
-}
-
-/** Newest first. An incremental pass without a beginning read everything: there was no watermark yet. */
-async function runsOf(db: Db, org: string, project: string, pass: PassKind): Promise<ObservedRun[]> {
-  const rows = await completed(db, org, project)
-    .where('pass', '=', pass)
-    .$if(pass === 'incremental', (query) => query.where('date_from', 'is not', null))
-    .$if(pass === 'sweep', (query) => query.where('date_from', 'is', null))
-    .select(['started_at', 'requests'])
-    .orderBy('started_at', 'desc')
-    .orderBy('pass_id', 'desc')
-    .limit(observedRuns)
-    .execute();
-  return rows.map(({ started_at, requests }) => ({ startedAt: started_at, requests: Number(requests) }));
-}
-
-/** Passes that completed, without an upper bound given by a person. */
-function completed(db: Db, org: string, project: string) {
-  return db
-    .selectFrom('sync_passes')
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
-    .where('outcome', '=', 'completed')
-    .where('date_to', 'is', null);
-}
-
 /** What is stored of these projects, in three statements whatever their number. */
 export async function storedProjects(
   db: Db,
@@ -163,7 +98,7 @@ export async function storedProjects(
       personalSince: row?.personal_since ?? null,
       verified: ranges,
       verifiedUpTo: leastVerified([...ranges.ranges, { verifiedUpTo: ranges.undated }]),
-      // Of several that began in the same millisecond more may have been found.
+      // The query may find more of several that began in the same millisecond.
       passes: of(passes).map(passRow).slice(0, shownPasses),
     };
   });

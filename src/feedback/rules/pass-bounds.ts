@@ -15,7 +15,7 @@ export type PassOutcome = (typeof passOutcomes)[number];
  * How far an incremental pass reads back before the watermark, in milliseconds: a service may take a date-time for its
  * date, in its own time zone, and entries may appear late.
  */
-export const defaultOverlapMs = 24 * 3_600_000;
+const defaultOverlapMs = 24 * 3_600_000;
 
 interface PassBoundsInput {
   pass: PassKind;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { feedbackStats, projectActivity, storedProjects } from '../figures/project-figures.ts';
+import { feedbackStats, storedProjects } from '../figures/project-figures.ts';
 import { reportFigures } from '../figures/read-report-figures.ts';
 import { countUndated, entryRecords } from '../files/stored-records.ts';
 import { applyPrivacy, areWordsLeft, countUntreated, expire, recentlyScrubbed } from '../privacy/apply-privacy.ts';
@@ -105,7 +105,6 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     storedProjects: (projects, passes) => storedProjects(db, projects, passes),
     stats: (org, project) => feedbackStats(db, org, project),
     reportFigures: (query) => reportFigures(db, query),
-    projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),

@@ -12,7 +12,7 @@ export function stableHash(text: string): bigint {
 }
 
 /** Values `start`, `start + step`, … up to `end`. */
-export interface ValueRange {
+interface ValueRange {
   start: number;
   end: number;
   step: number;

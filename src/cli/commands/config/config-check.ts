@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type {
   BundleStoreConfig,
+  CheckConfig,
   Config,
   FeedbackStoreConfig,
   OrganizationConfig,
@@ -21,7 +22,6 @@ import { type ExitCode, exitCodes } from '../../failure.ts';
 import { bundlePlace } from '../../stores.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, projectTitle } from '../../terminal/text.ts';
-import { everyText } from '../budget/interval-lines.ts';
 
 export default {
   check: (command, run) =>
@@ -123,10 +123,17 @@ function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, ro
     },
     approval: approval.always ? 'manual' : 'none',
     approvalTimeout: durationText(approval.timeoutMs),
-    rollout: rollout.map((target) =>
-      target.kind === 'directory' ? { directory: { path: target.path } } : { helmValues: { file: target.file } },
-    ),
+    rollout: rollout.map(({ place, run, check }) => ({
+      ...(place && { [place.kind]: place.settings, ...(place.git && { git: place.git }) }),
+      ...(run && { run: run.command, runTimeout: durationText(run.timeoutMs) }),
+      ...(check && { check: expandedCheck(check) }),
+    })),
   };
+}
+
+function expandedCheck({ withinMs, headers, ...check }: CheckConfig): object {
+  const sources = Object.entries(headers).map(([name, source]) => [name, source.describe()]);
+  return { ...check, within: durationText(withinMs), headers: Object.fromEntries(sources) };
 }
 
 /** A rule about a change has a limit. Without one of its own it is left out: the usual one may be two. */
@@ -163,8 +170,18 @@ function expandedBundles({ signing, server, publicUrl, ...place }: BundleStoreCo
   };
 }
 
+const durationUnits: readonly [name: string, ms: number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+];
+
+/** A duration as docferry.yaml takes it, in the greatest unit that divides it: `90m`, `7d`. */
 function durationText(ms: number): string {
-  return ms === 0 ? '0s' : everyText(ms);
+  if (ms === 0) return '0s';
+  const [name, size] = durationUnits.find(([, unit]) => ms % unit === 0) ?? ['ms', 1];
+  return `${ms / size}${name}`;
 }
 
 const dayMs = 86_400_000;

@@ -224,3 +224,21 @@ function most(parts: readonly Part[]): number | null {
   }
   return high * hourMs;
 }
+
+/** `new entries after 8 min on average (95 %: 18 min), changes of status 34 min, silent edits and deletions 7 h`. */
+export function delaysText({ newMs, newMostMs, statusMs, silentMs }: ExpectedDelays): string {
+  const parts = [
+    newMs === null ? null : `new entries after ${delayText(newMs)} on average (95 %: ${delayText(newMostMs ?? newMs)})`,
+    statusMs === null ? null : `changes of status ${delayText(statusMs)}`,
+    silentMs === null ? null : `silent edits and deletions ${delayText(silentMs)}`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? 'nothing is known yet' : parts.join(', ');
+}
+
+/** As exact as an expectation is: `40 s`, `8 min`, `7 h`, `2.5 days`. */
+export function delayText(ms: number): string {
+  if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
+  if (ms < 90 * 60_000) return `${Math.round(ms / 60_000)} min`;
+  if (ms < 36 * hourMs) return `${Number((ms / hourMs).toFixed(ms < 10 * hourMs ? 1 : 0))} h`;
+  return `${Number((ms / 24 / hourMs).toFixed(1))} days`;
+}

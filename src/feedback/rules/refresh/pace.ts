@@ -148,7 +148,7 @@ function added(sent: readonly Sent[], at: number, { windowMs }: PaceSettings): S
 }
 
 /** A deadline for new entries (`atMost`) with the project it is for. */
-export interface Deadline {
+interface Deadline {
   project: string;
   atMostMs: number;
 }

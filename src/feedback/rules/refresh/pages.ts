@@ -152,7 +152,7 @@ export function cutPages(
 }
 
 /** Requests that reading so many entries takes: an empty answer costs one too. */
-export function requestsFor(entries: number, { pageSize: size }: Pick<PageShape, 'pageSize'> = usualShape): number {
+function requestsFor(entries: number, { pageSize: size }: Pick<PageShape, 'pageSize'> = usualShape): number {
   return Math.max(1, Math.ceil(entries / size));
 }
 

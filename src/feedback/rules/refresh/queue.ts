@@ -38,7 +38,7 @@ export function worthOf(page: RefreshPage, project: RefreshProject, at: number):
 const leastRate = 1e-6;
 
 /** A page to read, and what for. */
-export interface Chosen {
+interface Chosen {
   page: RefreshPage;
   /** `again`: what the last reading missed; `deadline`: `atMost`; `worth`: the most staleness for its requests. */
   why: 'again' | 'deadline' | 'worth';
@@ -46,7 +46,7 @@ export interface Chosen {
 
 /**
  * The page to read next, of all projects of an organization; null when nothing has been read yet. `pages` that were never
- * read are left to `nextUnread`. Deadlines come first while `deadlinesLeft` (`Pace`) is true: those that would pass
+ * read are left to first readings. Deadlines come first while `deadlinesLeft` (`Pace`) is true: those that would pass
  * before `nextRunAt`.
  */
 export function nextPage(
@@ -77,21 +77,8 @@ function reasonOf(page: RefreshPage, project: RefreshProject, at: number, nextRu
   return nextRunAt > (project.headReadAt ?? 0) + project.atMostMs ? 'deadline' : 'worth';
 }
 
-/**
- * The stretch that a first reading goes on with: of the project that was asked for least, so that they take turns. Null
- * when everything has been read once.
- */
-export function nextUnread(pages: Iterable<RefreshPage>): RefreshPage | null {
-  let next: RefreshPage | null = null;
-  for (const page of pages) {
-    if (page.readAt !== null || page.list !== 'all') continue;
-    if (next === null || page.requests < next.requests) next = page;
-  }
-  return next;
-}
-
 /** A complete reading of a page, and what the store holds of its stretch afterwards. */
-export interface Reading {
+interface Reading {
   page: RefreshPage;
   /** When its first request was sent. */
   startedAt: number;
@@ -109,7 +96,7 @@ export interface Reading {
 }
 
 /** What a complete reading says. */
-export interface Findings {
+interface Findings {
   /** To be stored instead of the page's own. */
   page: Pick<RefreshPage, 'readAt' | 'again' | 'againFrom' | 'requests'>;
   /** Entries that have left the open list, and since when: the middle between the two readings. */

@@ -17,7 +17,7 @@ export interface RefreshEntry {
 }
 
 /** Changes seen in the entries of a class, and the hours over which they were watched. */
-export interface Tally {
+interface Tally {
   changes: number;
   hours: number;
 }

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { delaysText, delayText, expectedDelays } from '../../../../src/feedback/rules/refresh/expected.ts';
+import { type Cut, cutPages, type RefreshPage } from '../../../../src/feedback/rules/refresh/pages.ts';
+import type { RefreshProject } from '../../../../src/feedback/rules/refresh/queue.ts';
+import { arrived, noTallies, type RefreshEntry, ratesOf } from '../../../../src/feedback/rules/refresh/rates.ts';
+
+const hour = 3_600_000;
+const now = Date.UTC(2026, 5, 1);
+const cut: Cut = { at: now, rates: ratesOf(noTallies, noTallies) };
+
+/** A project with an entry every `everyHours`, a tenth of them open, all just read. */
+function projectOf(id: string, count: number, everyHours: number, changes: Partial<RefreshProject> = {}) {
+  const entries = Array.from(
+    { length: count },
+    (_, n): RefreshEntry => ({
+      createdAt: now - n * everyHours * hour,
+      status: n % 10 === 0 ? 'pending' : 'resolved',
+      seenAt: now,
+      changedAt: null,
+      leftAt: null,
+    }),
+  );
+  const pages = cutPages(id, entries, cut).map((page): RefreshPage => ({ ...page, readAt: now }));
+  const arrivals = arrived(
+    { at: 0, long: 0, short: 0 },
+    entries.map(({ createdAt }) => createdAt ?? 0),
+  );
+  const project: RefreshProject = { project: id, weight: 1, atMostMs: null, arrivals, headReadAt: now, ...changes };
+  return { pages, project };
+}
+
+function expected(parts: ReturnType<typeof projectOf>[], perHour: number) {
+  const pages = parts.flatMap((part) => part.pages);
+  return expectedDelays(
+    pages,
+    parts.map(({ project }) => project),
+    { perHour, everyMs: 60_000, at: now },
+  );
+}
+
+describe('expected delays', () => {
+  it('fall with the requests there are, as the inverse where nothing else limits them', () => {
+    const parts = [projectOf('a', 5_000, 1)];
+    const [few, many] = [expected(parts, 10), expected(parts, 20)];
+    for (const name of ['newMs', 'newMostMs', 'statusMs', 'silentMs'] as const) {
+      expect((few[name] ?? 0) / (many[name] ?? 1), name).toBeGreaterThan(1.6);
+      expect((few[name] ?? 0) / (many[name] ?? 1), name).toBeLessThan(2.4);
+    }
+    expect(many.newMs).toBeLessThan(many.statusMs ?? 0);
+    expect(many.statusMs).toBeLessThan(many.silentMs ?? 0);
+    expect((many.newMostMs ?? 0) / (many.newMs ?? 1)).toBeCloseTo(1.9, 1);
+  });
+
+  it('are shorter for a busy project, for one with more weight, and within a deadline', () => {
+    const { projects } = expected([projectOf('busy', 2_000, 0.5), projectOf('quiet', 2_000, 8)], 20);
+    expect(projects[0]?.newMs).toBeLessThan(projects[1]?.newMs ?? 0);
+    const heavy = expected([projectOf('busy', 2_000, 0.5), projectOf('quiet', 2_000, 8, { weight: 20 })], 20);
+    expect(heavy.projects[1]?.newMs).toBeLessThan((projects[1]?.newMs ?? 0) / 2);
+    const timed = expected([projectOf('busy', 2_000, 0.5), projectOf('quiet', 2_000, 8, { atMostMs: hour / 6 })], 20);
+    expect(timed.projects[1]?.intervalMs).toBeLessThanOrEqual(hour / 6);
+    expect(timed.projects[0]?.silentMs).toBeGreaterThan(projects[0]?.silentMs ?? 0);
+  });
+
+  it('leave out projects that have not been read, and are unknown without any', () => {
+    const { pages, project } = projectOf('a', 300, 1);
+    const unread = { pages: pages.map((page) => ({ ...page, readAt: null })), project };
+    expect(expected([unread], 50)).toEqual({
+      newMs: null,
+      newMostMs: null,
+      statusMs: null,
+      silentMs: null,
+      projects: [],
+    });
+  });
+
+  it('read as one sentence', () => {
+    const delays = { newMs: 8 * 60_000, newMostMs: 18 * 60_000, statusMs: 34 * 60_000, silentMs: 7 * hour };
+    expect(delaysText(delays)).toBe(
+      'new entries after 8 min on average (95 %: 18 min), changes of status 34 min, silent edits and deletions 7 h',
+    );
+    expect([1, 40_000, 100 * 60_000, 60 * hour].map(delayText)).toEqual(['1 s', '40 s', '1.7 h', '2.5 days']);
+  });
+});
