@@ -222,10 +222,11 @@ function watchTroubles(
       if (found.length > 0) output.note(`a worker polls the task queue ${found.join(' and ')} now`);
     }
     lackedBefore = lacking ?? [];
-    if (retry && retry.reason !== told) {
-      output.warn(`${label}: ${retry.activity} failed and is ${triedAgain(retry)}: ${retry.reason}`);
+    const said = retry && `${retry.paused} ${retry.reason}`;
+    if (retry && said !== told) {
+      output.warn(`${label}: ${retry.activity} ${triedAgain(retry)}: ${retry.reason}`);
     }
-    told = retry?.reason ?? told;
+    told = said ?? told;
   };
   void look();
   const timer = setInterval(() => void look(), lookEveryMs);

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import {
   Client,
   Connection,
@@ -8,6 +9,7 @@ import {
 } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { NativeConnectionOptions } from '@temporalio/worker';
 import { ExplainedError } from '../rules/errors.ts';
 import { isLoopback } from '../rules/loopback.ts';
 import { clockTime } from '../rules/text.ts';
@@ -145,6 +147,28 @@ export function connectOptions(settings: TemporalSettings) {
   };
 }
 
+/**
+ * The proxy between a worker and Temporal: the one that commands use, whose library reads the variables in lower case alone,
+ * takes no exception for a range as none, and never uses a proxy for this machine. Undefined for none.
+ */
+export function temporalProxy(
+  address: string,
+  env: Readonly<Record<string, string | undefined>>,
+): NativeConnectionOptions['proxy'] {
+  const written = env.grpc_proxy || env.https_proxy || env.http_proxy || '';
+  if (isLoopback(address) || !URL.canParse(written)) return undefined;
+  const { protocol, hostname, port, username, password } = new URL(written);
+  if (protocol !== 'http:') return undefined;
+  const host = address.replace(/:\d+$/, '');
+  const exceptions = (env.no_grpc_proxy || env.no_proxy || '').split(',').map((entry) => entry.trim());
+  // The range may contain the address.
+  const isExcepted = (entry: string) => entry !== '' && (host.endsWith(entry) || (isIPv4(host) && entry.includes('/')));
+  if (exceptions.some(isExcepted)) return undefined;
+  const basicAuth = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  const targetHost = `${hostname}:${port || '80'}`;
+  return { type: 'http-connect', targetHost, ...(username !== '' && { basicAuth }) };
+}
+
 /** The configured failover; without one, `fast` where Temporal is on this machine. Throws `TemporalSettingsInvalid`. */
 export function failoverFor(settings: TemporalSettings): Failover {
   if (settings.failover) return settings.failover;
@@ -219,32 +243,35 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
-/** An activity that failed and is retried. */
+/** An activity that failed and is retried, or that an operator has paused. */
 export interface Retry {
   activity: string;
   attempt: number;
-  /** Type and message of the last failure. */
+  /** Type and message of the last failure; of a paused activity without one, why it was paused. */
   reason: string;
-  /** When the next attempt begins, in milliseconds; null while one is at work. */
+  /** When the next attempt begins, in milliseconds; null while one is at work, and while it is paused. */
   nextAt: number | null;
+  /** With Temporal's own tools, until the operator lets it go on. */
+  paused: boolean;
 }
 
-/** The activities being retried, of a workflow that otherwise looks idle. */
+/** The activities being retried or paused, of a workflow that otherwise looks idle. */
 export function retriesIn(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<Retry[]> {
-  const failing = (raw.pendingActivities ?? []).flatMap(({ lastFailure, attempt, ...rest }) =>
-    lastFailure && (attempt ?? 1) > 1 ? [{ lastFailure, attempt: attempt ?? 1, ...rest }] : [],
-  );
+  const pending = (raw.pendingActivities ?? []).map((activity) => ({ ...activity, attempt: activity.attempt ?? 1 }));
+  const stuck = pending.filter(({ paused, lastFailure, attempt }) => paused || (lastFailure && attempt > 1));
   return Promise.all(
-    failing.map(async ({ activityType, attempt, lastFailure, nextAttemptScheduleTime }) => {
-      const type = lastFailure.applicationFailureInfo?.type;
-      const reason = `${type ? `${type}: ` : ''}${await failureMessage(client, lastFailure)}`;
-      const nextAt = optionalTsToMs(nextAttemptScheduleTime) ?? null;
-      return { activity: activityType?.name ?? 'a step', attempt, reason, nextAt };
+    stuck.map(async ({ activityType, attempt, lastFailure, nextAttemptScheduleTime, paused, pauseInfo }) => {
+      const type = lastFailure?.applicationFailureInfo?.type;
+      const failure = lastFailure && `${type ? `${type}: ` : ''}${await failureMessage(client, lastFailure)}`;
+      const reason = failure || pauseInfo?.manual?.reason || 'no reason given';
+      const nextAt = paused ? null : (optionalTsToMs(nextAttemptScheduleTime) ?? null);
+      return { activity: activityType?.name ?? 'a step', attempt, reason, nextAt, paused: paused ?? false };
     }),
   );
 }
 
-/** `tried again at 04:02:00 UTC (attempt 3)`. */
-export function triedAgain({ attempt, nextAt }: Retry): string {
-  return `tried again ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
+/** `failed and is tried again at 04:02:00 UTC (attempt 3)`, or `is paused by an operator`. */
+export function triedAgain({ attempt, nextAt, paused }: Retry): string {
+  if (paused) return 'is paused by an operator';
+  return `failed and is tried again ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
 }

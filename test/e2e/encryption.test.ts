@@ -75,6 +75,8 @@ store: { bundles: { directory: ./data/bundles, publicUrl: "http://127.0.0.1:${bu
   await configure('k1');
   let running = await up();
   const first = await done('export', 'start', 'docs.acme.example', '--wait');
+  sandbox.publishRevision('docs.acme.example');
+  await done('export', 'start', 'docs.acme.example', '--wait');
   await done('export', 'start', 'asked.acme.example');
   sandbox.setFaults({ storageRedirect: 'http://169.254.169.254/latest' });
   expect(

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type ServerHttp2Session } from 'node:http2';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NativeConnection } from '@temporalio/worker';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { grpcFailure } from '../../src/cli/explain-failure.ts';
 import {
@@ -10,8 +14,10 @@ import {
   failoverFor,
   TemporalSettingsInvalid,
   TemporalUnreachable,
+  temporalProxy,
 } from '../../src/temporal/connection.ts';
 import { certificate } from '../service/certificate.ts';
+import { useDevServer } from '../tools/temporal/temporal.ts';
 
 const defaults = {
   address: 'localhost:7233',
@@ -180,5 +186,42 @@ describe('a server', () => {
 
   it('that is away is unreachable', async () => {
     await expect(connectClient({ ...defaults, address: '127.0.0.1:9', given })).rejects.toThrow(TemporalUnreachable);
+  });
+});
+
+describe('a proxy by the variables in lower case', () => {
+  it('leads commands and workers to Temporal, with the password it wants', async () => {
+    const asked: string[] = [];
+    const { address } = useDevServer();
+    const proxy = createHttpServer().on('connect', ({ url, headers }, socket, head) => {
+      asked.push(`${url} ${Buffer.from(`${headers['proxy-authorization']}`.slice(6), 'base64')}`);
+      const upstream = connect(Number(address.split(':')[1]), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        upstream.write(head);
+        socket.pipe(upstream).pipe(socket);
+      });
+      socket.on('error', () => upstream.destroy());
+      upstream.on('error', () => socket.destroy());
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    onTestFinished(() => void proxy.close());
+    const { port } = proxy.address() as AddressInfo;
+    vi.stubEnv('https_proxy', `http://user:pass%20word@127.0.0.1:${port}`);
+    vi.stubEnv('no_proxy', undefined);
+    const settings = {
+      ...defaults,
+      address: 'temporal.nowhere.example:7233',
+      given: { address: true, namespace: true },
+    };
+    const client = await connectClient(settings);
+    onTestFinished(() => client.connection.close());
+    const connection = await NativeConnection.connect({
+      ...connectOptions(settings).connection,
+      proxy: temporalProxy(settings.address, process.env) ?? { type: 'http-connect', targetHost: 'none:1' },
+    });
+    onTestFinished(() => connection.close());
+    expect(asked.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(asked)).toEqual(new Set(['temporal.nowhere.example:7233 user:pass word']));
   });
 });

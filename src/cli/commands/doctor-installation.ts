@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { isIPv4 } from 'node:net';
 import { dirname, join } from 'node:path';
 import type {
   BundleStoreConfig,
@@ -20,8 +19,8 @@ import { BrowserUnusable, browsersOf, findBrowser } from '../../exports/verify/f
 import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
 import { isThere, nearestFolder, whyNotWritable } from '../../files.ts';
-import { isLoopback } from '../../rules/loopback.ts';
 import { proxyVariable, routeTo } from '../../rules/proxy.ts';
+import { temporalProxy } from '../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
 
@@ -130,16 +129,16 @@ export function linksCheck({ baseUrl, linkHosts, allowInsecure }: ServiceConfig)
 const giveTargetAccess = 'give the user that runs docferry access to it, or correct the rollout of the site';
 
 /** Whether each of the site's targets could take a version now; changes nothing. */
-export async function checkTargets(site: SiteConfig, publicUrl: string): Promise<Check[]> {
+export async function checkTargets(config: Config, site: SiteConfig): Promise<Check[]> {
   return Promise.all(
-    rolloutTargets(site, publicUrl).map(async (target) => {
+    rolloutTargets(config, site).map(async (target) => {
       const name = `rollout:${site.domain}:${target.name}`;
       try {
         return good(name, await examine(target));
       } catch (error) {
-        return error instanceof TargetRefused
-          ? bad(name, error.message, giveTargetAccess)
-          : failed(name, explainFailure(error));
+        if (!(error instanceof TargetRefused)) return failed(name, explainFailure(error));
+        const [, problem = error.message, fix = giveTargetAccess] = /^(.*?): (.*)$/s.exec(error.message) ?? [];
+        return bad(name, problem, fix);
       }
     }),
   );
@@ -269,11 +268,8 @@ export function proxyCheck(env: Environment, service: ServiceConfig | null, temp
     const detail = `NO_PROXY has entries that are not understood: ${odd.join(', ')}`;
     return warning(proxyName, detail, 'list host names, .suffixes or addresses, each without a scheme');
   }
-  if (temporalAddress !== null && caught(env, temporalAddress)) {
-    const host = hostOf(temporalAddress);
-    const detail = `commands reach Temporal at ${temporalAddress} through the proxy, but workers do not`;
-    return warning(proxyName, detail, `add ${host} to no_proxy`);
-  }
+  const temporal = temporalAddress === null ? undefined : temporalProxy(temporalAddress, env);
+  if (temporal) ways.push(`Temporal through ${temporal.targetHost}`);
   const set = ['https_proxy', 'http_proxy', 'all_proxy'].some((variable) => proxyVariable(env, variable) !== '');
   return good(proxyName, [set ? 'set' : 'none set', ...ways].join('; '));
 }
@@ -282,22 +278,6 @@ export function proxyCheck(env: Environment, service: ServiceConfig | null, temp
 function oddExceptions(env: Environment): string[] {
   const entries = proxyVariable(env, 'no_proxy').split(/[\s,]+/);
   return entries.filter((entry) => entry.includes('://') || (entry.includes('*') && !/^\*(\..+)?$/.test(entry)));
-}
-
-/**
- * The commands' connection to Temporal reads only the lower-case variables, matches exceptions by suffix, and never uses a
- * proxy for this machine; the worker's ignores the variables.
- */
-function caught(env: Environment, address: string): boolean {
-  if (isLoopback(address) || !(env.grpc_proxy || env.https_proxy || env.http_proxy)) return false;
-  const exceptions = (env.no_grpc_proxy || env.no_proxy || '').split(',').map((entry) => entry.trim());
-  const host = hostOf(address);
-  // The range may contain the address.
-  return !exceptions.some((entry) => entry !== '' && (host.endsWith(entry) || (isIPv4(host) && entry.includes('/'))));
-}
-
-function hostOf(address: string): string {
-  return address.replace(/:\d+$/, '');
 }
 
 const authoritiesName = 'certificate-authorities';

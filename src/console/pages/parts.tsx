@@ -248,7 +248,7 @@ export function Retries({ retries }: { retries: readonly Retry[] }) {
       {retries.map((retry) => (
         <div class="notice bad" role="status">
           <p>
-            {`${retry.activity} has failed and is ${triedAgain(retry)}: `}
+            {`${retry.activity} ${triedAgain(retry)}: `}
             <Why reason={retry.reason} />
           </p>
         </div>

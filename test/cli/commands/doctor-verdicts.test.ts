@@ -83,13 +83,15 @@ describe('the proxy variables', () => {
     expect(level('docs-*.example')).toBe('warning');
   });
 
-  it('must not catch the connection to Temporal', () => {
-    const level = (address: string, no_proxy = '') =>
-      proxyCheck({ https_proxy: 'http://proxy:3128', no_proxy }, cloud, address).level;
-    expect(level('temporal.internal:7233')).toBe('warning');
-    expect(level('temporal.internal:7233', 'localhost,.internal')).toBe('ok');
-    expect(level('10.1.2.3:7233', '10.0.0.0/8')).toBe('ok');
-    expect(level('localhost:7233')).toBe('ok');
+  it('in lower case lead to Temporal too, without a password and but for exceptions', () => {
+    const isCaught = (address: string, no_proxy = '') => {
+      const { detail } = proxyCheck({ https_proxy: 'http://user:secret@proxy:3128', no_proxy }, cloud, address);
+      return detail.includes('Temporal through proxy:3128') && !detail.includes('secret');
+    };
+    expect(isCaught('temporal.internal:7233')).toBe(true);
+    expect(isCaught('temporal.internal:7233', 'localhost,.internal')).toBe(false);
+    expect(isCaught('10.1.2.3:7233', '10.0.0.0/8')).toBe(false);
+    expect(isCaught('localhost:7233')).toBe(false);
   });
 });
 

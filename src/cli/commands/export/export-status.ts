@@ -161,7 +161,7 @@ function textOf(
   const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
   const failing = retries.map((retry): [string, string] => [
-    `${retry.activity} failed`,
+    retry.activity,
     `${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`,
   ]);
   if (failing.length > 0) lines.push(indent(factLines(failing)));

@@ -10,7 +10,7 @@ it('says of a fetch that keeps failing why, and when it is tried again', async (
   scene = await setScene({ sandbox: { jobSeconds: 0, pages: 2, faults: { storageErrors: 10_000 } } });
   await scene.startWorker();
   const { client, taskQueue, org, domain, configFile } = scene;
-  await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
+  const { handle } = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
   const status = ['export', 'status', domain, '--config', configFile];
   const retries = async () => (await docferryJson(status)).document as { retries: unknown[] };
   const nextAt = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
@@ -19,12 +19,20 @@ it('says of a fetch that keeps failing why, and when it is tried again', async (
     attempt: expect.any(Number),
     reason: expect.stringMatching(/^DownloadFailed: /),
     nextAt,
+    paused: false,
   };
   await expect.poll(retries, { interval: 50 }).toMatchObject({ retries: [failing] });
   const text = async () => (await docferry(status)).stdout;
   await expect
     .poll(text)
-    .toMatch(
-      /fetchBundle failed +tried again (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): the download failed: HTTP 503/,
-    );
+    .toMatch(/fetchBundle +failed and is tried again (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): the download failed/);
+
+  const { namespace } = client.options;
+  const execution = { workflowId: handle.workflowId };
+  await client.workflowService.pauseActivity({ namespace, execution, type: 'fetchBundle', identity: 'op@host' });
+  await expect.poll(retries, { interval: 50 }).toMatchObject({ retries: [{ ...failing, nextAt: null, paused: true }] });
+  expect(await text()).toMatch(/fetchBundle +is paused by an operator: the download failed/);
+  scene.sandbox.setFaults({ storageErrors: 0 });
+  await client.workflowService.unpauseActivity({ namespace, execution, type: 'fetchBundle', identity: 'op@host' });
+  expect(await handle.result()).toMatchObject({ outcome: 'published' });
 });
