@@ -289,8 +289,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       },
       {
         term: 'plan [org]',
-        summary:
-          "Say whether an organization's schedules fit its budget, and which intervals bring in new entries soonest",
+        summary: 'Say how late feedback will be with the requests that refresh has, and with other shares',
         file: () => import('./commands/budget/budget-plan.ts'),
       },
       {

@@ -117,7 +117,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
       linksCheck(config.service),
       ...(await checkStores(config)),
       ...(await checkBrowsers(config)),
-      ...(await Promise.all(sites.map((site) => checkTargets(site, config.store.bundles.publicUrl)))).flat(),
+      ...(await Promise.all(sites.map((site) => checkTargets(config, site)))).flat(),
     ];
   } finally {
     await temporal.client?.connection.close();

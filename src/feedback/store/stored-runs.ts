@@ -195,13 +195,14 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
   const passesOf = new Map<string, LatestPass[]>(projects.map((key) => [keyOf(key), []]));
   for (const pass of latest) passesOf.get(keyOf(pass))?.push(pass);
   const verifiedOf = new Map(verified.map((found) => [keyOf(found), found.verifiedUpTo]));
-  const readOf = new Map(read.map((found) => [keyOf(found), found.newestReadAt]));
+  const readOf = new Map(read.map((found) => [keyOf(found), found.newestReadAt === null ? [] : [found.newestReadAt]]));
   return projects.map((key) => {
     const passes = passesOf.get(keyOf(key)) ?? [];
     const newest = passes.at(-1);
     const sweptAt = passes.find(({ pass }) => pass === 'sweep')?.good_at ?? '';
     // A sweep reads everything: what failed before it has been made up for.
     const failing = passes.flatMap(({ failing_since: since }) => (since !== null && since > sweptAt ? [since] : []));
+    const readByPass = passes.flatMap(({ pass, good_at: at }) => (pass === 'review' || at === null ? [] : [at]));
     return {
       org: key.org,
       project: key.project,
@@ -209,7 +210,7 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
       lastReason: shortened(withoutFailureType(newest?.error ?? '')),
-      newestReadAt: readOf.get(keyOf(key)) ?? null,
+      newestReadAt: [...(readOf.get(keyOf(key)) ?? []), ...readByPass].sort().at(-1) ?? null,
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
       failingSince: failing.sort()[0] ?? null,
     };
