@@ -26,6 +26,10 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \
   DOCFERRY_CONFIG=/etc/docferry/docferry.yaml
 WORKDIR /app
+# Rollouts into repositories use git, and ssh where its addresses do.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
+  && rm -rf /var/lib/apt/lists/*
 COPY package.json LICENSE docferry.example.yaml ./
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist

@@ -14,6 +14,7 @@ import { defineConfig } from 'vitest/config';
 const onServers = [
   'test/{workflows,temporal,schedules,operations,cli,local}/**/*.test.ts',
   'test/exports/{store,signing}/**/*.test.ts',
+  'test/exports/rollout/{bucket-place,check-readers,git-place,watched-program}.test.ts',
   'test/feedback/store/*postgres*.test.ts',
   'test/lint/**/*.test.ts',
   'test/activities/{bundle-versions,fetch-bundle}.test.ts',

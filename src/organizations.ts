@@ -23,9 +23,10 @@ export function organizationsOf(config: Config): Organization[] {
       events,
       url: () => url.read(),
       secret: () => secret?.read() ?? null,
+      console: config.console.url,
     })),
     watch: watchOf(organization),
-    sites: organization.sites.map((site) => siteOf(site, config.store.bundles.publicUrl)),
+    sites: organization.sites.map((site) => siteOf(config, site)),
   }));
 }
 
@@ -50,7 +51,7 @@ function timeoutsFor(arrivalMs: number) {
   return { connectMs: 10_000, firstByteMs: Math.min(30_000, arrivalMs), overallMs: 60_000 };
 }
 
-function siteOf(site: SiteConfig, publicUrl: string): Site {
+function siteOf(config: Config, site: SiteConfig): Site {
   return {
     domain: site.domain,
     jobTimeoutMs: site.job.timeoutMs,
@@ -63,7 +64,7 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     downloadTimeoutMs: site.bundle.timeoutMs,
     siteRules: site.bundle.rules,
     render: site.bundle.render,
-    targets: rolloutTargets(site, publicUrl),
+    targets: rolloutTargets(config, site),
   };
 }
 

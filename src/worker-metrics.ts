@@ -257,8 +257,8 @@ export interface SharedState {
   organizations: readonly { id: string; projects: readonly string[] }[];
   /** The organization's window now. */
   readWindow(org: string): Promise<WindowView>;
-  /** The moment up to which all stored entries of the project are complete, ISO 8601; null while some are not. */
-  readVerified(org: string, project: string): Promise<string | null>;
+  /** When the newest entries of these projects were last read, ISO 8601; without those that never were. */
+  readNewest(org: string, projects: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** How old the figures may be. */
@@ -284,7 +284,7 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
   const lanes = Math.min(atOnce, organizations.length);
   setMaxListeners(lanes, signal);
   /** By organization and project, in milliseconds. */
-  const verified = new Map<string, number>();
+  const newest = new Map<string, number>();
   const began = Date.now() / 1_000;
   for (const { id: org } of organizations) {
     metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, began);
@@ -302,9 +302,9 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
       if (signal.aborted) return;
       const since = performance.now();
       const { id: org } = next.organization;
-      const isRead = await readOrganization(state, next.organization, verified, metrics).catch(() => false);
+      const isRead = await readOrganization(state, next.organization, newest, metrics).catch(() => false);
       if (isRead) metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, Date.now() / 1_000);
-      showFreshness(next.organization, verified, metrics);
+      showFreshness(next.organization, newest, metrics);
       waiting.push({
         organization: next.organization,
         dueAt: since + (isRead ? next.restMs : Math.min(everyMs, retryMs)),
@@ -328,20 +328,13 @@ function takeEarliest<Item extends { dueAt: number }>(items: Item[]): Item {
 async function readOrganization(
   state: SharedState,
   { id: org, projects }: SharedState['organizations'][number],
-  verified: Map<string, number>,
+  newest: Map<string, number>,
   metrics: Metrics,
 ): Promise<boolean> {
-  const failures: unknown[] = [];
-  for (const project of projects) {
-    try {
-      const moment = await state.readVerified(org, project);
-      if (moment !== null) verified.set(keyOf(org, project), Date.parse(moment));
-    } catch (error) {
-      failures.push(error);
-    }
-  }
+  const read = await state.readNewest(org, projects).catch(() => null);
+  for (const [project, moment] of read ?? []) newest.set(keyOf(org, project), Date.parse(moment));
   showWindow(org, await state.readWindow(org), metrics);
-  return failures.length === 0;
+  return read !== null;
 }
 
 function showWindow(org: string, window: WindowView, metrics: Metrics): void {
@@ -363,11 +356,11 @@ function showWindow(org: string, window: WindowView, metrics: Metrics): void {
 /** Freshness ages even while the store cannot be read. */
 function showFreshness(
   { id: org, projects }: SharedState['organizations'][number],
-  verified: ReadonlyMap<string, number>,
+  newest: ReadonlyMap<string, number>,
   metrics: Metrics,
 ): void {
   for (const project of projects) {
-    const since = verified.get(keyOf(org, project));
+    const since = newest.get(keyOf(org, project));
     if (since === undefined) continue;
     const seconds = Math.max(0, Date.now() - since) / 1_000;
     metrics.set('docferry_feedback_freshness_seconds', { org, project }, seconds);

@@ -44,6 +44,7 @@ import { workerConverter, workflowCode } from './temporal/encryption.ts';
 import type { Metrics } from './temporal/metrics.ts';
 import {
   bulkQueueOf,
+  checksQueueOf,
   type Failover,
   failoverTimes,
   urgentQueueOf,
@@ -105,6 +106,8 @@ const urgentStepsAtOnce = 10;
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
 const shortStepsAtOnce = 400;
+/** Checks wait for readers' pages, each for minutes. */
+const checksAtOnce = 400;
 
 export interface WorkerSettings {
   log: Logger;
@@ -174,7 +177,11 @@ function watchShared({ organizations }: Config, { stores, client, metrics }: Par
   const state = {
     organizations: organizations.map(({ id, projects }) => ({ id, projects: projects.map((project) => project.id) })),
     readWindow: (org: string) => client.withDeadline(Date.now() + readWithinMs, () => budgetView(client, org)),
-    readVerified: (org: string, project: string) => stores.feedback.verifiedUpTo(org, project),
+    async readNewest(org: string, projects: readonly string[]) {
+      const wanted = projects.map((project) => ({ org, project }));
+      const found = await stores.feedback.latestRecords({ sites: [], projects: wanted });
+      return new Map(found.projects.flatMap(({ project, newestReadAt: at }) => (at === null ? [] : [[project, at]])));
+    },
   };
   return watchSharedState(state, metrics);
 }
@@ -230,8 +237,11 @@ async function createWorkers(
     ...versioned(settings.version),
   };
   const workers: Worker[] = [];
-  for (const kind of kinds)
-    workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...workOf(kind, config, settings) }));
+  for (const kind of kinds) {
+    for (const work of workOf(kind, config, settings)) {
+      workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...work }));
+    }
+  }
   if (kinds.includes('bulk')) workers.push(await Worker.create(urgentWork(common, config, failover)));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
@@ -301,16 +311,17 @@ function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOpt
   return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' } };
 }
 
-/** Each kind of work has its own task queue and slots, so that neither starves the other (operations.md). */
+/** Each kind of work has its own task queues and slots, so that neither starves the other (operations.md). */
 function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
   const { taskQueue } = temporal;
-  return kind === 'short'
-    ? {
-        taskQueue,
-        maxConcurrentActivityTaskExecutions: shortStepsAtOnce,
-        workflowBundle: workflowCode(temporal, settings.workflowBundle),
-      }
-    : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
+  if (kind === 'short') {
+    const workflowBundle = workflowCode(temporal, settings.workflowBundle);
+    return [{ taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, workflowBundle }];
+  }
+  return [
+    { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads },
+    { taskQueue: checksQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: checksAtOnce },
+  ];
 }
 
 /** The same steps as of `bulk`, which wait for no slot that others have taken. */

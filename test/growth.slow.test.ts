@@ -11,7 +11,7 @@ import { checkPath } from '../src/exports/archive/check-entry.ts';
 import { parsePaxOverride } from '../src/exports/archive/read-tar.ts';
 import { judgeAnswer } from '../src/exports/fetch/object-request.ts';
 import { expiryOf } from '../src/exports/fetch/presigned-links.ts';
-import { parseHelmValues } from '../src/exports/rollout/edit-helm-values.ts';
+import { parseValues } from '../src/exports/rollout/yaml/values-documents.ts';
 import { printablePath } from '../src/exports/rules/verification-rules.ts';
 import { rangeOf } from '../src/exports/server/bundle-server.ts';
 import { manifestIn } from '../src/exports/store/manifests.ts';
@@ -250,7 +250,7 @@ const places: Readonly<Record<string, (text: string) => unknown>> = {
   ],
   'workflow id': (text) => subjectOfWorkflow(`scheduled:${text}`),
   'name of an actor': (text) => readActor({ who: text, reason: text }),
-  'values file': (text) => parseHelmValues(`a: 1 # ${text}`),
+  'values file': (text) => parseValues(`a: 1 # ${text}`),
 };
 
 /** Two sizes, the second four times the first: a reader in proportion takes four times as long. */

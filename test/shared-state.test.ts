@@ -20,12 +20,12 @@ function sharedState(): SharedState {
   return {
     organizations: [{ id: 'acme', projects: ['prj_1', 'new'] }],
     readWindow: async () => viewOf(window, Date.now()),
-    readVerified: async (_org, project) => (project === 'new' ? null : new Date(Date.now() - 7_200_000).toISOString()),
+    readNewest: async () => new Map([['prj_1', new Date(Date.now() - 7_200_000).toISOString()]]),
   };
 }
 
 describe('watchSharedState', () => {
-  it('shows the window, and the freshness of what was proved once', async () => {
+  it('shows the window, and the freshness of what was read once', async () => {
     const { metrics, values } = recordedMetrics();
     end = watchSharedState(sharedState(), metrics);
     await expect.poll(() => values.has('docferry_feedback_freshness_seconds{org="acme",project="prj_1"}')).toBe(true);
@@ -42,13 +42,13 @@ describe('watchSharedState', () => {
     expect([...values.keys()].filter((series) => series.includes('project="new"'))).toEqual([]);
   });
 
-  it('lets the time of the last reading stand still while something cannot be read; what was proved ages on', async () => {
+  it('lets the time of the last reading stand still while something cannot be read; what was read ages on', async () => {
     const { metrics, values } = recordedMetrics();
     let broken = false;
     const state = sharedState();
     const failing: SharedState = {
       ...state,
-      readVerified: (org, project) => (broken ? Promise.reject(new Error('away')) : state.readVerified(org, project)),
+      readNewest: (org, projects) => (broken ? Promise.reject(new Error('away')) : state.readNewest(org, projects)),
     };
     end = watchSharedState(failing, metrics, 5);
     const readAt = () => values.get('docferry_shared_state_read_timestamp_seconds{org="acme"}') ?? 0;
@@ -79,7 +79,7 @@ describe('watchSharedState', () => {
     });
     const state: SharedState = {
       organizations,
-      readVerified: async () => null,
+      readNewest: async () => new Map(),
       async readWindow(org) {
         asked.set(org, (asked.get(org) ?? 0) + 1);
         underWay += 1;

@@ -130,7 +130,7 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
     return {
       projects: projects.slice(0, mostNamed),
       others: Math.max(0, projects.length - mostNamed),
-      webhooks: projects.length === 0 ? [] : await subscribers(deps, org, 'feedback.refreshed'),
+      webhooks: await subscribers(deps, org, 'feedback.refreshed'),
     };
   },
 });

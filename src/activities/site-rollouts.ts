@@ -10,7 +10,7 @@ import { provenManifest } from '../exports/store/manifests.ts';
 import { verifyVersion } from '../exports/store/verify-store.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
 import { isTemporalFailure, notConfigured, permanent, publishFailure, storeFailure, transient } from './failures.ts';
-import { stillMine, withHeartbeats } from './heartbeats.ts';
+import { earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
 import { type PinnedVersion, versionStep } from './version-steps.ts';
 
 interface RollOutInput {
@@ -28,6 +28,9 @@ interface RollOutInput {
 /** A step that failed so often is reported as failed; the other targets continue. */
 const tries: Record<RolloutStep, number> = { place: 4, run: 3, check: 4 };
 
+/** What a program needs may come back meanwhile: a cluster, a network. */
+const programAgainMs = 30_000;
+
 export const createRolloutActivities = (deps: ActivityDependencies) => ({
   /** Takes one step to put a published version into service at one target, unless it already runs there (E6). */
   async rollOut(input: RollOutInput): Promise<StepTaken> {
@@ -38,18 +41,22 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
     if (!target?.[step]) {
       throw notConfigured('InvalidInput', `rollout target ${input.target} is no longer in the configuration`);
     }
+    const { elapsedMs: earlierMs } = earlierDetails({ version, elapsedMs: 0 });
+    const began = performance.now();
+    const details = () => ({ version, elapsedMs: Math.round(earlierMs + performance.now() - began) });
+    const alive = () => stillMine(deps);
     // Of both, the answer about the attempt comes last: the one about the version may take a while.
     const guard = async () => {
       if ((await bundles.current(domain))?.version !== version) {
         throw new PointerMoved(`${version} is no longer the current version: the target was left unchanged`);
       }
-      await stillMine(deps);
+      await alive();
     };
-    const onProgress = () => Context.current().heartbeat({ version });
-    const take = (signal: AbortSignal) =>
-      takeStep({ bundles, domain, version, previous, target, step, force, guard, signal, onProgress });
+    const how = { guard, alive, elapsedMs: earlierMs, onProgress: () => Context.current().heartbeat(details()) };
     try {
-      return await withHeartbeats(() => ({ version }), take);
+      return await withHeartbeats(details, (signal) =>
+        takeStep({ bundles, domain, version, previous, target, step, force, signal, ...how }),
+      );
     } catch (error) {
       throw stepFailure(error, step);
     }
@@ -64,7 +71,8 @@ function stepFailure(error: unknown, step: RolloutStep): Error {
   if (error instanceof VersionRefused) return permanent('VersionRefused', message);
   const isFinal = error instanceof NoSuchVersion || error instanceof VersionDamaged;
   if (isFinal || (error instanceof TargetRefused && !error.mayPass)) return permanent('RolloutFailed', message);
-  const failure = storeFailure(error) ?? transient('RolloutFailed', message);
+  const failure =
+    storeFailure(error) ?? transient('RolloutFailed', message, step === 'run' ? programAgainMs : undefined);
   // Counted here: what the configuration lacks is tried more often.
   const isLast = activityInfo().attempt >= tries[step];
   return isLast ? ApplicationFailure.nonRetryable(failure.message, failure.type) : failure;

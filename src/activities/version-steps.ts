@@ -3,12 +3,11 @@ import { type ContentChanges, changesText, type Reason, reasonText } from '../ex
 import {
   type BundleStore,
   type Current,
-  type Manifest,
   PointerMoved,
   SiteHeld,
   type SiteHold,
 } from '../exports/store/bundle-store.ts';
-import { changedPages, compareManifests } from '../exports/store/compare-manifests.ts';
+import { summarizeChanges } from '../exports/store/compare-manifests.ts';
 import { manifestIfThere, provenManifest } from '../exports/store/manifests.ts';
 import { noticeReason } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, requireStore, scheduledAt } from './dependencies.ts';
@@ -152,30 +151,6 @@ async function removeOldVersions({ bundles, keepVersions }: ActivityDependencies
   } catch (error) {
     log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
   }
-}
-
-/** Paths listed for each kind of change. */
-const listedPaths = 20;
-/** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
-const listedBytes = 3_000;
-
-/** What `export diff` shows, short enough for a history; `before` is null when nothing is in service yet. */
-export function summarizeChanges(before: Manifest | null, after: Manifest): ContentChanges {
-  const diff = compareManifests(before, after);
-  const { pages, files } = diff.counts;
-  const listed = changedPages(diff, listedPaths);
-  const fits = Buffer.byteLength(JSON.stringify(listed)) <= listedBytes;
-  return {
-    against: before?.version ?? null,
-    pages: { added: pages.added, removed: pages.removed, changed: pages.changed, moved: pages.moved },
-    others: {
-      added: files.added - pages.added,
-      removed: files.removed - pages.removed,
-      changed: files.changed - pages.changed,
-      moved: files.moved - pages.moved,
-    },
-    listed: fits ? listed : { added: [], removed: [], changed: [], moved: [] },
-  };
 }
 
 interface ApprovalAsked extends PinnedVersion {

@@ -80,12 +80,14 @@ export async function runBulk<Item extends BulkItem>(
     left: left.map(({ item, why }) => ({ ...item, why })),
     totals: { done: succeeded, failed, left: left.length },
   };
-  const all = succeeded === items.length ? '' : `${succeeded} of `;
-  const summary = [
-    `${notBegun.length > 0 ? 'interrupted: ' : ''}${done} ${all}${counted(items.length, noun)}`,
-    ...(left.length > 0 ? [`skipped ${left.length}`] : []),
+  const selected = items.length + skipped.length;
+  const all = succeeded === selected ? '' : `${succeeded} of `;
+  const whys = [...new Set(left.map(({ why }) => why))];
+  const notDone = [
     ...(failed > 0 ? [output.paint.red(`${failed} failed`)] : []),
+    ...whys.map((why) => `${left.filter((one) => one.why === why).length} ${why}`),
   ].join(', ');
+  const summary = `${done} ${all}${counted(selected, noun)}${notDone === '' ? '' : `: ${notDone}`}`;
   const failures = ended.flatMap((one) =>
     one.ok ? [] : [`${lineOf(one.item)}: ${explainFailure(one.error).message}`],
   );

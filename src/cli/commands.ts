@@ -66,6 +66,11 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
     file: () => import('./commands/status.ts'),
   },
   {
+    term: 'history [options]',
+    summary: 'List what ended in the last day, of all sites and projects, with reasons; what failed comes first',
+    file: () => import('./commands/history.ts'),
+  },
+  {
     term: 'audit [options]',
     summary: 'List what people did by hand: starts, approvals, rollbacks, holds, budgets, schedules, erasures',
     file: () => import('./commands/audit.ts'),
@@ -284,8 +289,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
       },
       {
         term: 'plan [org]',
-        summary:
-          "Say whether an organization's schedules fit its budget, and which intervals bring in new entries soonest",
+        summary: 'Say how late feedback will be with the requests that refresh has, and with other shares',
         file: () => import('./commands/budget/budget-plan.ts'),
       },
       {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Minimatch } from 'minimatch';
 import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../config/config.ts';
 import type { Selection } from '../operations/status.ts';
-import { naturalOrder } from '../rules/text.ts';
+import { naturalOrder, nearestName } from '../rules/text.ts';
 import type { ActorFlags } from './actor.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
 
@@ -41,7 +41,8 @@ export function findSite(config: Config, domain: string): { org: string; site: S
   throw noSuchThing(
     'UnknownDomain',
     `${domain} is not a site of ${config.file}`,
-    listed(
+    suggesting(
+      domain,
       'configured sites',
       sites.map(({ site }) => site.domain),
     ),
@@ -64,7 +65,7 @@ export function findProject(config: Config, name: string): { org: string; projec
   throw noSuchThing(
     'UnknownProject',
     `${name} is not a project of ${config.file}`,
-    listed('configured projects', ids(projects)),
+    suggesting(name, 'configured projects', ids(projects)),
   );
 }
 
@@ -103,9 +104,18 @@ export function findOrganization(config: Config, name: string | undefined): Orga
   throw noSuchThing(
     'UnknownOrganization',
     `${name} is not an organization of ${config.file}`,
-    listed('configured organizations', ids),
+    suggesting(name, 'configured organizations', ids),
   );
 }
+
+/** What a person may have meant, and what there is; of `org/id`, the id alone may be near. */
+function suggesting(written: string, what: string, names: readonly string[]): string {
+  const nearId = nearestName(written, names.map(idOf));
+  const meant = nearestName(written, names) ?? names.find((name) => idOf(name) === nearId);
+  return `${meant === undefined ? '' : `did you mean ${meant}? `}${listed(what, names)}`;
+}
+
+const idOf = (name: string): string => name.split('/').at(-1) ?? name;
 
 function listed(what: string, names: readonly string[]): string {
   const shown = [...names].sort(naturalOrder).slice(0, 20).join(', ');
@@ -126,9 +136,18 @@ export function selected(config: Config, { org, match }: SelectionFlags): Select
   };
 }
 
+/** As a name it could match nothing: brackets are in no domain and no id. */
+function isUnclosed(glob: string): boolean {
+  const bare = glob.replaceAll(/\\.|\[[^\]]+\]|\{[^}]*\}/g, '');
+  return /[[\]{}]/.test(bare);
+}
+
 /** A pattern with a slash is about `organization/name`, any other about the name. */
 export function matcherOf(glob: string | undefined): (org: string, name: string) => boolean {
   if (glob === undefined) return () => true;
+  if (isUnclosed(glob)) {
+    throw usageFailure(`--match is ${JSON.stringify(glob)}: a bracket in it is not closed`, 'write \\[ for a bracket');
+  }
   const pattern = new Minimatch(glob, { dot: true, nocase: true, nocomment: true, nonegate: true });
   return glob.includes('/') ? (org, name) => pattern.match(`${org}/${name}`) : (_org, name) => pattern.match(name);
 }

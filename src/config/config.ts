@@ -4,6 +4,7 @@ import type { configSchema } from './schema.ts';
 
 export type { Schedule } from './organization-schema.ts';
 export type { FeedbackStoreConfig } from './postgres-address.ts';
+export type { CheckConfig, GitConfig, PlaceConfig, ProgramConfig } from './rollout-schema.ts';
 
 type Resolved = Placed<z.output<typeof configSchema>>;
 
@@ -16,13 +17,14 @@ export type Config = Omit<Resolved, 'defaults'> & {
   file: string;
   /** Folder of that file; what relative paths were resolved against. */
   directory: string;
+  /** Names of the environment variables that the file refers to: programs of a rollout do not get them. */
+  variables: readonly string[];
 };
 
 export type ServiceConfig = Config['service'];
 export type OrganizationConfig = Config['organizations'][number];
 export type ProjectConfig = OrganizationConfig['projects'][number];
 export type SiteConfig = OrganizationConfig['sites'][number];
-export type RolloutConfig = SiteConfig['rollout'][number];
 export type PrivacyConfig = Config['privacy'];
 export type ConsoleConfig = Config['console'];
 export type BundleStoreConfig = Config['store']['bundles'];

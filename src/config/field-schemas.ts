@@ -221,6 +221,28 @@ export function baseAddress() {
   return address().transform((url) => withoutEnd(url, '/'));
 }
 
+/** Where something is in an object store. */
+export const bucketFields = {
+  bucket: z
+    .string('expected the name of a bucket')
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'expected the name of a bucket, without s3:// and path')
+    .meta({ title: 'text' })
+    .describe('Name of the bucket, which must exist.'),
+  prefix: z
+    .string('expected text')
+    .regex(/^([A-Za-z0-9_][A-Za-z0-9._-]*(\/|$))*$/, 'expected names with slashes between them, e.g. docs/bundles')
+    .default('')
+    .transform((prefix) => withoutEnd(prefix, '/'))
+    .meta({ title: 'text' })
+    .describe('What every key begins with, e.g. `docs/bundles`. Absent: nothing, and the whole bucket is used.'),
+  endpoint: baseAddress()
+    .exactOptional()
+    .describe("Address of the object store; the bucket's name is then part of the path. Absent: AWS."),
+  region: text('the name of a region')
+    .exactOptional()
+    .describe("Region of the bucket. Absent: by AWS's own variables and profiles."),
+};
+
 function isHostName(name: string): boolean {
   const labels = name.split('.');
   return name.length <= 253 && labels.every((label) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(label));

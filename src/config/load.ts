@@ -8,7 +8,6 @@ import type { Config, OrganizationConfig } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { type Expanded, expandShorthand, type Finding } from './expand.ts';
 import { placed } from './field-schemas.ts';
-import { destinationOf } from './organization-schema.ts';
 import { configSchema, fileSchema, insecureAddress } from './schema.ts';
 import type { Environment, SecretSource } from './secrets.ts';
 import { formatPath, YamlFile } from './yaml-file.ts';
@@ -23,8 +22,9 @@ function findContradictions(config: Config): Finding[] {
     seen.add(key);
   };
   const { bundles } = config.store;
-  const endpoint = bundles.kind === 's3' ? bundles.endpoint : undefined;
-  if (endpoint !== undefined && !config.service.allowInsecure && !isSecure(new URL(endpoint))) {
+  const isInsecure = (endpoint: string | undefined) =>
+    endpoint !== undefined && !config.service.allowInsecure && !isSecure(new URL(endpoint));
+  if (bundles.kind === 's3' && isInsecure(bundles.endpoint)) {
     findings.push({ path: ['store', 'bundles', 's3', 'endpoint'], message: insecureAddress });
   }
   for (const [o, organization] of config.organizations.entries()) {
@@ -44,10 +44,17 @@ function findContradictions(config: Config): Finding[] {
     const tooMuch = shareProblem(organization);
     if (tooMuch !== null) findings.push({ path: [...at, 'refresh', 'share'], message: tooMuch });
     for (const [s, site] of organization.sites.entries()) {
-      once('domain', site.domain, [...at, 'sites', s, 'domain']);
+      const atSite = [...at, 'sites', s];
+      once('domain', site.domain, [...atSite, 'domain']);
       for (const [r, target] of site.rollout.entries()) {
-        const { what, path, field } = destinationOf(target);
-        once(what, path, [...at, 'sites', s, 'rollout', r, target.kind, field]);
+        const { place, sole } = target;
+        if (!place || !sole) continue;
+        const at = [...atSite, 'rollout', r, place.kind, sole.field];
+        once(sole.what, sole.value, at);
+        if (place.kind !== 'bucket') continue;
+        if (isInsecure(place.settings.endpoint))
+          findings.push({ path: [...at.slice(0, -1), 'endpoint'], message: insecureAddress });
+        if (overlap(place.settings, bundles)) findings.push({ path: at, message: sharedWithStore });
       }
     }
   }
@@ -78,6 +85,18 @@ function deadlineProblem(atMostMs: number, refresh: OrganizationConfig['refresh'
   if (refresh === undefined) return 'goes with `refresh` of the organization, for example { every: 5m, share: 50% }';
   if (atMostMs >= refresh.everyMs) return null;
   return `expected at least ${spanText(refresh.everyMs)}, the \`refresh.every\` of the organization`;
+}
+
+const sharedWithStore = 'these keys are those of the bundle store, store.bundles.s3: choose another bucket or prefix';
+
+/** Whether some keys belong to a site and to the store. */
+function overlap(
+  site: { bucket: string; prefix: string; endpoint?: string },
+  store: Config['store']['bundles'],
+): boolean {
+  if (store.kind !== 's3' || site.bucket !== store.bucket || site.endpoint !== store.endpoint) return false;
+  const [a, b] = [`${site.prefix}/`, `${store.prefix}/`];
+  return site.prefix === '' || store.prefix === '' || a.startsWith(b) || b.startsWith(a);
 }
 
 /** Issues found by the schema, in words and with their places in the file, which `written` knows. */
@@ -191,6 +210,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const config = {
     file: absolute,
     directory,
+    variables: yaml.variables,
     ...placed(whole, { directory, environment: env, writtenAt, allowInsecure }),
   };
   const contradictions = findContradictions(config).map((found) => ({ ...found, path: written(found.path) }));

@@ -15,7 +15,6 @@ import { noticeTypes } from '../runs/rules/notices.ts';
 import { webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
 import { calendarOfCron, spreadOf } from '../schedules/rules/schedule-settings.ts';
 import {
-  absolute,
   domain,
   duration,
   filePath,
@@ -23,13 +22,13 @@ import {
   id,
   name,
   orNull,
-  type Placed,
   secret,
   share,
   size,
   text,
   wholeNumber,
 } from './field-schemas.ts';
+import { named, rolloutSchema } from './rollout-schema.ts';
 import { FileSecret, type SecretSource, signatureKeyCheck, webhookAddressCheck } from './secrets.ts';
 
 /** Exactly one of `everyMs` and `cron`. */
@@ -267,45 +266,6 @@ export function organizationSchema<Site extends z.ZodType>(site: Site) {
     }));
 }
 
-const rollout = z
-  .strictObject({
-    directory: z
-      .strictObject({
-        path: text('the path of a folder').describe(
-          'Folder that gets `releases/<version>/` and the symlink `current`.',
-        ),
-      })
-      .optional()
-      .describe('Unpack the site on this machine and switch a symlink to it.'),
-    helmValues: z
-      .strictObject({
-        file: text('the path of a values file').describe(
-          'YAML file whose `staticExport` is set; the rest stays as it is.',
-        ),
-      })
-      .optional()
-      .describe("Write the published address and version into a chart's values."),
-  })
-  .refine((target) => Object.keys(target).length === 1, 'expected one kind of target: directory or helmValues')
-  .meta({ minProperties: 1, maxProperties: 1 })
-  .transform(({ directory, helmValues }): RolloutTarget => {
-    if (directory) return { kind: 'directory', path: absolute(directory.path), name: `directory:${directory.path}` };
-    const file = helmValues?.file ?? '';
-    return { kind: 'helmValues', file: absolute(file), name: `helmValues:${file}` };
-  });
-
-/** Its name has the path as written in the file, e.g. `helmValues:deploy/values.yaml`. */
-type RolloutTarget = { name: string } & (
-  | { kind: 'directory'; path: InPlace<string> }
-  | { kind: 'helmValues'; file: InPlace<string> }
-);
-
-/** What no two targets may share, and the field that names it. */
-export function destinationOf(target: Placed<RolloutTarget>): { what: string; path: string; field: string } {
-  if (target.kind === 'directory') return { what: 'folder', path: target.path, field: 'path' };
-  return { what: 'values file', path: target.file, field: 'file' };
-}
-
 const ruleLevel = z.enum(ruleLevels, 'expected refuse, ask, warn or off');
 
 /** What to do with a site that breaks a rule, for each rule about its content (exports/rules/verification-rules.ts). */
@@ -420,9 +380,10 @@ const siteFields = {
     .optional()
     .describe('How long a version waits for a person; then it counts as rejected. Absent: `7d`.'),
   rollout: z
-    .array(rollout, 'expected a list of targets')
+    .array(rolloutSchema, 'expected a list of targets')
     .prefault([])
-    .describe("Where a published version goes; `{domain}` in a path stands for the site's domain."),
+    .transform(named)
+    .describe("Where a published version goes, in this order; `{domain}` in a target stands for the site's domain."),
 };
 
 const oneDomain = domain().describe('Bare host name of the site: no scheme, no port, no path. This or `domains`.');

@@ -10,6 +10,7 @@ import {
   absolute,
   address,
   baseAddress,
+  bucketFields,
   duration,
   filePath,
   InPlace,
@@ -164,27 +165,7 @@ const bundles = z
       .describe('Folder that holds the published versions. Absent: `./data/bundles`.'),
     s3: z
       .strictObject({
-        bucket: z
-          .string('expected the name of a bucket')
-          .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'expected the name of a bucket, without s3:// and path')
-          .meta({ title: 'text' })
-          .describe('Name of the bucket, which must exist.'),
-        prefix: z
-          .string('expected text')
-          .regex(
-            /^([A-Za-z0-9_][A-Za-z0-9._-]*(\/|$))*$/,
-            'expected names with slashes between them, e.g. docs/bundles',
-          )
-          .default('')
-          .transform((prefix) => withoutEnd(prefix, '/'))
-          .meta({ title: 'text' })
-          .describe('What every key begins with, e.g. `docs/bundles`. Absent: the whole bucket is the store.'),
-        endpoint: baseAddress()
-          .exactOptional()
-          .describe("Address of the object store; the bucket's name is then part of the path. Absent: AWS."),
-        region: text('the name of a region')
-          .exactOptional()
-          .describe("Region of the bucket. Absent: by AWS's own variables and profiles."),
+        ...bucketFields,
         workFolder: filePath('the path of a folder')
           .prefault('./data/bundles-work')
           .describe('Folder of each machine for downloads on their way to the bucket, and archives to unpack.'),

@@ -36,7 +36,7 @@ export function expand(text: string, environment: Environment): Expansion {
 }
 
 /** The names that `text` refers to. */
-function referencedNames(text: string): string[] {
+export function referencedNames(text: string): string[] {
   return [...text.matchAll(referencePattern)].flatMap(([, name]) => (name === undefined ? [] : [name]));
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'yaml';
 import type { ConfigProblem } from './config-error.ts';
 import { passwordSpan } from './postgres-address.ts';
-import { type Environment, type Expansion, expand } from './secrets.ts';
+import { type Environment, type Expansion, expand, referencedNames } from './secrets.ts';
 
 /** `organizations[0].budget.requests` */
 export function formatPath(path: readonly PropertyKey[]): string {
@@ -26,13 +26,19 @@ export function formatPath(path: readonly PropertyKey[]): string {
 /** More than a file of this size holds; prevents alias bombs, whose aliases multiply. */
 const maxAliases = 10_000;
 
-/** Values of these keys are secrets: never expanded on loading, never shown. */
-const secretKeys = new Set(['apiKey', 'hashKey', 'password', 'secret', 'token', 'url']);
+/** Values of these keys are secrets, and so is the address of a webhook: never expanded on loading, never shown. */
+const secretKeys = new Set<unknown>(['apiKey', 'hashKey', 'headers', 'password', 'secret', 'token']);
+
+function isSecret(path: readonly PropertyKey[]): boolean {
+  return path.some((key) => secretKeys.has(key)) || (path.includes('webhooks') && path.includes('url'));
+}
 
 /** A YAML file as plain values whose positions in the text are known. */
 export class YamlFile {
   /** Syntax errors and unknown variables; with any, `value` may be incomplete. */
   readonly problems: ConfigProblem[] = [];
+  /** Names of the variables that its values refer to. */
+  readonly variables: string[] = [];
   /** `null` for an empty file. */
   readonly value: unknown;
   readonly #document: Document;
@@ -68,7 +74,7 @@ export class YamlFile {
 
   /** What the field contains, in words that may be shown: never a secret or a value from the environment. */
   held(path: readonly PropertyKey[]): string | null {
-    if (path.some((key) => typeof key === 'string' && secretKeys.has(key))) return null;
+    if (isSecret(path)) return null;
     const node = this.#nodeAt(path);
     if (node === undefined) return null;
     if (isCollection(node)) return isMap(node) ? 'a mapping' : 'a list';
@@ -81,10 +87,11 @@ export class YamlFile {
     visit(this.#document, {
       Scalar: (key, node, ancestors) => {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
-        const pair = ancestors.at(-1);
-        if (pair !== undefined && 'key' in pair && isScalar(pair.key) && secretKeys.has(String(pair.key.value))) return;
+        this.variables.push(...referencedNames(node.value));
+        const at = pathOf([...ancestors, node]);
+        if (isSecret(at)) return;
         const { text, missing, malformed } = expandButPassword(node.value, environment);
-        const path = pathOf([...ancestors, node]);
+        const path = formatPath(at);
         const report = (message: string) => this.problems.push({ path, position: this.#positionOf(node), message });
         for (const name of missing) report(`the environment variable ${name} is not set`);
         if (malformed.length > 0) report(`expected \${NAME} with nothing else inside ($\${ for a literal \${)`);
@@ -119,12 +126,11 @@ export class YamlFile {
 }
 
 /** The field's path from the nodes around it and itself. */
-function pathOf(nodes: readonly unknown[]): string {
-  const keys = nodes.flatMap((node, index): PropertyKey[] => {
+function pathOf(nodes: readonly unknown[]): PropertyKey[] {
+  return nodes.flatMap((node, index): PropertyKey[] => {
     if (isPair(node)) return [String(isScalar(node.key) ? node.key.value : node.key)];
     return isSeq(node) ? [node.items.indexOf(nodes[index + 1])] : [];
   });
-  return formatPath(keys);
 }
 
 /** Expands all but the password in the address of a database, which is a secret and read when it is used. */

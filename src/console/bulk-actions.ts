@@ -58,7 +58,7 @@ export async function planBulk(
   selected: readonly Selected[],
 ): Promise<PlannedItem[]> {
   const { value } = await reader.overview.get();
-  const running = new Map(value.facts.live?.running.map((work) => [work.workflowId, work]));
+  const running = new Map(value.facts.live?.running?.map((work) => [work.workflowId, work]));
   const isRunning = (one: Selected) => targetsOf(one).some((target) => runs(running, target));
   const item = (one: Selected, detail: string, skipped = false): PlannedItem => {
     const value = `${one.org}/${one.name}${one.version === null ? '' : `/${one.version}`}`;

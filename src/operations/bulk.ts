@@ -106,9 +106,9 @@ export async function planHolds(
   const found = await store.inService(sites.map(({ domain }) => domain));
   const nothing = { current: null, held: null };
   const known = sites.map((site) => ({ ...site, ...(found.get(site.domain) ?? nothing) }));
-  if (kind === 'release') return planOf(known, ({ held }) => (held === null ? 'it is not held' : null));
+  if (kind === 'release') return planOf(known, ({ held }) => (held === null ? 'not held' : null));
   return planOf(known, ({ current, held }) => {
-    if (held !== null) return `it is held at ${held}`;
+    if (held !== null) return 'held already';
     return current === null ? 'nothing is published' : null;
   });
 }

@@ -57,10 +57,10 @@ export interface ProjectLine {
 /** Counts by state, and of what fails. */
 export type Totals = Record<'all' | 'failing' | LineState, number>;
 
-/** What Temporal knows. */
+/** What Temporal knows; null for a question that it has not answered. */
 interface Live {
-  running: readonly RunningWork[];
-  starts: ReadonlyMap<string, NextStart>;
+  running: readonly RunningWork[] | null;
+  starts: ReadonlyMap<string, NextStart> | null;
   syncs: WaitingSyncs;
 }
 
@@ -73,17 +73,17 @@ export interface Facts {
 
 export function siteLines({ sites }: Selection, { live, records, inService }: Facts): SiteLine[] {
   const latest = new Map(records?.sites.map((record) => [exportWorkflowId(record.org, record.domain), record]));
-  const running = new Map(live?.running.map((work) => [work.workflowId, work]));
+  const running = new Map(live?.running?.map((work) => [work.workflowId, work]));
   return sites.map(({ org, domain }) => {
     const id = exportWorkflowId(org, domain);
     const record = latest.get(id);
-    const start = live?.starts.get(id);
+    const start = live?.starts?.get(id);
     const { current = null, held = null } = inService?.get(domain) ?? {};
     const work = running.get(id);
     return {
       org,
       domain,
-      state: live === null ? null : siteState(work, held),
+      state: live?.running ? siteState(work, held) : null,
       phase: work?.phase ?? null,
       lastOutcome: record?.lastOutcome ?? null,
       lastAt: record?.lastAt ?? null,
@@ -99,16 +99,16 @@ export function siteLines({ sites }: Selection, { live, records, inService }: Fa
 
 export function projectLines({ projects }: Selection, { live, records }: Facts): ProjectLine[] {
   const latest = new Map(records?.projects.map((record) => [nameOf(record), record]));
-  const running = new Map(live?.running.map((work) => [work.workflowId, work]));
+  const running = new Map(live?.running?.map((work) => [work.workflowId, work]));
   return projects.map(({ org, project }) => {
     const passes = passKinds.map((pass) => ({ pass, id: workflowIdOf({ kind: 'sync', org, project, pass }) }));
     const works = passes.flatMap(({ id }) => running.get(id) ?? []);
-    const start = live?.starts.get(workflowIdOf({ kind: 'refresh', org }));
+    const start = live?.starts?.get(workflowIdOf({ kind: 'refresh', org }));
     const record = latest.get(nameOf({ org, project }));
     return {
       org,
       project,
-      state: live === null ? null : projectState(org, works, live.syncs),
+      state: live?.running ? projectState(org, works, live.syncs) : null,
       running: passes.filter(({ id }) => running.has(id)).map(({ pass }) => pass),
       lastPass: record?.lastPass ?? null,
       lastOutcome: record?.lastOutcome ?? null,
@@ -172,7 +172,7 @@ export interface Unavailable extends Trouble {
 
 /** How to ask each part; each is one reading, whatever the number of sites and projects. */
 interface FactSources {
-  live(): Promise<Live>;
+  live(): Promise<{ live: Live; failures: { unknown: string; error: unknown }[] }>;
   records(): Promise<LatestRecords>;
   inService(): Promise<ReadonlyMap<string, InService>>;
 }
@@ -186,29 +186,58 @@ export async function gatherFacts(
   explain: (error: unknown) => Trouble,
 ): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
   const unavailable: Unavailable[] = [];
+  const add = (part: Unavailable['part'], unknown: string, error: unknown) => {
+    const { code, message, hint } = explain(error);
+    unavailable.push({ part, unknown, code, message, hint });
+  };
   const read = async <Found>(part: Unavailable['part'], unknown: string, ask: () => Promise<Found>) => {
     try {
       return await ask();
     } catch (error) {
-      const { code, message, hint } = explain(error);
-      unavailable.push({ part, unknown, code, message, hint });
+      add(part, unknown, error);
       return null;
     }
   };
-  const [live, records, inService] = await Promise.all([
+  const [answered, records, inService] = await Promise.all([
     read('temporal', 'what runs, and when', () => sources.live()),
     read('feedback store', 'how the last runs ended', () => sources.records()),
     read('bundle store', 'what is in service and what is held', () => sources.inService()),
   ]);
+  for (const { unknown, error } of answered?.failures ?? []) add('temporal', unknown, error);
+  const live = answered?.live ?? null;
   return { facts: { live, records, inService }, unavailable: unavailable.sort(byPart) };
 }
 
 const parts: readonly Unavailable['part'][] = ['temporal', 'feedback store', 'bundle store'];
 const byPart = (a: Unavailable, b: Unavailable): number => parts.indexOf(a.part) - parts.indexOf(b.part);
 
-/** What runs and starts next on the task queue, and which syncs wait, in a few requests. */
-export async function readLive(client: Client, taskQueue: string): Promise<Live> {
-  const [running, starts] = await Promise.all([runningWork(client, taskQueue), nextStarts(client, taskQueue)]);
-  const reading = running.flatMap(({ target }) => (target.kind === 'sync' ? [target.org] : []));
-  return { running, starts, syncs: await waitingSyncs(client, [...new Set(reading)]) };
+/**
+ * What runs and starts next on the task queue, and which syncs wait, in a few requests. One that Temporal does not answer
+ * leaves the others; throws when it answers none.
+ */
+export async function readLive(client: Client, taskQueue: string): ReturnType<FactSources['live']> {
+  const [running, starts] = await Promise.allSettled([runningWork(client, taskQueue), nextStarts(client, taskQueue)]);
+  if (running.status === 'rejected' && starts.status === 'rejected') throw running.reason;
+  const failures = [
+    ...(running.status === 'rejected' ? [{ unknown: 'what runs (column state)', error: running.reason }] : []),
+    ...(starts.status === 'rejected' ? [{ unknown: 'what starts next (column next)', error: starts.reason }] : []),
+  ];
+  const works = running.status === 'fulfilled' ? running.value : null;
+  const reading = (works ?? []).flatMap(({ target }) => (target.kind === 'sync' ? [target.org] : []));
+  const syncs = await waitingSyncs(client, [...new Set(reading)]);
+  return { live: { running: works, starts: starts.status === 'fulfilled' ? starts.value : null, syncs }, failures };
+}
+
+/** Whether a person has to act on it. */
+export const needsPerson = ({ failingSince, state }: SiteLine | ProjectLine): boolean =>
+  failingSince !== null || state === 'unauthorized' || state === 'awaiting-approval';
+
+/** What needs a person first, then what runs, the rest as it is. */
+export function worstFirst<Line extends SiteLine | ProjectLine>(lines: readonly Line[]): Line[] {
+  const rank = (line: Line) => {
+    if (line.failingSince !== null) return 0;
+    if (needsPerson(line)) return 1;
+    return line.state === 'idle' || line.state === null ? 3 : 2;
+  };
+  return [...lines].sort((a, b) => rank(a) - rank(b));
 }

@@ -48,7 +48,7 @@ export const gauges = {
     labels: ['org', 'reason'],
   },
   docferry_feedback_freshness_seconds: {
-    help: 'Seconds since all stored feedback of the project was proved complete; absent until it was once.',
+    help: 'Seconds since the newest feedback of the project was read; absent until it was once.',
     labels: ['org', 'project'],
   },
   docferry_shared_state_read_timestamp_seconds: {

@@ -28,12 +28,14 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { attributeKeys } from '../contract.ts';
+import { programHeartbeatMs, type RolloutStep } from '../exports/rules/rollout-steps.ts';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
 import { Misshapen, type Reader } from '../rules/messages.ts';
 import { type Actor, type AuditEntry, unnamedActor } from '../runs/rules/audit.ts';
 import { readActor } from '../runs/rules/run-messages.ts';
 import {
   bulkQueueOf,
+  checksQueueOf,
   type Failover,
   failoverIn,
   failoverTimes,
@@ -75,16 +77,19 @@ const watched = <Options extends ActivityOptions>(options: Options) => ({
   },
 });
 
+/** Of the run's heavy steps: what a person waits for has slots of its own. */
+const heavyQueueOf = (taskQueue: string): string =>
+  globalThis.docferryUrgent ? urgentQueueOf(taskQueue) : bulkQueueOf(taskQueue);
+
 /** The same on the task queue of long and heavy work, which must not delay short steps. */
-const heavy = <Options extends ActivityOptions>(options: Options) => ({
+const heavy = <Options extends ActivityOptions>(options: Options, queueOf = heavyQueueOf) => ({
   ...options,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
   get heartbeatTimeout() {
     return failoverTimes(runFailover()).heartbeats.bulk.timeoutMs;
   },
   get taskQueue() {
-    const { taskQueue } = workflowInfo();
-    return globalThis.docferryUrgent ? urgentQueueOf(taskQueue) : bulkQueueOf(taskQueue);
+    return queueOf(workflowInfo().taskQueue);
   },
 });
 
@@ -150,11 +155,23 @@ export const storeOptions = heavy({ startToCloseTimeout: '15m', retry: storeRetr
 /** Like `storeOptions`, for steps that read a whole version, perhaps from a bucket. */
 export const wholeVersionOptions = heavy({ startToCloseTimeout: '1h', retry: storeRetry });
 
-/** The activity itself ends with the fourth failure; the limit here is for workers that die of it. */
-export const rolloutOptions = heavy({
-  startToCloseTimeout: '1h',
-  retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 34 },
-});
+/** The activity itself ends with the last failure; the limit here is for workers that die of it. */
+const rolloutRetry = { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 34 } as const;
+
+/** Steps of a rollout. The configuration limits how long programs and checks take. */
+export const rolloutOptions = {
+  place: heavy({ startToCloseTimeout: '1h', retry: rolloutRetry }),
+  run: {
+    startToCloseTimeout: '13h',
+    retry: rolloutRetry,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    heartbeatTimeout: programHeartbeatMs,
+    get taskQueue() {
+      return heavyQueueOf(workflowInfo().taskQueue);
+    },
+  },
+  check: heavy({ startToCloseTimeout: '13h', retry: rolloutRetry }, checksQueueOf),
+} satisfies Record<RolloutStep, ActivityOptions>;
 
 /** Requests to the service under a lease: outages are waited out for a day, because nothing is lost by waiting. */
 export const pageOptions = watched({

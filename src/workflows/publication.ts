@@ -228,7 +228,7 @@ export class Publication {
   }
 }
 
-const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
+const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions.place);
 
 export interface WantedRollout {
   version: string;
@@ -295,7 +295,7 @@ async function takeStep(input: Parameters<Activities['rollOut']>[0]): Promise<St
   const { version, target, step } = input;
   const summary = summaryText(`${version} to ${target}${step === 'place' ? '' : `: ${step}`}`);
   try {
-    return await rollouts.rollOut.executeWithOptions({ ...rolloutOptions, summary }, [input]);
+    return await rollouts.rollOut.executeWithOptions({ ...rolloutOptions[step], summary }, [input]);
   } catch (error) {
     if (isCancellation(error)) throw error;
     const blames = failureType(error) === 'VersionRefused' ? 'version' : 'target';

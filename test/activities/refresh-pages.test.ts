@@ -21,7 +21,11 @@ describe('refreshPages', () => {
   it('reads a project for the first time with all that is left, then keeps to its share', async () => {
     scene = await refreshScene({ entries: 1_000, requests: 100_000 });
     const first = await refresh(scene);
-    expect(first).toMatchObject({ entries: { inserted: 1_000 }, projects: [{ project: 'prj_1', inserted: 1_000 }] });
+    expect(first).toMatchObject({
+      entries: { inserted: 1_000 },
+      projects: [{ project: 'prj_1', inserted: 1_000 }],
+      webhooks: ['chat'],
+    });
     expect(compareWithTruth(scene)).toMatchObject({ missing: 0, different: 0, surplus: 0 });
     const spent = analytics().length;
     later(hourMs / 2);

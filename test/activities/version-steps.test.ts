@@ -8,7 +8,6 @@ import {
   createApprovalActivities,
   createBundleActivities,
   promoteUnlessHeld,
-  summarizeChanges,
 } from '../../src/activities/version-steps.ts';
 import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
@@ -21,6 +20,7 @@ import {
   StoreRefused,
   StoreUnreachable,
 } from '../../src/exports/store/bundle-store.ts';
+import { summarizeChanges } from '../../src/exports/store/compare-manifests.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { versionOf } from '../tools/bundle/place.ts';
 import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';

@@ -1,4 +1,4 @@
-import { DatabaseSync } from '@photostructure/sqlite';
+import { SqliteDriver } from 'kysely';
 
 /**
  * Loaded into a process by `node --import`: counts its transactions in SQLite, and ends it by SIGKILL before or after
@@ -12,18 +12,9 @@ function passed() {
   if (step === killAt) process.kill(process.pid, 'SIGKILL');
 }
 
-const { prepare } = DatabaseSync.prototype;
-DatabaseSync.prototype.prepare = function (sql, ...more) {
-  const statement = Reflect.apply(prepare, this, [sql, ...more]);
-  if (sql !== 'commit') return statement;
-  for (const name of ['run', 'all']) {
-    const original = statement[name];
-    statement[name] = (...args) => {
-      passed();
-      const result = Reflect.apply(original, statement, args);
-      passed();
-      return result;
-    };
-  }
-  return statement;
+const { commitTransaction } = SqliteDriver.prototype;
+SqliteDriver.prototype.commitTransaction = async function (...args) {
+  passed();
+  await Reflect.apply(commitTransaction, this, args);
+  passed();
 };

@@ -92,3 +92,22 @@ it("a command makes no database where the workers' is not, and says that the aud
   ]);
   expect(existsSync(file)).toBe(false);
 });
+
+it('the summary of a bulk command says how many of the selected, and why not the others', async () => {
+  const printed: string[] = [];
+  const stdout = { write: (text: string | Uint8Array) => printed.push(String(text)) > 0 };
+  const output = new Output({ json: false, quiet: true, color: false, env: {}, stdout, stderr: { write: () => true } });
+  const context: CommandContext = { output, configFile: undefined, env: {}, cwd: '.' };
+  const plan = { items: sites.slice(0, 7), skipped: sites.slice(7, 10).map((item) => ({ item, why: 'held already' })) };
+  await runBulk<Site>(context, { yes: true }, plan, {
+    kind: 'sites',
+    verb: 'hold',
+    done: 'held',
+    lineOf: ({ domain }) => domain,
+    async work({ domain }) {
+      if (domain === sites[0]?.domain) throw new Error('no room');
+      return {};
+    },
+  });
+  expect(printed.join('').split('\n').at(-2)).toBe('held 6 of 10 sites: 1 failed, 3 held already');
+});

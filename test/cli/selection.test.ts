@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { selected } from '../../src/cli/selection.ts';
+import { findProject, findSite, selected } from '../../src/cli/selection.ts';
 import type { Config } from '../../src/config/config.ts';
 
 const organization = (id: string, domains: string[], projects: string[]) => ({
@@ -31,7 +31,28 @@ describe('--org and --match', () => {
     expect([chosen.sites.length, chosen.projects.length]).toEqual([sites, projects]);
   });
 
+  it.each(['[', 'docs]', '{docs,api', 'a[b'])('refuse %s, which is no pattern', (match) => {
+    expect(() => selected(config, { match })).toThrow('a bracket in it is not closed');
+  });
+
   it('refuse an organization that is not configured', () => {
     expect(() => selected(config, { org: 'nobody' })).toThrow('nobody is not an organization');
   });
+});
+
+it('a name that is nearly one of the configuration is met with that one', () => {
+  const said = (find: () => unknown) => {
+    try {
+      find();
+    } catch (error) {
+      return (error as { hint: string }).hint;
+    }
+    return null;
+  };
+  expect(said(() => findSite(config, 'dcs.acme.example'))).toMatch(
+    /^did you mean docs\.acme\.example\? configured sites: /,
+  );
+  expect(said(() => findProject(config, 'prj_11'))).toMatch(/^did you mean acme\/prj_1\? /);
+  expect(said(() => selected(config, { org: 'acmee' }))).toMatch(/^did you mean acme\? /);
+  expect(said(() => findSite(config, 'something.else'))).toMatch(/^configured sites: /);
 });

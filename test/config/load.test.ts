@@ -37,8 +37,11 @@ describe('loadConfig', () => {
               job: { timeoutMs: 7_200_000, attempts: 3, startTimeoutMs: 3_600_000 },
               bundle: { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, rules: {}, render: null },
               rollout: [
-                { kind: 'directory', path: at('site'), name: 'directory:./site' },
-                { kind: 'helmValues', file: at('deploy/values.yaml'), name: 'helmValues:deploy/values.yaml' },
+                { name: 'directory:./site', place: { kind: 'directory', settings: { path: at('site') } } },
+                {
+                  name: 'helmValues:deploy/values.yaml',
+                  place: { kind: 'helmValues', settings: { file: at('deploy/values.yaml'), key: 'staticExport' } },
+                },
               ],
             },
           ],

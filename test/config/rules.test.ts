@@ -144,13 +144,74 @@ describe('values', () => {
       /whole number/,
     ],
     ['organizations[0].sites[0].approvalTimeout', site('approval: manual\n    approvalTimeout: 90d'), /duration from/],
-    ['organizations[0].sites[0].rollout[0]', site('rollout: [{}]'), /one kind of target: directory or helmValues/],
+    [
+      'organizations[0].sites[0].rollout[0]',
+      site('rollout: [{}]'),
+      /a place \(directory, helmValues or bucket\), run or check/,
+    ],
     [
       'organizations[0].sites[0].rollout[0]',
       site('rollout: [{ directory: { path: a }, helmValues: { file: b } }]'),
-      /one kind of target/,
+      /one place at most/,
     ],
     ['organizations[0].sites[0].rollout[0].helmValues.file', site('rollout: [{ helmValues: {} }]'), /values file/],
+    ...['https://token@git.example/r.git', 'ssh://git:secret@git.example/r.git'].map(
+      (remote): [string, string, RegExp] => [
+        'organizations[0].sites[0].rollout[0].git.repository',
+        site(`rollout: [{ helmValues: { file: a }, git: { repository: "${remote}" } }]`),
+        /holds credentials: remove them/,
+      ],
+    ),
+    [
+      'organizations[0].sites[0].rollout[0].bucket.bucket',
+      `${site('rollout: [{ bucket: { bucket: acme-site, prefix: a } }]')}store: { bundles: { s3: { bucket: acme-site, prefix: a/b } } }\n`,
+      /these keys are those of the bundle store/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].run',
+      site('rollout: [{ run: [] }]'),
+      /a program and its arguments as a list/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].runTimeout',
+      site('rollout: [{ directory: { path: a }, runTimeout: 5m }]'),
+      /goes with "run" only/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].check.url',
+      site('rollout: [{ check: { url: docs.acme.example } }]'),
+      /http\(s\) address/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].helmValues.key',
+      site('rollout: [{ helmValues: { file: a, key: a..b } }]'),
+      /keys with dots/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].git',
+      site('rollout: [{ run: [a], git: { repository: /r.git } }]'),
+      /"directory" and "helmValues" only/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].git.repository',
+      site('rollout: [{ helmValues: { file: a }, git: { repository: "ext::sh -c x" } }]'),
+      /address of a repository/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].git.branch',
+      site('rollout: [{ helmValues: { file: a }, git: { repository: /r.git, branch: --force } }]'),
+      /name of a branch/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].helmValues.file',
+      site('rollout: [{ helmValues: { file: ../a }, git: { repository: /r.git } }]'),
+      /within the repository/,
+    ],
+    [
+      'organizations[0].sites[0].rollout[0].directory.path',
+      site('rollout: [{ directory: { path: .git/hooks }, git: { repository: /r.git } }]'),
+      /within the repository/,
+    ],
     ['service.baseUrl', minimal.replace('https://docs-service.example', 'docs-service.example'), /http\(s\) address/],
     ['service.baseUrl', minimal.replace('https:', 'http:'), /allowInsecure/],
     ['service.baseUrl', minimal.replace('https:', 'ftp:'), /http\(s\) address/],

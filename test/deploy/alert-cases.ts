@@ -38,7 +38,7 @@ export const alertCases: Record<string, AlertCase> = {
     fires: [steady('docferry_feedback_freshness_seconds{org="acme",project="prj_1"}', 700_000)],
     // Each worker shows the same: a sum would exceed the limit.
     quiet: ['a', 'b'].map((worker) =>
-      steady(`docferry_feedback_freshness_seconds{org="acme",project="prj_1",instance="${worker}"}`, 400_000),
+      steady(`docferry_feedback_freshness_seconds{org="acme",project="prj_1",instance="${worker}"}`, 3_000),
     ),
   },
   DocferryBudgetStarved: { fires: [steady(longestWait, 10_900), window], quiet: [steady(longestWait, 3_600), window] },

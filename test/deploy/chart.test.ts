@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { editHelmValues } from '../../src/exports/rollout/edit-helm-values.ts';
 import { HelmValuesPlace } from '../../src/exports/rollout/helm-values-place.ts';
 import type { RolloutRequest } from '../../src/exports/rollout/rollout-target.ts';
+import { editHelmValues } from '../../src/exports/rollout/yaml/edit-values.ts';
 import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
 import { unguarded } from '../tools/bundle/place.ts';
 import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
@@ -156,7 +156,7 @@ describe.skipIf(helmPath === null)('values files as Helm reads them', () => {
     ['no line end at the end', 'hosts:\n- a\n- b: 1\n  c: 2'],
     ['tabs and odd spaces', 'a:   1\t# tab\nstaticExport:   # c\n   enabled:    "false"\t#\n   version: \'1\'\n'],
   ])('hold the three fields and nothing else anew: %s', async (_name, values) => {
-    const { text } = editHelmValues(values, wanted);
+    const { text } = editHelmValues(values, 'staticExport', wanted);
     const [before, after] = [await readByHelm(values), await readByHelm(text)];
     const own = before.staticExport ?? {};
     expect(after).toEqual({ ...before, staticExport: { ...own, enabled: true, ...wanted } });
@@ -165,6 +165,6 @@ describe.skipIf(helmPath === null)('values files as Helm reads them', () => {
   it('change when a line end is added behind a block scalar, which is why that is refused', async () => {
     expect(await readByHelm('a: |\n  text')).toEqual({ a: 'text' });
     expect(await readByHelm('a: |\n  text\n')).toEqual({ a: 'text\n' });
-    expect(() => editHelmValues('a: |\n  text', wanted)).toThrow('line break');
+    expect(() => editHelmValues('a: |\n  text', 'staticExport', wanted)).toThrow('line break');
   });
 });

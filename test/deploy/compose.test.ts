@@ -127,7 +127,10 @@ describe('docker-compose.yml', () => {
 
 function targetPaths({ sites }: ReturnType<typeof loadConfig>['organizations'][number]): string[] {
   return sites.flatMap(({ rollout }) =>
-    rollout.map((target) => (target.kind === 'directory' ? target.path : target.file)),
+    rollout.flatMap(({ place }) => {
+      if (place?.kind === 'directory') return [place.settings.path];
+      return place?.kind === 'helmValues' ? [place.settings.file] : [];
+    }),
   );
 }
 

@@ -74,7 +74,7 @@ async function startWatched(scene: Scene, temporal: string): Promise<{ prometheu
 /** Does what leaves traces in every metric: successes, then failures of all kinds. */
 async function work(scene: Scene, prometheus: PrometheusServer): Promise<void> {
   const { client, taskQueue, org, project, domain, sandbox } = scene;
-  const sweep = { org, project, pass: 'sweep', class: 'on-demand' } as const;
+  const sweep = { org, project, pass: 'sweep' } as const;
   const exported = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
   await exported.handle.result();
   await (await startSync(client, taskQueue, sweep)).result();

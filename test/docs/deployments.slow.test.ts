@@ -1,11 +1,16 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { cp, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ProgramStep } from '../../src/exports/rollout/program-step.ts';
+import type { RolloutRequest } from '../../src/exports/rollout/rollout-target.ts';
+import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
+import { answers, findFreePort } from '../../src/local/ports.ts';
 import { load } from '../config/config-folder.ts';
+import { unguarded } from '../tools/bundle/place.ts';
 import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
@@ -19,7 +24,8 @@ describe('docs/deployments.md', () => {
     expect(sites.map((site) => site?.rollout.map(({ name }) => name))).toEqual([
       [],
       ['directory:./site'],
-      ['helmValues:deploy/values.yaml'],
+      ['bucket:acme-site/docs'],
+      ['helmValues:deployments/docs.yaml#spec.values.staticExport'],
       ['helmValues:deploy/values.yaml'],
       ['directory:./site'],
     ]);
@@ -37,7 +43,6 @@ describe('docs/deployments.md', () => {
   });
 
   it('carries a version to an isolated host by the commands it shows', async () => {
-    const [domain, version] = ['docs.acme.example', smallSiteVersion];
     const [connected, isolated] = [await tempFolder(), await tempFolder()];
     const { store, manifest } = await publishSite({ root: join(connected, 'data', 'bundles'), domain, version });
     await store.moveCurrent(domain, version, 0, new Date(0));
@@ -62,6 +67,78 @@ describe('docs/deployments.md', () => {
     expect(await readFile(join(isolated, 'site', 'current', 'index.html'), 'utf8')).toBe('<h1>Home</h1>');
   });
 });
+
+/** The recipe for `run` in the page, with the arguments that it shows; null, with a word, where its program is missing. */
+async function recipe(name: string, program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const here = env.PATH ?? process.env.PATH ?? '';
+  if (!here.split(delimiter).some((folder) => existsSync(join(folder, program)))) {
+    process.stderr.write(`${program} is not installed: its recipe is SKIPPED\n`);
+    return null;
+  }
+  const text = blocks('sh').find((block) => block.includes(`# run: [./${name},`));
+  const directory = await tempFolder();
+  await writeFile(join(directory, name), text ?? '', { mode: 0o755 });
+  const { store, manifest } = await publishSite({ root: join(directory, 'b'), domain, version });
+  const step = new ProgramStep({ command: [`./${name}`, ...args], timeoutMs: 300_000 }, { directory, variables: [] });
+  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, version, use);
+  const take = (url: string) => step.take({ domain, manifest, withArchive, url, ...unguarded });
+  return { directory, take, manifest };
+}
+
+const [domain, version] = ['docs.acme.example', smallSiteVersion];
+
+describe('the recipes of docs/deployments.md', () => {
+  it('rsync: copies the site to several places and switches each in one step', async ({ skip }) => {
+    const folder = await tempFolder();
+    const [one, two] = [join(folder, 'one'), join(folder, 'two')];
+    const found = await recipe('rsync-sites.sh', 'rsync', ['{version}', '{site}', one, two]);
+    if (found === null) return skip();
+    for (const _ of [1, 2]) await found.take('http://bundles.example/x');
+    for (const place of [one, two]) {
+      expect(await readlink(join(place, 'current'))).toBe(`releases/${version}`);
+      expect(await readFile(join(place, 'current/index.html'), 'utf8')).toBe('<h1>Home</h1>');
+      expect((await readdir(place)).sort()).toEqual(['current', 'releases']);
+    }
+  });
+
+  it('crane: pushes the archive as the only layer of an image', async ({ skip }) => {
+    const registry = await startRegistry();
+    const found = registry && (await recipe('push-image.sh', 'crane', ['{url}', '{version}', `${registry}/docs`]));
+    if (!found) return skip();
+    const root = join(found.directory, 'b');
+    const server = await startBundleServer({ root, port: 0 });
+    onTestFinished(() => server.stop());
+    await found.take(`${server.url}/${domain}/versions/${version}/bundle.tar.gz`);
+    const { stdout } = await promisify(execFile)('crane', ['manifest', `${registry}/docs:current`]);
+    expect(JSON.parse(stdout).layers).toMatchObject([{ digest: `sha256:${found.manifest.archive.sha256}` }]);
+  });
+
+  it('helm: hands the three values over as text, and waits', async ({ skip }) => {
+    const found = await recipe('helm-upgrade.sh', 'helm', ['{version}', '{url}']);
+    if (found === null) return skip();
+    await cp(fileURLToPath(new URL('../../deploy/chart', import.meta.url)), join(found.directory, 'chart'), {
+      recursive: true,
+    });
+    // Without a cluster helm says that it cannot reach one: the arguments are right, and the version is not to blame.
+    await expect(found.take('http://bundles.example/x')).rejects.toMatchObject({
+      name: 'TargetRefused',
+      message: expect.stringMatching(/cluster|connect|kube/i),
+    });
+  });
+});
+
+/** Null where crane is missing. */
+async function startRegistry(): Promise<string | null> {
+  const port = await findFreePort();
+  const child = spawn('crane', ['registry', 'serve', '--address', `127.0.0.1:${port}`], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill());
+  const failed = new Promise<null>((resolve) => child.once('error', () => resolve(null)));
+  const ready = (async () => {
+    while (!(await answers(port))) await new Promise((resolve) => setTimeout(resolve, 50));
+    return `127.0.0.1:${port}`;
+  })();
+  return Promise.race([failed, ready]);
+}
 
 function commandsOf(block: string): string[] {
   return block.split('\n').flatMap((line) => (line.startsWith('$ ') ? [line.slice(2)] : []));

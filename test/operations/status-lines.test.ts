@@ -1,7 +1,7 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { statusText } from '../../src/cli/commands/status.ts';
-import { type Facts, projectLines, shownLines, siteLines, totalsOf } from '../../src/operations/status.ts';
+import { type Facts, gatherFacts, projectLines, shownLines, siteLines, totalsOf } from '../../src/operations/status.ts';
 import type { RunningWork } from '../../src/temporal/runs.ts';
 
 const org = 'acme';
@@ -88,6 +88,30 @@ describe('the lines of status', () => {
     expect(projectLines(selection, facts)[2]).toMatchObject({ nextAt: '2026-11-22T06:00:00.000Z' });
     const away = { live: null, records: null, inService: null };
     expect(siteLines(selection, away)[3]).toMatchObject({ state: null, held: null, lastOutcome: null });
+  });
+
+  it('are known as far as Temporal has answered', async () => {
+    const { live, records, inService } = facts;
+    const { facts: found, unavailable } = await gatherFacts(
+      {
+        live: async () => ({
+          live: { ...live, running: null } as NonNullable<Facts['live']>,
+          failures: [{ unknown: 'what runs (column state)', error: new Error('slow') }],
+        }),
+        records: async () => records as NonNullable<Facts['records']>,
+        inService: async () => inService ?? new Map(),
+      },
+      () => ({ code: 'TemporalUnreachable', message: 'Temporal does not answer', hint: null }),
+    );
+    expect(unavailable).toMatchObject([{ part: 'temporal', unknown: 'what runs (column state)' }]);
+    const [sites, projects] = [siteLines(selection, found), projectLines(selection, found)];
+    expect(sites[4]).toMatchObject({ state: null, nextAt: '2026-11-22T06:00:00.000Z', lastOutcome: 'failed' });
+    const totals = { sites: totalsOf(sites), projects: totalsOf(projects) };
+    const text = statusText({ sites, projects, totals }, 0, { paint: createColors(false), columns: 200 });
+    expect(text).not.toContain('?');
+    const [header, worst] = text.split('\n').map((line) => line.split(/ {2,}/));
+    expect(header).toEqual(['site', 'last', 'ended (UTC)', 'next (UTC)', 'in service', 'note']);
+    expect(worst?.[0]).toBe('e');
   });
 
   it('are left out by --failed and --since', () => {

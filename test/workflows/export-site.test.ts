@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { JobReading } from '../../src/activities/export-jobs.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
+import { eventCounts } from '../tools/temporal/event-counts.ts';
 import {
   bundle,
   completed,
@@ -438,6 +439,34 @@ describe('a version that a step refuses (E9)', () => {
     });
     expect(away.order).toHaveLength(4);
     expect(away.result).toMatchObject({ held: null, reasons: [{ rule: 'return-failed' }, { rule: 'check-failed' }] });
+  });
+
+  it('needs at most 70 events when a checked target gets the version, and 55 when nothing has changed', async () => {
+    const checked = [{ target: 'eu', steps: [...steps] }];
+    const eventsOf = async (fetchBundle: typeof unchanged | typeof bundle) => {
+      let total = 0;
+      let polls = 0;
+      const { activities, calls } = exportActivities({
+        planExport: async () => ({ ...sitePlan, targets: checked }),
+        readJob: async () => (++polls < 3 ? reading() : completed),
+        fetchBundle: async () => fetchBundle,
+      });
+      await withWorker(env, activities, async ({ taskQueue }) => {
+        const handle = await start(taskQueue, input());
+        await handle.result();
+        total = (await eventCounts(handle)).total;
+        await untilChildrenEnd(env, handle);
+      });
+      return { total, rollOuts: (calls.rollOut ?? []).map(({ step }) => step), polls };
+    };
+    const atOnce = { ...bundle, current, published: { url: 'http://bundles.example/x', heldAt: null } };
+    const published = await eventsOf(atOnce);
+    expect(published).toMatchObject({ rollOuts: ['place', 'check'], polls: 3 });
+    expect(published.total).toBeLessThanOrEqual(70);
+    const known = [{ target: 'eu', step: 'place', outcome: 'already-current', detail: 'runs it' }] as const;
+    const same = await eventsOf({ ...unchanged, kept: { ...unchanged.kept, rollouts: [...known] } } as never);
+    expect(same).toMatchObject({ rollOuts: [], polls: 3 });
+    expect(same.total).toBeLessThanOrEqual(55);
   });
 
   it('says that nothing is current when no earlier version is left', async () => {

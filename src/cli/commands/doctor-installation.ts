@@ -129,16 +129,16 @@ export function linksCheck({ baseUrl, linkHosts, allowInsecure }: ServiceConfig)
 const giveTargetAccess = 'give the user that runs docferry access to it, or correct the rollout of the site';
 
 /** Whether each of the site's targets could take a version now; changes nothing. */
-export async function checkTargets(site: SiteConfig, publicUrl: string): Promise<Check[]> {
+export async function checkTargets(config: Config, site: SiteConfig): Promise<Check[]> {
   return Promise.all(
-    rolloutTargets(site, publicUrl).map(async (target) => {
+    rolloutTargets(config, site).map(async (target) => {
       const name = `rollout:${site.domain}:${target.name}`;
       try {
         return good(name, await examine(target));
       } catch (error) {
-        return error instanceof TargetRefused
-          ? bad(name, error.message, giveTargetAccess)
-          : failed(name, explainFailure(error));
+        if (!(error instanceof TargetRefused)) return failed(name, explainFailure(error));
+        const [, problem = error.message, fix = giveTargetAccess] = /^(.*?): (.*)$/s.exec(error.message) ?? [];
+        return bad(name, problem, fix);
       }
     }),
   );

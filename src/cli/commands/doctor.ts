@@ -5,7 +5,7 @@ import { askForKeyCheck, budgetView } from '../../budget/client.ts';
 import type { KeyCheck, WindowView } from '../../budget/rules/permits.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { clockTime, spanText } from '../../rules/text.ts';
+import { clockTime, counted, spanText } from '../../rules/text.ts';
 import { budgetWorkflowId } from '../../rules/workflow-ids.ts';
 import {
   connectClient,
@@ -52,6 +52,7 @@ import {
 export default {
   doctor: (command, run) =>
     command
+      .option('--all', 'a line for each check, not only for problems')
       .option('--key', 'have a worker test each API key; costs at most one request per organization')
       .action(run(examine)),
 } satisfies CommandFile;
@@ -59,18 +60,35 @@ export default {
 const longestText = 1_000;
 
 /** Health checks of this installation, each with its verdict and fix. */
-async function examine(context: CommandContext, { key = false }: { key?: boolean }): Promise<ExitCode> {
+async function examine(
+  context: CommandContext,
+  { key = false, all = false }: { key?: boolean; all?: boolean },
+): Promise<ExitCode> {
   const checks = await allChecks(context, key);
   const ok = checks.every(({ level }) => level !== 'error');
   const document = {
     ok,
     checks: checks.map(({ name, level, detail, fix }) => ({ name, ok: isFine(level), level, detail, fix })),
   };
-  const width = Math.max(...checks.map(({ name }) => name.length));
-  const lines = checks.map((check) => lineOf(check, width, context.output.paint));
-  context.output.result(document, lines.join('\n'));
+  context.output.result(document, reportText(checks, all, context.output.paint));
   if (!key) context.output.note('the service was not contacted; `docferry doctor --key` tries the API keys');
   return ok ? exitCodes.done : exitCodes.failed;
+}
+
+/** Problems first, a line each; the rest in one line unless all are wanted; and a count at the end. */
+export function reportText(checks: readonly Check[], all: boolean, paint: Paint): string {
+  const of = (...levels: Check['level'][]) => checks.filter(({ level }) => levels.includes(level));
+  const problems = [...of('error'), ...of('warning')];
+  const rest = of('ok', 'skipped');
+  const shown = all ? [...problems, ...rest] : problems;
+  const width = Math.max(0, ...shown.map(({ name }) => name.length));
+  const counts = [
+    counted(of('error').length, 'problem'),
+    ...(of('warning').length > 0 ? [counted(of('warning').length, 'warning')] : []),
+    ...(of('skipped').length > 0 ? [`${of('skipped').length} skipped`] : []),
+    `${of('ok').length} ok${all || rest.length === 0 ? '' : ' (`docferry doctor --all` shows them)'}`,
+  ];
+  return [...shown.map((check) => lineOf(check, width, paint)), counts.join(', ')].join('\n');
 }
 
 async function allChecks(context: CommandContext, askTheService: boolean): Promise<Check[]> {
@@ -99,7 +117,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
       linksCheck(config.service),
       ...(await checkStores(config)),
       ...(await checkBrowsers(config)),
-      ...(await Promise.all(sites.map((site) => checkTargets(site, config.store.bundles.publicUrl)))).flat(),
+      ...(await Promise.all(sites.map((site) => checkTargets(config, site)))).flat(),
     ];
   } finally {
     await temporal.client?.connection.close();

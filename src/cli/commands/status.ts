@@ -6,6 +6,7 @@ import {
   type Facts,
   gatherFacts,
   lineStates,
+  needsPerson,
   type ProjectLine,
   projectLines,
   readLive,
@@ -16,6 +17,7 @@ import {
   type Totals,
   totalsOf,
   type Unavailable,
+  worstFirst,
 } from '../../operations/status.ts';
 import { clockTime, counted, spanText } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
@@ -38,11 +40,12 @@ export default {
         'only what is running or ended its last run within this time, e.g. 24h',
         duration('--since'),
       )
+      .option('--check', 'exit with 1 when something needs a person, and with 3 when Temporal does not answer')
       .option('--watch', 'look again every two seconds until Ctrl-C')
       .option('--for <duration>', 'with --watch: stop after this time', duration('--for'))
       .addHelpText(
         'after',
-        '\nThe exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
+        '\nWithout --check, the exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
       )
       .action(run(showStatus)),
 } satisfies CommandFile;
@@ -97,9 +100,9 @@ export function statusText({ sites, projects, totals }: Shown, now: number, { pa
   const parts: string[] = [];
   if (sites.length > 0) {
     parts.push(
-      tableLines(
+      knownColumns(
         ['site', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'in service', 'note'],
-        sites.map((line) => [
+        worstFirst(sites).map((line) => [
           named(line.org, line.domain),
           stateText(line.phase !== null && line.state === 'running' ? line.phase : line.state, paint),
           outcomeText(line.lastOutcome, paint),
@@ -113,15 +116,14 @@ export function statusText({ sites, projects, totals }: Shown, now: number, { pa
           ),
         ]),
         columns,
-        spareColumns,
       ),
     );
   }
   if (projects.length > 0) {
     parts.push(
-      tableLines(
+      knownColumns(
         ['project', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'newest read', 'complete as of', 'note'],
-        projects.map((line) => [
+        worstFirst(projects).map((line) => [
           named(line.org, line.project),
           stateText(line.state, paint) + (line.running.length === 0 ? '' : ` ${line.running.join(', ')}`),
           line.lastPass === null ? '-' : `${line.lastPass} ${outcomeText(line.lastOutcome, paint)}`,
@@ -132,12 +134,18 @@ export function statusText({ sites, projects, totals }: Shown, now: number, { pa
           notesOf(line, paint, line.paused ? ['schedule paused'] : []),
         ]),
         columns,
-        spareColumns,
       ),
     );
   }
   parts.push([totalText('site', totals.sites), totalText('project', totals.projects)].join('\n'));
   return parts.join('\n\n');
+}
+
+/** The table without columns that say nothing, as of what Temporal has not answered. */
+function knownColumns(header: readonly string[], rows: readonly string[][], columns: number): string {
+  const known = (cells: readonly string[]) =>
+    cells.filter((_, column) => column === 0 || rows.some((row) => !['', '-', '?'].includes(row[column] ?? '')));
+  return tableLines(known(header), rows.map(known), columns, spareColumns);
 }
 
 /** `1,000 sites: 3 running, 990 idle, 2 failing` */
@@ -228,16 +236,11 @@ function stepOf(found: Look, changes: readonly string[], surface: Screen): Step 
 /** As much as fits the screen: what fails first, then what runs or waits. */
 function fitted(found: Look, rows: number): Look {
   const room = Math.max(4, rows - otherRows - found.unavailable.length);
-  const sites = byUrgency(found.sites);
-  const projects = byUrgency(found.projects);
+  const sites = worstFirst(found.sites);
+  const projects = worstFirst(found.projects);
   const forSites = Math.max(Math.ceil(room / 2), room - projects.length);
   const shownSites = sites.slice(0, forSites);
   return { ...found, sites: shownSites, projects: projects.slice(0, room - shownSites.length) };
-}
-
-function byUrgency<Line extends SiteLine | ProjectLine>(lines: readonly Line[]): Line[] {
-  const rank = ({ failingSince, state }: Line) => (failingSince !== null ? 0 : state === 'idle' ? 2 : 1);
-  return [...lines].sort((a, b) => rank(a) - rank(b));
 }
 
 /** The line of each site and project, by its name. */
@@ -270,6 +273,7 @@ interface StatusFlags extends SelectionFlags {
   failed?: boolean;
   /** Milliseconds. */
   since?: number;
+  check?: boolean;
   watch?: boolean;
   /** Milliseconds. */
   for?: number;
@@ -295,7 +299,10 @@ async function showStatus(context: CommandContext, flags: StatusFlags): Promise<
   const last = flags.watch ? await watchStatus(output, look, flags.for ?? Number.POSITIVE_INFINITY) : await look();
   warnOf(output, last.unavailable);
   output.result(last, statusText(last, Date.now(), output.surface));
-  return exitCodes.done;
+  if (flags.check !== true) return exitCodes.done;
+  if (last.unavailable.some(({ part }) => part === 'temporal')) return exitCodes.temporalUnreachable;
+  const needed = [...last.sites, ...last.projects].some(needsPerson) || last.unavailable.length > 0;
+  return needed ? exitCodes.failed : exitCodes.done;
 }
 
 function warnOf(output: Output, unavailable: readonly Unavailable[]): void {

@@ -109,10 +109,10 @@ function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine
 /** The configured schedules, with what Temporal lists of each. */
 function scheduleLines({ reader }: ConsoleApp, { facts }: OverviewFacts): ScheduleLine[] {
   const { taskQueue, organizations, failover } = reader.setting;
-  const running = new Set(facts.live?.running.map(({ workflowId }) => workflowId));
+  const running = new Set(facts.live?.running?.map(({ workflowId }) => workflowId));
   return desiredSchedules(taskQueue, organizations, failover).map(({ target, settings }) => {
     const id = workflowIdOf(target);
-    const state = facts.live?.starts.get(id) ?? null;
+    const state = facts.live?.starts?.get(id) ?? null;
     const thenAt = settings.calendars.length === 0 ? [] : (state?.thenAt ?? []);
     return { id, target, when: whenText(settings), state, thenAt, running: running.has(id) };
   });

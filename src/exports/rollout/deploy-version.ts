@@ -83,7 +83,7 @@ async function takeSteps(
   previous: string | null,
 ): Promise<StepTaken[]> {
   const plan = targets.map(stepsOf);
-  const guard = async () => signal.throwIfAborted();
+  const alive = async () => signal.throwIfAborted();
   const taken: StepTaken[] = [];
   for (let next = nextStep(plan, taken); next !== null; next = nextStep(plan, taken)) {
     const { target: name, step } = next;
@@ -94,7 +94,8 @@ async function takeSteps(
       const blames = error instanceof VersionRefused ? 'version' : 'target';
       return { target: name, step, outcome: 'failed', detail: messageOf(error), blames };
     };
-    taken.push(await takeStep({ bundles, domain, version, previous, target, step, guard, signal }).catch(failed));
+    const how = { guard: alive, alive, signal };
+    taken.push(await takeStep({ bundles, domain, version, previous, target, step, ...how }).catch(failed));
   }
   return taken;
 }

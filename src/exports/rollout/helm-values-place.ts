@@ -4,15 +4,21 @@ import { rewriteFile, whyNotWritable } from '../../files.ts';
 import { withoutEnd } from '../../rules/text.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
 import { versionTime } from '../rules/site-export.ts';
-import { editHelmValues, readHelmValues, staticExport, ValuesRefused } from './edit-helm-values.ts';
 import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
+import { editHelmValues, readHelmValues } from './yaml/edit-values.ts';
+import { ValuesRefused } from './yaml/values-documents.ts';
 
 interface HelmValuesOptions {
   /** Absolute path of the values file. */
   file: string;
+  /** The mapping of the three fields, e.g. `spec.values.staticExport`. */
+  key?: string;
   /** Address under which bundles are published; a file with another address does not run a published version. */
   publicUrl: string;
 }
+
+/** The mapping that the self-hosted product's chart reads (service-interface.md, point 6). */
+const usualKey = 'staticExport';
 
 /**
  * Puts a version into service by three fields of a Helm values file (contracts.md "Helm values"), which a deployment tool
@@ -20,18 +26,20 @@ interface HelmValuesOptions {
  */
 export class HelmValuesPlace implements Place {
   readonly #file: string;
+  readonly #key: string;
   readonly #publicUrl: string;
 
-  constructor({ file, publicUrl }: HelmValuesOptions) {
+  constructor({ file, key = usualKey, publicUrl }: HelmValuesOptions) {
     this.#file = file;
+    this.#key = key;
     this.#publicUrl = withoutEnd(publicUrl, '/');
   }
 
   async observe(): Promise<Observed> {
     try {
-      const found = readHelmValues(await this.#read());
+      const found = readHelmValues(await this.#read(), this.#key);
       const since = (await stat(this.#file)).mtime.toISOString();
-      if (!found) return { runs: 'none', why: `${this.#file} enables no ${staticExport}`, since };
+      if (!found) return { runs: 'none', why: `${this.#file} enables no ${this.#key}`, since };
       const { bundleUrl, version } = found;
       const isPublished = bundleUrl.startsWith(`${this.#publicUrl}/`) && bundleUrl.includes(`/versions/${version}/`);
       if (isPublished) return { runs: 'version', version, since };
@@ -43,7 +51,7 @@ export class HelmValuesPlace implements Place {
 
   async examine(): Promise<string> {
     try {
-      editHelmValues(await this.#read(), { bundleUrl: 'http://localhost/', version: 'x' });
+      editHelmValues(await this.#read(), this.#key, { bundleUrl: 'http://localhost/', version: 'x' });
       const problem = await whyNotWritable(dirname(await realpath(this.#file)));
       if (problem !== null) throw new TargetRefused(`${this.#file} cannot be replaced: ${problem}`);
     } catch (error) {
@@ -70,7 +78,7 @@ export class HelmValuesPlace implements Place {
     const { version } = manifest;
     for (;;) {
       const before = await this.#read();
-      const { text, changed } = editHelmValues(before, { bundleUrl, version });
+      const { text, changed } = editHelmValues(before, this.#key, { bundleUrl, version });
       if (changed.length === 0) return `${this.#file} has ${version} already`;
       // A suspended attempt may wake long after another version went into service.
       await guard();
@@ -78,8 +86,8 @@ export class HelmValuesPlace implements Place {
       // What a person or a program has edited meanwhile stays.
       if ((await this.#read()) !== before) continue;
       await rewriteFile(this.#file, text);
-      const fields = changed.map((field) => `${staticExport}.${field}`).join(', ');
-      return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before)}`;
+      const fields = changed.map((field) => `${this.#key}.${field}`).join(', ');
+      return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before, this.#key)}`;
     }
   }
 
@@ -101,8 +109,8 @@ function publishedAddress(url: string): string {
 }
 
 /** For people; a value that is not a version's name could be anything, and is not shown. */
-function versionIn(text: string): string {
-  const version = readHelmValues(text)?.version;
+function versionIn(text: string, key: string): string {
+  const version = readHelmValues(text, key)?.version;
   if (version === undefined) return 'none';
   return versionTime(version) === null ? 'another' : version;
 }

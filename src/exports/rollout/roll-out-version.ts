@@ -1,12 +1,16 @@
-import type { RolloutConfig, SiteConfig } from '../../config/config.ts';
+import type { Config, GitConfig, PlaceConfig, SiteConfig } from '../../config/config.ts';
 import type { RolloutStep, StepTaken } from '../rules/rollout-steps.ts';
 import type { BundleStore } from '../store/bundle-store.ts';
 import { manifestIfThere, provenManifest } from '../store/manifests.ts';
+import { BucketPlace } from './bucket-place.ts';
+import { ReadersCheck } from './check-readers.ts';
 import { DirectoryPlace } from './directory-place.ts';
+import { GitPlace, SiteFolder } from './git-place.ts';
 import { HelmValuesPlace } from './helm-values-place.ts';
+import { ProgramStep } from './program-step.ts';
 import { observe, type Place, type RolloutRequest, type RolloutTarget, stepsOf } from './rollout-target.ts';
 
-interface VersionStep extends Pick<RolloutRequest, 'guard' | 'signal' | 'onProgress'> {
+interface VersionStep extends Pick<RolloutRequest, 'guard' | 'alive' | 'elapsedMs' | 'signal' | 'onProgress'> {
   bundles: BundleStore;
   domain: string;
   version: string;
@@ -63,11 +67,24 @@ export async function takeStep(given: VersionStep): Promise<StepTaken> {
   return { target: target.name, step, outcome: 'rolled-out', detail: detail ?? 'nothing to do' };
 }
 
-/** The site's rollout targets; `publicUrl` is the address under which its bundles are published. */
-export function rolloutTargets(site: SiteConfig, publicUrl: string): RolloutTarget[] {
-  return site.rollout.map((target) => ({ name: target.name, place: placeOf(target, publicUrl) }));
+/** The site's rollout targets, as the configuration describes them. */
+export function rolloutTargets(config: Config, { rollout }: SiteConfig): RolloutTarget[] {
+  return rollout.map(({ name, place, run, check }) => ({
+    name,
+    ...(place && { place: placeOf(place, config.store.bundles.publicUrl) }),
+    ...(run && { run: new ProgramStep(run, config) }),
+    ...(check && { check: new ReadersCheck(check) }),
+  }));
 }
 
-function placeOf(target: RolloutConfig, publicUrl: string): Place {
-  return target.kind === 'directory' ? new DirectoryPlace(target) : new HelmValuesPlace({ ...target, publicUrl });
+/** A kind of place is its schema, its file and a line here. */
+function placeOf({ kind, settings, git }: PlaceConfig, publicUrl: string): Place {
+  if (kind === 'bucket') return new BucketPlace(settings);
+  if (kind === 'directory')
+    return inGit(git, settings.path, git ? (path) => new SiteFolder(path) : (path) => new DirectoryPlace({ path }));
+  return inGit(git, settings.file, (file) => new HelmValuesPlace({ file, key: settings.key, publicUrl }));
+}
+
+function inGit(git: GitConfig | null, path: string, place: (path: string) => Place): Place {
+  return git ? new GitPlace(git, path, place) : place(path);
 }

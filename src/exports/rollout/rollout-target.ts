@@ -17,6 +17,10 @@ export interface RolloutRequest {
    * attempt.
    */
   guard(): Promise<void>;
+  /** Resolves once Temporal has accepted a sign of life; throws when the attempt is over. */
+  alive(): Promise<void>;
+  /** How long earlier attempts of the step have worked already. */
+  elapsedMs?: number;
   signal?: AbortSignal;
   /** Called as work proceeds, for heartbeats. */
   onProgress?: () => void;
@@ -101,5 +105,6 @@ export function fileTrouble(error: unknown, path: string): unknown {
   const code = errorCode(error) ?? '';
   const problem = troubles[code];
   if (problem === undefined) return error;
-  return new TargetRefused(`${path} ${problem} (${code})`, problem === fullDisk);
+  const [what, ...fix] = problem.split(': ');
+  return new TargetRefused([`${path} ${what} (${code})`, ...fix].join(': '), problem === fullDisk);
 }

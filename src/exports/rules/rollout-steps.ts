@@ -4,6 +4,12 @@ import { longestReason, type Reason, type RolloutResult } from './site-export.ts
 export const rolloutSteps = ['place', 'run', 'check'] as const;
 export type RolloutStep = (typeof rolloutSteps)[number];
 
+/**
+ * Without a sign of life for so long, Temporal gives the attempt of a `run` step to another worker; the program ends when
+ * none was accepted for half of it.
+ */
+export const programHeartbeatMs = 30_000;
+
 /** What a target does with a version. */
 export interface TargetSteps {
   /** The target's name. */

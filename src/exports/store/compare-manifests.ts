@@ -1,5 +1,5 @@
 import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
-import type { ChangeCounts } from '../rules/site-export.ts';
+import type { ChangeCounts, ContentChanges } from '../rules/site-export.ts';
 import type { MeasuredChange } from '../rules/verification-rules.ts';
 import { isPage } from '../verify/site-links.ts';
 import type { Manifest } from './bundle-store.ts';
@@ -112,6 +112,30 @@ export function changedPages(
     files.flatMap(({ path }) => (isPage(path) ? [path] : [])).slice(0, most);
   const movedTo = moved.map(({ to }) => ({ path: to }));
   return { added: first(added), removed: first(removed), changed: first(changed), moved: first(movedTo) };
+}
+
+/** Paths listed for each kind of change. */
+const listedPaths = 20;
+/** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
+const listedBytes = 3_000;
+
+/** What `export diff` shows, short enough for a history; `before` is null when nothing is in service yet. */
+export function summarizeChanges(before: Manifest | null, after: Manifest): ContentChanges {
+  const diff = compareManifests(before, after);
+  const { pages, files } = diff.counts;
+  const listed = changedPages(diff, listedPaths);
+  const fits = Buffer.byteLength(JSON.stringify(listed)) <= listedBytes;
+  return {
+    against: before?.version ?? null,
+    pages: { added: pages.added, removed: pages.removed, changed: pages.changed, moved: pages.moved },
+    others: {
+      added: files.added - pages.added,
+      removed: files.removed - pages.removed,
+      changed: files.changed - pages.changed,
+      moved: files.moved - pages.moved,
+    },
+    listed: fits ? listed : { added: [], removed: [], changed: [], moved: [] },
+  };
 }
 
 /** Pairs files of the same name first, then the others, each in the order of the lists. */

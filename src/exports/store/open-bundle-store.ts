@@ -26,7 +26,7 @@ async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner 
 }
 
 /** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */
-async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
+export async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
   const proxy = proxyFor(new URL(endpoint), process.env);
   if (proxy === null) return undefined;
   const { ServiceAgent } = await import('../../service/service-connection.ts');

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
@@ -286,6 +287,16 @@ export class S3Bucket {
       ...(condition !== null && condition !== 'absent' ? { IfMatch: condition.etag } : {}),
     });
     return typeof (await this.ask('s3:PutObject', () => this.client.send(command))) !== 'string';
+  }
+
+  /** Writes a file of so many bytes, at most 5 GiB. */
+  async put(path: string, file: string, bytes: number, headers: S3Headers, signal?: AbortSignal): Promise<void> {
+    const send = (options: { abortSignal?: AbortSignal }) => {
+      const what = { ...this.at(path), ...headers, ContentLength: bytes, Body: createReadStream(file) };
+      return this.client.send(new PutObjectCommand(what), options);
+    };
+    const answer = await this.ask('s3:PutObject', send, signal);
+    if (typeof answer === 'string') throw new StoreUnreachable(`the object store did not take ${path} (${answer})`);
   }
 
   /** Does nothing when the object is absent. */

@@ -149,7 +149,7 @@ function linesIn(html: string): string[] {
  * The content of a few small files of a version, by path, each as the manifest has it. Reads the whole archive until the
  * last of them is found. Throws `NoSuchVersion`, `VersionDamaged`, the signal's reason.
  */
-async function readFiles(
+export async function readFiles(
   store: Pick<BundleStore, 'withArchive'>,
   domain: string,
   { version, archive, files }: Manifest,

@@ -9,7 +9,7 @@ export interface Count {
   entries: number;
 }
 
-/** What is stored of a project, in numbers, without what people wrote. Tombstones count only as tombstones. */
+/** A project's stored entries in numbers, without what people wrote. Tombstones count only as tombstones. */
 export interface FeedbackStats {
   entries: number;
   tombstones: number;
@@ -29,15 +29,15 @@ export interface FeedbackStats {
   paths: { path: string; unhelpful: number; helpful: number }[];
 }
 
-/** What is stored of a project, and how complete it is. */
+/** A project's stored entries in numbers, and how complete they are. */
 export interface StoredProject extends ProjectKey {
-  /** Those the service still has, as far as is known. */
+  /** Entries that the service still has, as far as docferry knows. */
   entries: number;
   rejects: number;
   tombstones: number;
   watermark: string | null;
   everSwept: boolean;
-  /** The oldest date of an entry with something personal; null where no dated entry has any. */
+  /** The oldest date of an entry with personal data; null where no dated entry has any. */
   personalSince: string | null;
   /** The moment up to which all entries are known to match the service; null while some are not. */
   verifiedUpTo: string | null;
@@ -49,9 +49,9 @@ export interface StoredProject extends ProjectKey {
 
 /** Numbers about projects, counted by the database. */
 export interface FigureStore {
-  /** What is stored of these projects, with as many of their newest passes each, in a few statements. */
+  /** The contents of these projects, with so many of their newest passes each, in a few statements. */
   storedProjects(projects: readonly ProjectKey[], passes: number): Promise<StoredProject[]>;
   stats(org: string, project: string): Promise<FeedbackStats>;
-  /** What `feedback report` shows of a project, in one snapshot; nothing of contacts or code. */
+  /** The figures of `feedback report` for a project, from one snapshot; without contacts and code. */
   reportFigures(query: ReportQuery): Promise<ReportFigures>;
 }

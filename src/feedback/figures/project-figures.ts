@@ -98,7 +98,7 @@ export async function storedProjects(
       personalSince: row?.personal_since ?? null,
       verified: ranges,
       verifiedUpTo: leastVerified([...ranges.ranges, { verifiedUpTo: ranges.undated }]),
-      // Of several that began in the same millisecond more may have been found.
+      // The query may find more of several that began in the same millisecond.
       passes: of(passes).map(passRow).slice(0, shownPasses),
     };
   });

@@ -131,7 +131,7 @@ async function reportOverTime(scope: ReportScope, axis: TimeAxis | null): Promis
   return { onAxis, sources, statuses, helpful };
 }
 
-/** The most frequent values with zeros over time, and what they leave. */
+/** The most frequent values over time, zeros included, and the rest together. */
 async function mostFrequent(scope: ReportScope, column: 'source' | 'status', intervals: number): Promise<Series[]> {
   const rows = await reportRows(scope)
     .select((row) => [row.ref(column).as('name'), row.fn.countAll().as('entries')])
@@ -188,7 +188,7 @@ function votesOf({ document, yes, no }: { document: string; yes: number | string
   return { path: document, yes: Number(yes), no: Number(no) };
 }
 
-/** The pages agents left most feedback on, each with what is said there most often. */
+/** The pages with most feedback of agents, each with the comments that occur most often. */
 async function agentPages(scope: ReportScope): Promise<ReportFigures['agents']> {
   const document = documentOf(scope.db);
   const ofAgents = reportRows(scope).where('source', '=', 'agent');
@@ -334,14 +334,14 @@ function secondsBetween({ db }: ReportScope, from: RawBuilder<unknown>, to: RawB
 }
 
 /**
- * Of a path, source or status, in UTF-16 units: each stands in a page several times. As much as the characters of an excerpt
- * may have.
+ * The longest path, source or status shown, in UTF-16 units: a page repeats each several times. As long as an excerpt
+ * may be.
  */
 const longestText = 2 * excerptLength;
 
 /**
- * What `feedback report` shows of a project (contracts.md), counted by the database in one snapshot: however many entries
- * there are, few rows reach this process.
+ * The figures of `feedback report` for a project (contracts.md), counted by the database in one snapshot: however many
+ * entries there are, few rows reach this process.
  */
 export async function reportFigures(db: Kysely<FeedbackDatabase>, query: ReportQuery): Promise<ReportFigures> {
   const snapshot = await openSnapshot(db);

@@ -96,6 +96,8 @@ export interface PassFilter {
   outcome?: PassOutcome;
   /** They began at this moment or later, UTC ISO 8601. */
   since?: string;
+  /** They ended at this moment or later, UTC ISO 8601. */
+  endedSince?: string;
   limit?: number;
 }
 

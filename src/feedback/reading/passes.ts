@@ -141,7 +141,10 @@ export async function everSwept(db: Db, org: string, project: string): Promise<b
 }
 
 /** Newest first; all of them without `limit`. */
-export async function listPasses(db: Db, { org, project, outcome, since, limit }: PassFilter): Promise<PassRow[]> {
+export async function listPasses(
+  db: Db,
+  { org, project, outcome, since, endedSince, limit }: PassFilter,
+): Promise<PassRow[]> {
   const rows = await db
     .selectFrom('sync_passes')
     .selectAll()
@@ -149,6 +152,7 @@ export async function listPasses(db: Db, { org, project, outcome, since, limit }
     .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
     .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
+    .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
     .orderBy('started_at', 'desc')
     .orderBy('pass_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))

@@ -109,10 +109,10 @@ export async function completeIndex(
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Advisory lock of the process that rebuilds the index: a second one would wait for it with the table locked. */
+/** Advisory lock of the process that rebuilds the index: a second process would wait with the table locked. */
 const rebuildLock = 7_301_180_745;
 
-/** How often an erasure tries to become that process, a second apart. */
+/** How often an erasure tries to take that lock, a second apart. */
 const tries = 100;
 
 /**
@@ -138,7 +138,7 @@ export async function rebuildSearchIndex(db: Db, how: 'now' | 'daily'): Promise<
 
 async function rebuild(connection: Db): Promise<void> {
   const at = new Date().toISOString();
-  // What an interrupted rebuild leaves: half an index, or the previous one with all its words.
+  // An interrupted rebuild leaves half an index, or the previous one with all its words.
   await sql`drop index concurrently if exists search_entries_by_word_ccnew`.execute(connection);
   await sql`drop index concurrently if exists search_entries_by_word_ccold`.execute(connection);
   await sql.raw(reindex).execute(connection);

@@ -12,7 +12,7 @@ import { textWords } from './search-words.ts';
  * second in which they were first seen. A place fits into 53 bits, which JavaScript and both databases take as a number.
  */
 
-/** Entries of one second at most: a service that sends dates without a time puts a whole day's into one. */
+/** The most entries of one second: a service that sends dates without a time puts a whole day into one. */
 const placesOfSecond = 2 ** 20;
 const latestSecond = 2 ** 32 - 1;
 const undatedFrom = -(2 ** 52);
@@ -28,19 +28,19 @@ interface Dated {
   first_seen_at: string;
 }
 
-/** Draws in one second before the next one is tried. */
+/** How often a place in one second is drawn before the next second is tried. */
 const drawsPerSecond = 8;
 
-/** A place for an entry that is perhaps taken: draw again then. A crowded second hands on to the next. */
+/** A random place for an entry. If it is taken, the caller draws again; a crowded second passes on to the next. */
 function drawPlace({ created_at_utc, first_seen_at }: Dated, draws: number): number {
   const base = created_at_utc === null ? undatedFrom + placeOfDate(first_seen_at) : placeOfDate(created_at_utc);
   return base + Math.floor(Math.random() * placesOfSecond) + Math.floor(draws / drawsPerSecond) * placesOfSecond;
 }
 
 /*
- * What a search can be narrowed down to stands in the index beside the words, so that the database finds what meets all
- * of it without looking at rows. A facet begins with `=`, which no word does; values are hashed, because they may be any
- * text.
+ * The index holds facets (what a search can be narrowed down to) beside the words, so that the database finds what meets
+ * all conditions without reading rows. A facet begins with `=`, which no word does; its value is hashed, because it may
+ * be any text.
  */
 
 const kinds = { org: 'o', project: 'p', source: 's', status: 't', document: 'd', helpful: 'h' } as const;
@@ -49,7 +49,7 @@ function facet(kind: keyof typeof kinds, value: string): string {
   return `=${kinds[kind]}${createHash('sha256').update(value).digest('hex').slice(0, 16)}`;
 }
 
-/** What no entry has. */
+/** A facet that no entry has. */
 const noFacet = '=';
 
 function facetsOf({ org_id, project_id, source, status, path, helpful }: FeedbackTable): string[] {
@@ -63,7 +63,7 @@ function facetsOf({ org_id, project_id, source, status, path, helpful }: Feedbac
   ];
 }
 
-/** Of each list an entry must have one. */
+/** An entry must have one facet of each list. */
 export function facetsAsked(selection: EntrySelection): string[][] {
   const { org, projects, sources, statuses, helpful, document } = selection;
   const one = (value: string | undefined): string[] | undefined => (value === undefined ? undefined : [value]);
@@ -83,18 +83,18 @@ export function facetsAsked(selection: EntrySelection): string[][] {
 }
 
 /*
- * What both databases index of an entry: the same words in the same places, made here and not by their own parsers, which
- * differ. The limits are PostgreSQL's, and hold on SQLite too, so that both find the same.
+ * Both databases index the same words of an entry in the same places: this file makes them, since the databases' own
+ * parsers differ. The limits are PostgreSQL's; SQLite keeps them too, so that both find the same.
  */
 
-/** Of comment and code together. PostgreSQL knows places up to 16,383. */
+/** The most words of comment and code together: PostgreSQL knows places up to 16,383. */
 export const mostWords = 16_000;
-/** Bytes of UTF-8: PostgreSQL stores less than a MiB. */
+/** The most bytes of UTF-8: PostgreSQL stores less than a MiB. */
 const mostBytes = 600_000;
-/** Places of one word: PostgreSQL stores up to 255. */
+/** The most places of one word: PostgreSQL stores up to 255. */
 const mostPlaces = 250;
 
-/** Stands where a word is not indexed, or between two texts: no search contains it. */
+/** Takes the place of a word that is not indexed, and separates two texts: no search contains it. */
 const gap = '~';
 
 /** The words of an entry in their order, `gap` for those left out; then its facets. */
@@ -139,7 +139,7 @@ export function postgresWords(row: FeedbackTable): string {
 
 type Db = Transaction<FeedbackDatabase>;
 
-/** What the words, facets and place of an entry come from, besides its key. */
+/** The columns from which an entry's words, facets and place are made, besides its key. */
 const indexedColumns = [
   'org_id',
   'path',
@@ -154,7 +154,7 @@ const indexedColumns = [
 ] as const;
 
 /**
- * Puts rows of one project into the index as they are now, in place of what it had of them. At most `rowsPerStatement`.
+ * Indexes rows of one project as they are now, in place of what the index had. At most `rowsPerStatement`.
  */
 export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise<void> {
   const [first] = rows;

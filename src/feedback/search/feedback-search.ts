@@ -72,7 +72,7 @@ export interface FoundEntry {
   contact: string | null;
 }
 
-/** How many there are: exact, or more than that: above 1,000 entries, and 10,000 counted by document, nothing is counted. */
+/** The number of hits. Above 1,000 entries, or 10,000 counted by document, it is not exact: there are more. */
 export interface FoundTotal {
   count: number;
   isExact: boolean;
@@ -88,7 +88,7 @@ export interface IndexProgress {
 }
 
 export interface SearchAnswer {
-  /** The newest first by `createdAt`; those without a date last, by when they were first seen. */
+  /** Newest first by `createdAt`; entries without a date come last, by when they were first seen. */
   entries: readonly FoundEntry[];
   total: FoundTotal;
   /** For the next page; null after the last one. */
@@ -102,7 +102,7 @@ export interface FoundDocument {
   project: string;
   document: string;
   entries: number;
-  /** Of those that were asked. */
+  /** Votes of readers who were asked. */
   helpful: { yes: number; no: number };
   /** `createdAt` of the latest; null when none has a date. */
   latest: string | null;
@@ -135,7 +135,7 @@ export interface EntryDetail extends Omit<FoundEntry, 'comment' | 'code'> {
 export interface FeedbackSearch {
   /** Throws `SearchRefused`. */
   findEntries(query: SearchQuery): Promise<SearchAnswer>;
-  /** Counts the newest 10,000 hits by document; `after` and `contacts` mean nothing here. Throws `SearchRefused`. */
+  /** Counts the newest 10,000 hits by document; it ignores `after` and `contacts`. Throws `SearchRefused`. */
   findDocuments(query: SearchQuery): Promise<DocumentAnswer>;
   /** Every hit as a whole record, in the order of `findEntries`. Without `contacts`, `contact` is null and `extra` empty. */
   findRecords(selection: EntrySelection & { contacts?: boolean }): AsyncIterable<FeedbackRecord>;
@@ -148,7 +148,7 @@ export interface FeedbackSearch {
   indexMore(): Promise<IndexProgress>;
 }
 
-/** What cannot be searched for. Names the field and the fix. */
+/** The search is refused. The message names the field and the fix. */
 export class SearchRefused extends Error {
   override readonly name = 'SearchRefused';
   readonly field: 'words' | 'since' | 'until' | 'firstSeenAfter' | 'limit' | 'after';

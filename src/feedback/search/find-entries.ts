@@ -24,7 +24,7 @@ import { type SearchPhrase, searchPhrases, type TextWord, textWords } from './se
 
 type Mark = readonly [start: number, end: number];
 
-/** Of an excerpt, in UTF-16 units, and how much of it stands before what was found first. */
+/** Length of an excerpt in UTF-16 units, and how much of it precedes the first hit. */
 const longestExcerpt = 1_000;
 const before = 200;
 
@@ -45,7 +45,7 @@ export function foundText(text: string | null, phrases: readonly SearchPhrase[])
   };
 }
 
-/** Where the phrases stand in a text, in order and apart; beyond the words that are indexed nothing is looked for. */
+/** Where a text has the phrases, in order and apart; it looks no further than the indexed words. */
 export function marksIn(text: string, phrases: readonly SearchPhrase[]): Mark[] {
   if (phrases.length === 0) return [];
   const words = [...textWords(text, mostWords)];
@@ -71,7 +71,7 @@ function markAt(words: readonly TextWord[], index: number, first: TextWord, phra
   });
   const end = words[last];
   if (!isThere || end === undefined) return [];
-  // Of a pair looked for by its first character, that one alone.
+  // A pair that is found by its first character is marked at that character alone.
   const isHalf = end.isPair && phrase.isBeginning && end.end - end.start === end.word.length;
   return [[first.start, isHalf ? end.start + (phrase.words.at(-1) ?? '').length : end.end]];
 }
@@ -111,13 +111,13 @@ interface Wanted {
   selection: EntrySelection;
 }
 
-/** Counting goes no further: it costs more than the page of answers, and says no more to a person. */
+/** Counting stops here: it costs more than the page of answers, and a larger number tells a person no more. */
 const mostCounted = 1_000;
 
-/** Hits that are counted by document. */
+/** How many hits are counted by document. */
 const mostGrouped = 10_000;
 
-/** Characters by which paths are counted: ten thousand may have megabytes each. */
+/** Paths are counted by so many first characters: each of ten thousand may have megabytes. */
 const longestPath = 4_000;
 
 /** The next hits below a place, the newest first. */
@@ -186,7 +186,7 @@ function place(db: Db, wanted: Wanted): RawBuilder<number> {
   return isPostgres(db) || indexQuery(db, wanted) === null ? sql<number>`e.place` : sql<number>`w.rowid`;
 }
 
-/** SQLite takes a large number of JavaScript for a fraction, and FTS5 goes through all hits then. */
+/** SQLite takes a large number of JavaScript for a fraction, with which FTS5 walks all hits. */
 function wholeNumber(place: number): bigint {
   return BigInt(place);
 }
@@ -196,8 +196,8 @@ function all(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
 }
 
 /**
- * The words and facets in the language of the database's index; null where all entries match. Words and facets hold
- * neither quotes nor backslashes, so nothing in them means anything to either.
+ * The words and facets in the query language of the database's index; null where all entries match. They hold neither
+ * quotes nor backslashes, so they need no escaping.
  */
 function indexQuery(db: Db, { phrases, selection }: Wanted): string | null {
   const facets = facetsAsked(selection);
@@ -224,7 +224,7 @@ function tsquery(phrases: readonly SearchPhrase[], facets: readonly (readonly st
 
 const mostPerAnswer = 200;
 
-/** One page of what is asked for, and how much there is. */
+/** One page of the hits, and how many there are. */
 export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAnswer> {
   const wanted = wantedOf(query);
   const limit = limitOf(query);
@@ -274,7 +274,7 @@ function foundEntry(row: FeedbackTable, phrases: readonly SearchPhrase[], contac
   };
 }
 
-/** What answers and details have in common. */
+/** The fields that answers and details share. */
 function commonFields(row: FeedbackTable, contacts: boolean): Omit<FoundEntry, 'comment' | 'code'> {
   return {
     org: row.org_id,
@@ -346,7 +346,7 @@ export async function* findRecords(
   }
 }
 
-/** A status that goes to and fro changes with every sync. */
+/** A status that flips changes with every sync. */
 const mostChanges = 200;
 
 /** One entry whole, with its history. */

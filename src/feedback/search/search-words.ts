@@ -1,7 +1,7 @@
 import { isKeyedHash } from '../privacy/personal-data.ts';
 import { SearchRefused } from './feedback-search.ts';
 
-/** A word of a text as the index has it, and where it stands in the text in UTF-16 units. */
+/** A word as the index holds it, and its place in the text in UTF-16 units. */
 export interface TextWord {
   /** Letters and digits in lower case without accents, or one emoji. */
   word: string;
@@ -14,7 +14,7 @@ export interface TextWord {
   isPair: boolean;
 }
 
-/** Longer ones are cut: they are data, not words. In characters. */
+/** Longer words are cut: they are data, not words. In characters. */
 const longestWord = 64;
 
 const unspaced = ['Han', 'Hira', 'Kana', 'Bopo', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr'];
@@ -88,23 +88,26 @@ export interface SearchPhrase {
   isBeginning: boolean;
 }
 
-/** In UTF-16 units: more is not typed but pasted. */
+/** The longest search in UTF-16 units: more is pasted, not typed. */
 const longestSearch = 1_000;
 
-/** Words that begin so are too many to look through. In characters. */
+/** The shortest beginning of a word: too many words begin with less. In characters. */
 const shortestBeginning = 2;
 
-/** Each goes through all words that begin so: of a million entries four take half a second, in which SQLite lets nothing else run. */
+/**
+ * The most beginnings in a search. Each walks all words that begin so: with a million entries four take half a second,
+ * while SQLite lets nothing else run.
+ */
 const mostBeginnings = 4;
 
-/** In all phrases together. */
+/** The most words of all phrases together. */
 const mostWords = 100;
 
-/** What stands between blanks or quotes, and the `*` behind it. */
+/** The text between blanks or quotes, and the `*` that follows it. */
 const chunks = /"(?<quoted>[^"]*)"?(?<ofQuoted>\*?)|(?<bare>[^\s"]+)/gu;
 
 /**
- * What a search text asks for: all of these phrases. `foo_bar()` is the words `foo` and `bar` side by side; punctuation
+ * The phrases of a search text, all of which must occur. `foo_bar()` is the words `foo` and `bar` side by side; punctuation
  * is ignored. Throws `SearchRefused`.
  */
 export function searchPhrases(text: string): SearchPhrase[] {
@@ -155,8 +158,8 @@ function phraseOf(text: string, hasStar: boolean): SearchPhrase[] {
   if (last === undefined) return [];
   const words = found.map(({ word }) => word);
   if (last.isPair) {
-    // Where the search ends the text may continue: of the last character only pairs that begin with it say something,
-    // and nothing where a pair before ends with it.
+    // The text may continue where the search ends: of its last character only the pairs that begin with it count,
+    // and none where an earlier pair ends with it.
     const isSaid = found.at(-2)?.isPair === true && found.at(-2)?.end === last.end;
     return [{ words: isSaid ? words.slice(0, -1) : words, isBeginning: !isSaid }];
   }

@@ -47,7 +47,7 @@ export interface ProjectRecord extends ProjectKey {
   lastAt: string | null;
   /** Like a site's run. */
   lastReason: string | null;
-  /** Start of the last reading of its newest entries by `refresh`; null for never. */
+  /** Start of the last reading of its newest entries, by `refresh` or on demand; null for never. */
   newestReadAt: string | null;
   /** All stored entries are as the service had them at this moment; null while some may not be. */
   verifiedUpTo: string | null;
@@ -69,6 +69,8 @@ export interface RunFilter {
   outcome?: RunOutcome;
   /** Runs that began at this moment or later, UTC ISO 8601. */
   since?: string;
+  /** Runs that ended at this moment or later, UTC ISO 8601. */
+  endedSince?: string;
   limit?: number;
 }
 

@@ -23,7 +23,7 @@ export async function recordExportRun(
 /** Newest first; all of them without `limit`. */
 export async function listExportRuns(
   db: Kysely<FeedbackDatabase>,
-  { org, domain, outcome, since, limit }: RunFilter,
+  { org, domain, outcome, since, endedSince, limit }: RunFilter,
 ): Promise<ExportRunRow[]> {
   const rows = await db
     .selectFrom('export_runs')
@@ -32,6 +32,7 @@ export async function listExportRuns(
     .$if(domain !== undefined, (query) => query.where('domain', '=', domain ?? ''))
     .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
+    .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
     .orderBy('started_at', 'desc')
     .orderBy('run_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
@@ -194,13 +195,14 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
   const passesOf = new Map<string, LatestPass[]>(projects.map((key) => [keyOf(key), []]));
   for (const pass of latest) passesOf.get(keyOf(pass))?.push(pass);
   const verifiedOf = new Map(verified.map((found) => [keyOf(found), found.verifiedUpTo]));
-  const readOf = new Map(read.map((found) => [keyOf(found), found.newestReadAt]));
+  const readOf = new Map(read.map((found) => [keyOf(found), found.newestReadAt === null ? [] : [found.newestReadAt]]));
   return projects.map((key) => {
     const passes = passesOf.get(keyOf(key)) ?? [];
     const newest = passes.at(-1);
     const sweptAt = passes.find(({ pass }) => pass === 'sweep')?.good_at ?? '';
     // A sweep reads everything: what failed before it has been made up for.
     const failing = passes.flatMap(({ failing_since: since }) => (since !== null && since > sweptAt ? [since] : []));
+    const readByPass = passes.flatMap(({ pass, good_at: at }) => (pass === 'review' || at === null ? [] : [at]));
     return {
       org: key.org,
       project: key.project,
@@ -208,7 +210,7 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
       lastReason: shortened(withoutFailureType(newest?.error ?? '')),
-      newestReadAt: readOf.get(keyOf(key)) ?? null,
+      newestReadAt: [...(readOf.get(keyOf(key)) ?? []), ...readByPass].sort().at(-1) ?? null,
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
       failingSince: failing.sort()[0] ?? null,
     };

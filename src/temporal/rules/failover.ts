@@ -76,6 +76,9 @@ export function nextTaskTimeout(failover: Failover, currentMs: number): { workfl
 /** The task queue of long and heavy steps, beside that of workflows and short steps. */
 export const bulkQueueOf = (taskQueue: string): string => `${taskQueue}-bulk`;
 
+/** The task queue of checks, which wait for readers to get a version: part of bulk work, with slots of their own. */
+export const checksQueueOf = (taskQueue: string): string => `${taskQueue}-checks`;
+
 /** The task queue of the heavy steps that a person waits for: of rollbacks, and of what a person has decided. */
 export const urgentQueueOf = (taskQueue: string): string => `${taskQueue}-urgent`;
 

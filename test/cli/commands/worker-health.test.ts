@@ -36,7 +36,7 @@ describe('docferry worker --only', () => {
       fix: expect.stringContaining('docferry worker --only bulk'),
     });
     const bulk = await ready('bulk');
-    expect(bulk.taskQueues).toEqual(['split-bulk', 'split-urgent']);
+    expect(bulk.taskQueues).toEqual(['split-bulk', 'split-checks', 'split-urgent']);
     expect(await lacking()).toMatchObject({ level: 'ok' });
     for (const { worker } of [short, bulk]) {
       await worker.kill('SIGTERM');

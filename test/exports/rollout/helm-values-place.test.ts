@@ -123,7 +123,7 @@ describe('HelmValuesPlace', () => {
     ['a: 1\na: 2\n', 'line 2: a key is listed twice'],
     ['staticExport: [1]\n', 'staticExport is not a mapping: write it as a mapping of its own'],
     [Buffer.from('a: \xff\n', 'latin1'), 'is not UTF-8 text'],
-    [null, 'does not exist: create it, or correct its path in the configuration (ENOENT)'],
+    [null, 'does not exist (ENOENT): create it, or correct its path in the configuration'],
   ])('refuses, with the file and the reason, and leaves it alone: %j', async (content, message) => {
     const { folder, file, target } = await makeTarget(content);
     await expect(target.take(requestFor(v1))).rejects.toMatchObject({
@@ -140,7 +140,7 @@ describe('HelmValuesPlace', () => {
     const target = new HelmValuesPlace({ file: folder, publicUrl });
     await expect(target.take(requestFor(v1))).rejects.toMatchObject({
       name: 'TargetRefused',
-      message: `${folder} is a folder: name a file in it (EISDIR)`,
+      message: `${folder} is a folder (EISDIR): name a file in it`,
     });
   });
 

@@ -7,4 +7,8 @@ export async function versionOf(what: RolloutTarget | NonNullable<RolloutTarget[
 }
 
 /** Of a request that nobody stops, to a place of which nothing is known. */
-export const unguarded = { previous: null, guard: async () => {} } satisfies Partial<RolloutRequest>;
+export const unguarded = {
+  previous: null,
+  guard: async () => {},
+  alive: async () => {},
+} satisfies Partial<RolloutRequest>;

@@ -64,7 +64,16 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
     const guard = async () => {
       if ((await bundles.current(siteDomain))?.version !== version) throw new PointerMoved('overtaken');
     };
-    await takeStep({ bundles, domain: siteDomain, version, previous: null, target, step: 'place', guard });
+    await takeStep({
+      bundles,
+      domain: siteDomain,
+      version,
+      previous: null,
+      target,
+      step: 'place',
+      guard,
+      alive: guard,
+    });
     return version;
   } catch (error) {
     if (!(await isOvertaken(error, bundles, version))) throw error;

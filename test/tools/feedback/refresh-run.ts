@@ -20,13 +20,26 @@ export function refreshScene(
   { share = 0.5, everyMs = 300_000, projects = ['prj_1'], settings = hourly }: Refreshed = {},
 ): Promise<ActivityScene> {
   const refreshed = projects.map((project) => ({ project, weight: 1, atMostMs: null }));
-  return activityScene(options, settings, { projects, refresh: { share, everyMs, projects: refreshed } });
+  const receiver = {
+    name: 'chat',
+    format: 'slack',
+    events: ['feedback.refreshed'],
+    url: () => '',
+    secret: () => null,
+  } as const;
+  return activityScene(options, settings, {
+    projects,
+    refresh: { share, everyMs, projects: refreshed },
+    webhooks: [receiver],
+  });
 }
 
 let attempts = 0;
 
 /** One run as `refreshFeedback` does it, without Temporal, up to where it would wait for the budget. */
-export async function refresh(scene: ActivityScene): Promise<RefreshPagesResult & { found: ProjectFindings[] }> {
+export async function refresh(
+  scene: ActivityScene,
+): Promise<RefreshPagesResult & { found: ProjectFindings[]; webhooks: string[] }> {
   attempts += 1;
   const run = { workflowId: 'refresh:acme-now', runId: `run-${attempts}` };
   const attempt = <T>(work: () => Promise<T>): Promise<T> =>
@@ -34,7 +47,7 @@ export async function refresh(scene: ActivityScene): Promise<RefreshPagesResult 
   const { refreshPages, finishRefresh } = createRefreshActivities(scene.deps);
   const startedAt = Date.now();
   const leg = await attempt(() => refreshPages({ org: 'acme', storeId: null }));
-  const { projects: found } = await attempt(() =>
+  const { projects: found, webhooks } = await attempt(() =>
     finishRefresh({
       org: 'acme',
       storeId: leg.storeId,
@@ -46,5 +59,5 @@ export async function refresh(scene: ActivityScene): Promise<RefreshPagesResult 
       problems: [],
     }),
   );
-  return { ...leg, found };
+  return { ...leg, found, webhooks };
 }

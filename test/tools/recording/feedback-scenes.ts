@@ -215,7 +215,7 @@ const refreshed: RecordingScene = {
     };
     await play('first-reading');
     await play('nothing-found');
-    sandbox.setFaults({ badJson: 99 });
+    sandbox.setFaults({ badJson: 5 });
     await sleep(3_000);
     await play('page-broken');
     sandbox.setFaults({ badJson: 0, unauthorized: true });

@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { Activities } from '../../../src/activities/index.ts';
-import { bulkQueueOf, urgentQueueOf } from '../../../src/temporal/rules/failover.ts';
+import { bulkQueueOf, checksQueueOf, urgentQueueOf } from '../../../src/temporal/rules/failover.ts';
 import { workflowBundle } from './temporal.ts';
 
 /** Gives each test a task queue of its own on a shared server. */
@@ -29,13 +29,15 @@ export async function withWorker(
   const workflows = { workflowBundle: workflowBundle(), debugMode: true };
   const worker = await Worker.create({ ...common, ...workflows, taskQueue });
   // Without activities a worker has nothing to do there.
-  const bulk =
-    Object.keys(activities).length === 0 ? null : await Worker.create({ ...common, taskQueue: bulkQueueOf(taskQueue) });
-  const urgent = bulk && (await Worker.create({ ...common, taskQueue: urgentQueueOf(taskQueue) }));
+  const beside: Worker[] = [];
+  if (Object.keys(activities).length > 0) {
+    for (const queueOf of [bulkQueueOf, checksQueueOf, urgentQueueOf]) {
+      beside.push(await Worker.create({ ...common, taskQueue: queueOf(taskQueue) }));
+    }
+  }
   const started = recordStarts(env);
   try {
-    const run = worker.runUntil(test({ taskQueue }));
-    await (bulk && urgent ? urgent.runUntil(bulk.runUntil(run)) : run);
+    await beside.reduce((run, other) => other.runUntil(run), worker.runUntil(test({ taskQueue })));
   } finally {
     started.stop();
   }

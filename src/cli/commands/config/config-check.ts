@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type {
   BundleStoreConfig,
+  CheckConfig,
   Config,
   FeedbackStoreConfig,
   OrganizationConfig,
@@ -122,10 +123,17 @@ function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, ro
     },
     approval: approval.always ? 'manual' : 'none',
     approvalTimeout: durationText(approval.timeoutMs),
-    rollout: rollout.map((target) =>
-      target.kind === 'directory' ? { directory: { path: target.path } } : { helmValues: { file: target.file } },
-    ),
+    rollout: rollout.map(({ place, run, check }) => ({
+      ...(place && { [place.kind]: place.settings, ...(place.git && { git: place.git }) }),
+      ...(run && { run: run.command, runTimeout: durationText(run.timeoutMs) }),
+      ...(check && { check: expandedCheck(check) }),
+    })),
   };
+}
+
+function expandedCheck({ withinMs, headers, ...check }: CheckConfig): object {
+  const sources = Object.entries(headers).map(([name, source]) => [name, source.describe()]);
+  return { ...check, within: durationText(withinMs), headers: Object.fromEntries(sources) };
 }
 
 /** A rule about a change has a limit. Without one of its own it is left out: the usual one may be two. */

@@ -65,7 +65,7 @@ export async function deploy(
   version: string,
   signal: AbortSignal,
 ): Promise<Deployed> {
-  const targets = rolloutTargets(site, config.store.bundles.publicUrl);
+  const targets = rolloutTargets(config, site);
   try {
     return await deployVersion({ bundles, domain: site.domain, version, targets, signal });
   } catch (error) {

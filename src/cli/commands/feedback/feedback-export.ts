@@ -19,14 +19,18 @@ import { findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
 
+const formats = ['jsonl', 'csv', 'parquet'] as const;
+type Format = (typeof formats)[number];
+
 export default {
   export: (command, run) => {
     command
       .argument('[project]', `${projectHelp}; default: all`)
       .addOption(
-        new Option('--format <format>', 'one JSON object per line, CSV (RFC 4180) or Parquet')
-          .choices(['jsonl', 'csv', 'parquet'])
-          .makeOptionMandatory(),
+        new Option(
+          '--format <format>',
+          'one JSON object per line, CSV (RFC 4180) or Parquet; default: by the ending of --out',
+        ).choices(formats),
       );
     addOutAndDates(command)
       .option('--source <list>', anyOf(knownSources))
@@ -71,7 +75,7 @@ async function* recordPieces(
 }
 
 interface ExportFlags extends FilterFlags {
-  format: 'jsonl' | 'csv' | 'parquet';
+  format?: Format;
   out: string;
   formulaSafe?: boolean;
 }
@@ -86,19 +90,22 @@ export async function exportFeedback(
 ): Promise<ExitCode> {
   const { output } = context;
   const toStdout = flags.out === stdoutName;
+  const format = flags.format ?? formats.find((one) => flags.out.endsWith(`.${one}`));
+  if (format === undefined)
+    throw usageFailure("missing option '--format'", `--out ends in none of .${formats.join(', .')}`);
   if (toStdout && output.json)
     throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
-  if (toStdout && flags.format === 'parquet' && output.toTerminal) {
+  if (toStdout && format === 'parquet' && output.toTerminal) {
     throw usageFailure(
       '--out - would write Parquet, which is binary, to a terminal',
       'name a file, or redirect stdout',
     );
   }
-  if (flags.formulaSafe && flags.format !== 'csv') throw usageFailure('--formula-safe works only with --format csv');
+  if (flags.formulaSafe && format !== 'csv') throw usageFailure('--formula-safe works only with --format csv');
   const filter = recordFilter(flags);
   const config = await loadContextConfig(context);
   const projects = findProjects(config, name);
-  const encoder = await encoderOf(flags);
+  const encoder = await encoderOf(format, flags.formulaSafe);
   return withFeedbackStore(config, async (store) => {
     keepHeapLean();
     const tally = new Tally();
@@ -112,7 +119,7 @@ export async function exportFeedback(
     for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
     const document = {
       out: flags.out,
-      format: flags.format,
+      format,
       rows: tally.rows,
       bytes,
       undatedLeftOut: undated.reduce((sum, count) => sum + count, 0),
@@ -125,7 +132,7 @@ export async function exportFeedback(
   });
 }
 
-async function encoderOf({ format, formulaSafe }: ExportFlags): Promise<RecordEncoder> {
+async function encoderOf(format: Format, formulaSafe: boolean | undefined): Promise<RecordEncoder> {
   // The other formats do without its library.
   if (format === 'parquet') return (await import('../../../feedback/files/parquet-file.ts')).parquet();
   return lines(format === 'jsonl' ? jsonLines : csv({ formulaSafe: formulaSafe === true }));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { editHelmValues, readHelmValues, ValuesRefused } from '../../../src/exports/rollout/edit-helm-values.ts';
+import { editHelmValues, readHelmValues } from '../../../../src/exports/rollout/yaml/edit-values.ts';
+import { ValuesRefused } from '../../../../src/exports/rollout/yaml/values-documents.ts';
 
 const urlOfV = 'https://bundles.acme.example/docs.acme.example/versions/20261121T040200Z-3f9a2c1b8e7d/bundle.tar.gz';
 const v = '20261121T040200Z-3f9a2c1b8e7d';
@@ -9,17 +10,17 @@ const wanted = { bundleUrl: urlOfV, version: v };
 /** `U` and `V` stand for the written address and version. */
 const filled = (text: string) => text.replaceAll('«U»', urlOfV).replaceAll('«V»', v);
 
-function edited(text: string): string {
-  const result = editHelmValues(text, wanted);
+function edited(text: string, key = 'staticExport'): string {
+  const result = editHelmValues(text, key, wanted);
   expect(result.changed).not.toEqual([]);
-  expect(readHelmValues(result.text)).toEqual(wanted);
-  expect(editHelmValues(result.text, wanted)).toEqual({ text: result.text, changed: [] });
+  expect(readHelmValues(result.text, key)).toEqual(wanted);
+  expect(editHelmValues(result.text, key, wanted)).toEqual({ text: result.text, changed: [] });
   return result.text;
 }
 
-function problemOf(text: string): { problem: string; message: string } {
+function problemOf(text: string, key = 'staticExport'): { problem: string; message: string } {
   try {
-    editHelmValues(text, wanted);
+    editHelmValues(text, key, wanted);
   } catch (error) {
     if (error instanceof ValuesRefused) return { problem: error.problem, message: error.message };
     throw error;
@@ -95,13 +96,13 @@ describe('existing values', () => {
   it('stay untouched when they are right', () => {
     for (const style of ['"«V»"', "'«V»'", '>-\n    «V»']) {
       const text = filled(`staticExport:\n  enabled: true\n  bundleUrl: «U»\n  version: ${style}\n`);
-      expect(editHelmValues(text, wanted)).toEqual({ text, changed: [] });
+      expect(editHelmValues(text, 'staticExport', wanted)).toEqual({ text, changed: [] });
     }
   });
 
   it('are named when they changed', () => {
     const text = filled('staticExport: { enabled: true, bundleUrl: old, version: "«V»" }');
-    expect(editHelmValues(text, wanted).changed).toEqual(['bundleUrl']);
+    expect(editHelmValues(text, 'staticExport', wanted).changed).toEqual(['bundleUrl']);
   });
 });
 
@@ -203,7 +204,7 @@ describe('a file that cannot be edited safely', () => {
     ['invalid-yaml', 'aliases', `a0: &a0 [x, x, x, x, x, x, x, x, x]\n${bomb()}`],
     ['duplicate-key', 'line 3: a key is listed twice', 'a: 1\nb: 2\na: 3\n'],
     ['duplicate-key', 'line 4', 'staticExport:\n  version: "a"\n  enabled: true\n  "version": b\n'],
-    ['several-documents', 'only the first', 'a: 1\n---\nb: 2\n'],
+    ['several-documents', 'none of them has staticExport', 'a: 1\n---\nb: 2\n'],
     ['line-ends', 'neither LF nor CRLF', 'a: 1\rb: 2\r'],
     ['no-mapping', 'mapping', '- a\n'],
     ['no-mapping', 'mapping', 'null\n'],
@@ -229,13 +230,12 @@ describe('readHelmValues', () => {
   it.each([
     ['', null],
     ['a: 1\n', null],
-    ['staticExport: true\n', null],
     ['staticExport: { enabled: false, bundleUrl: a, version: "b" }\n', null],
     ['staticExport: { enabled: true, bundleUrl: a, version: 20261121 }\n', null],
     ['staticExport: { enabled: true, bundleUrl: a }\n', null],
     ['staticExport: { enabled: true, bundleUrl: a, version: "1e10" }\n', { bundleUrl: 'a', version: '1e10' }],
   ])('finds in %j what is in service', (text, expected) => {
-    expect(readHelmValues(text)).toEqual(expected);
+    expect(readHelmValues(text, 'staticExport')).toEqual(expected);
   });
 
   it('reads what other libraries read', () => {
@@ -251,3 +251,111 @@ function bomb(): string {
       .join(', ')}]\n`;
   return Array.from({ length: 8 }, (_, index) => line(index + 1)).join('');
 }
+
+/** Each shape: its key, its text with the fields to change marked, and what is around them. */
+const shapes: [
+  name: string,
+  key: string,
+  text: (fields: { url: string; version: string; enabled: string }) => string,
+][] = [
+  [
+    'values of the chart',
+    'staticExport',
+    ({ url, version, enabled }) => `staticExport:\n  enabled: ${enabled}\n  bundleUrl: ${url}\n  version: ${version}\n`,
+  ],
+  [
+    'an umbrella chart',
+    'docs.staticExport',
+    ({ url, version, enabled }) =>
+      `global: {a: 1}\ndocs:\n  replicas: 2 # two\n  staticExport: { enabled: ${enabled}, bundleUrl: ${url}, version: ${version} }\nother:\n  staticExport: { enabled: false }\n`,
+  ],
+  [
+    'a chart within a chart within a chart',
+    'platform.docs.staticExport',
+    ({ url, version, enabled }) =>
+      `platform:\n    docs:\n        staticExport:\n            enabled: ${enabled}\n            bundleUrl: ${url}\n            version: ${version}\n    api: {}\n`,
+  ],
+  [
+    "Flux's HelmRelease",
+    'spec.values.staticExport',
+    ({ url, version, enabled }) =>
+      `apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: { name: docs }\nspec:\n  interval: 5m\n  chart:\n    spec: { chart: docs, version: "1.x" }\n  values:\n    staticExport:\n      enabled: ${enabled}\n      bundleUrl: ${url} # set by docferry\n      version: ${version}\n    replicas: 2\n`,
+  ],
+  [
+    "Argo CD's valuesObject",
+    'spec.source.helm.valuesObject.staticExport',
+    ({ url, version, enabled }) =>
+      `apiVersion: argoproj.io/v1alpha1\nkind: Application\nspec:\n  source:\n    chart: docs\n    helm:\n      valuesObject:\n        staticExport:\n          version: ${version}\n          enabled: ${enabled}\n          bundleUrl: ${url}\n  destination: { namespace: docs }\n`,
+  ],
+  [
+    'the second of three documents',
+    'spec.values.staticExport',
+    ({ url, version, enabled }) =>
+      `# sources\nkind: HelmRepository\nspec: { interval: 1h }\n---\nkind: HelmRelease\nspec:\n  values:\n    staticExport:\n      enabled: ${enabled}\n      bundleUrl: ${url}\n      version: ${version}\n---\nkind: ConfigMap\ndata: { staticExport: "enabled: false" }\n`,
+  ],
+  [
+    'the first of two documents, beside one with a list on the way',
+    'spec.values.staticExport',
+    ({ url, version, enabled }) =>
+      `kind: HelmRelease\nspec:\n  values: {staticExport: {enabled: ${enabled}, bundleUrl: ${url}, version: ${version}}}\n---\nkind: Other\nspec: [a, b]\n`,
+  ],
+  [
+    'JSON',
+    'spec.values.staticExport',
+    ({ url, version, enabled }) =>
+      `{"spec": {"values": {\n\t"staticExport": {"enabled": ${enabled}, "bundleUrl": ${url}, "version": ${version}}\n}}}\n`,
+  ],
+  [
+    'CRLF and comments everywhere',
+    'a.b',
+    ({ url, version, enabled }) =>
+      `# top\r\na: # a\r\n  # before\r\n  b: # b\r\n    enabled: ${enabled} # e\r\n    bundleUrl: ${url} # u\r\n    version: ${version} # v\r\n  # after\r\n`,
+  ],
+  [
+    'quoted keys',
+    'docs.staticExport',
+    ({ url, version, enabled }) =>
+      `"docs":\n  'staticExport':\n    "enabled": ${enabled}\n    'bundleUrl': ${url}\n    version: ${version}\n`,
+  ],
+];
+
+it.each(shapes)('changes three values of %s and no other byte', (_name, key, text) => {
+  const before = text({ url: '"https://old.example/b.zip"', version: '"old"', enabled: 'false' });
+  const after = text({ url: `"${urlOfV}"`, version: `"${v}"`, enabled: 'true' });
+  expect(edited(before, key)).toBe(after);
+});
+
+it.each<[what: string, key: string, before: string, after: string]>([
+  [
+    'the last key of a way that is there',
+    'docs.staticExport',
+    'docs:\n   replicas: 2\nx: 1\n',
+    'docs:\n   replicas: 2\n   staticExport:\n     enabled: true\n     bundleUrl: "«U»"\n     version: "«V»"\nx: 1\n',
+  ],
+  [
+    'all keys of a way that is not there',
+    'docs.staticExport',
+    'x: 1\n',
+    'x: 1\ndocs:\n  staticExport:\n    enabled: true\n    bundleUrl: "«U»"\n    version: "«V»"\n',
+  ],
+  [
+    'an empty mapping in one of two documents',
+    'spec.values.staticExport',
+    'kind: A\n---\nspec:\n  values:\n    staticExport:\n',
+    'kind: A\n---\nspec:\n  values:\n    staticExport:\n      enabled: true\n      bundleUrl: "«U»"\n      version: "«V»"\n',
+  ],
+])('adds %s', (_what, key, before, after) => {
+  expect(edited(before, key)).toBe(filled(after));
+});
+
+it.each<[problem: string, message: string, key: string, text: string]>([
+  ['not-editable', 'spec.sources is not a mapping', 'spec.sources.helm', 'spec:\n  sources:\n  - helm: {}\n'],
+  ['not-editable', 'a.b is an alias', 'a.b.c', 'x: &x { c: {} }\na:\n  b: *x\n'],
+  ['several-documents', 'a.b is in 2 of them', 'a.b', 'a: { b: {} }\n---\na: { b: {} }\n'],
+  ['several-documents', 'none of them has a.b: add it, empty, to one', 'a.b', 'a: {}\n---\nc: {}\n'],
+  ['shared-by-alias', 'anchor or alias', 'a.b', 'a: &a\n  b: { enabled: false }\nc: *a\n'],
+])('refuses a key: %s, %s', (problem, message, key, text) => {
+  const found = problemOf(text, key);
+  expect(found.problem).toBe(problem);
+  expect(found.message).toContain(message);
+});

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applySchedules } from '../../../../src/schedules/schedules.ts';
-import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
-import { type Scene, setScene } from '../../../tools/scene.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
+import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../../tools/scene.ts';
 
 let scene: Scene;
 beforeEach(async () => {
@@ -39,6 +39,7 @@ describe('docferry status', () => {
     };
     await expect.poll(() => states(), { interval: 500 }).toEqual(['awaiting-approval', 'idle']);
     expect(await states('--since', '1h')).toEqual(['awaiting-approval']);
+    expect(await docferryJson(['status', '--check'], { cwd })).toMatchObject({ exitCode: 1 });
 
     const unasked = await docferry(['export', 'approve', '--all'], { cwd });
     expect(unasked).toMatchObject({ exitCode: 2, stdout: '' });
@@ -53,6 +54,7 @@ describe('docferry status', () => {
     await expect
       .poll(last, { interval: 500 })
       .toMatchObject([{ state: 'idle', lastOutcome: 'published', current: version, held: null }]);
+    expect(await docferryJson(['status', '--check'], { cwd })).toMatchObject({ exitCode: 0 });
 
     expect((await docferryJson(['export', 'hold', '--all', '--yes'], { cwd })).document).toMatchObject({
       sites: [{ domain, ok: true, held: version }],

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { editHelmValues } from '../../../src/exports/rollout/edit-helm-values.ts';
-import { propertyRuns } from '../../tools/property-runs.ts';
+import { editHelmValues } from '../../../../src/exports/rollout/yaml/edit-values.ts';
+import { propertyRuns } from '../../../tools/property-runs.ts';
 
 const wanted = {
   bundleUrl: 'http://localhost:8090/docs.acme.example/versions/20261121T040200Z-3f9a2c1b8e7d/bundle.tar.gz',
@@ -138,7 +138,7 @@ it('changes the three values, inserts the missing ones in one place, and keeps e
   let insertions = 0;
   fc.assert(
     fc.property(valuesFile, ({ before, after }) => {
-      const { text } = editHelmValues(before, wanted);
+      const { text } = editHelmValues(before, 'staticExport', wanted);
       const inserted = insertionIn(text, after);
       expect(inserted, 'another byte changed').not.toBeNull();
       if (inserted !== '') {
@@ -151,7 +151,7 @@ it('changes the three values, inserts the missing ones in one place, and keeps e
       const [was, is] = [before, text].map((side) => parse(side, options) ?? {});
       expect(is.staticExport).toEqual({ ...was.staticExport, enabled: true, ...wanted });
       expect({ ...is, staticExport: null }).toEqual({ ...was, staticExport: null });
-      expect(editHelmValues(text, wanted)).toEqual({ text, changed: [] });
+      expect(editHelmValues(text, 'staticExport', wanted)).toEqual({ text, changed: [] });
     }),
     { numRuns: propertyRuns(500) },
   );

@@ -1,0 +1,277 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { counted } from '../../rules/text.ts';
+import { unpack } from '../archive/unpack.ts';
+import type { Observed } from '../rules/rollout-steps.ts';
+import { copySlots, Semaphore } from '../semaphore.ts';
+import {
+  identityPath,
+  locationText,
+  type Manifest,
+  type S3Location,
+  StoreRefused,
+  StoreUnreachable,
+} from '../store/bundle-store.ts';
+import { proxyAgents } from '../store/open-bundle-store.ts';
+import type { S3Bucket, S3Headers } from '../store/s3-bucket.ts';
+import { isPage } from '../verify/site-links.ts';
+import { type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
+
+/** The object that says what the others are; written first as a plan, and last. */
+const markerName = '.docferry-site.json';
+
+/** What docferry has written into the bucket. */
+interface Marker {
+  domain: string;
+  /** The version in service. */
+  version: string;
+  /** When it came into service, ISO 8601. */
+  at: string;
+  /** SHA-256 of its files, by path. */
+  files: Record<string, string>;
+  /** The same of files that only the version before had: readers may still have its pages open. */
+  before: Record<string, string>;
+  /** A rollout that has begun: what it writes and removes is not known until it has ended. */
+  pending: { version: string; paths: string[] } | null;
+}
+
+/** Writes at a time; each group waits for the one before it. */
+const writesAtOnce = 8;
+/** Pages are asked for again each time, other files for a few minutes: not all of them change their names. */
+const [pageCache, assetCache] = ['no-cache', 'public, max-age=300'];
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  htm: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+  map: 'application/json',
+  webmanifest: 'application/manifest+json',
+  xml: 'application/xml',
+  txt: 'text/plain; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  ico: 'image/x-icon',
+  woff: 'font/woff',
+  woff2: 'font/woff2',
+  ttf: 'font/ttf',
+  otf: 'font/otf',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  pdf: 'application/pdf',
+  wasm: 'application/wasm',
+  zip: 'application/zip',
+};
+
+/**
+ * Writes the files of a site into a bucket, only those that changed: assets, then pages, the index page, and a marker last,
+ * so that a page never leads to what is not there yet. What only the version before the last had is removed, and nothing
+ * that docferry has not written.
+ */
+export class BucketPlace implements Place {
+  readonly #location: S3Location;
+  #bucket: Promise<S3Bucket> | null = null;
+
+  constructor(location: S3Location) {
+    this.#location = location;
+  }
+
+  async observe(): Promise<Observed> {
+    try {
+      const bucket = await this.#open();
+      const found = await bucket.read(markerName);
+      if (found === null) return { runs: 'none', why: `there is no ${markerName} in ${this.#name}`, since: null };
+      const { version, at, pending } = parseMarker(found.text);
+      if (pending !== null)
+        return { runs: 'unknown', why: `the rollout of ${pending.version} to ${this.#name} has not ended` };
+      return { runs: 'version', version, since: at };
+    } catch (error) {
+      return { runs: 'unknown', why: (explained(error) as Error).message };
+    }
+  }
+
+  async examine(): Promise<string> {
+    try {
+      await this.#refuseStore(await this.#open());
+    } catch (error) {
+      throw explained(error);
+    }
+    return `${this.#name} can be read`;
+  }
+
+  /** Throws `TargetRefused`, the signal's reason, and what `guard` throws. */
+  async take(request: RolloutRequest): Promise<string> {
+    try {
+      return await this.#rollOut(request);
+    } catch (error) {
+      throw explained(error);
+    }
+  }
+
+  async #rollOut(request: RolloutRequest): Promise<string> {
+    const { domain, manifest } = request;
+    const bucket = await this.#open();
+    const found = await bucket.read(markerName);
+    const marker = found === null ? null : parseMarker(found.text);
+    if (marker === null) await this.#refuseStore(bucket);
+    else if (marker.domain !== domain) {
+      throw new TargetRefused(
+        `${this.#name} has the site ${marker.domain}: give each site a bucket or prefix of its own`,
+      );
+    }
+    const plan = planOf(manifest, marker);
+    const { version } = manifest;
+    if (marker?.version === version && marker.pending === null && plan.writes.length === 0)
+      return `${version} was in service`;
+    const files = Object.fromEntries(manifest.files.map(({ path, sha256 }) => [path, sha256]));
+    const pending = { version, paths: [...plan.writes, ...plan.removed] };
+    const at = new Date().toISOString();
+    const begun = {
+      domain,
+      version: marker?.version ?? version,
+      at: marker?.at ?? at,
+      files: marker?.files ?? {},
+      before: marker?.before ?? {},
+      pending,
+    };
+    await request.guard();
+    await this.#mark(bucket, begun, found === null ? 'absent' : { etag: found.etag });
+    await this.#write(bucket, plan.writes, request);
+    for (const path of plan.removed) {
+      await request.guard();
+      await bucket.remove(path);
+    }
+    await request.guard();
+    const written = await bucket.read(markerName);
+    if (written?.text !== textOf(begun)) throw this.#overtaken();
+    await this.#mark(
+      bucket,
+      { ...begun, version, at, files, before: plan.before, pending: null },
+      { etag: written.etag },
+    );
+    const counts = `${counted(plan.writes.length, 'file')} written, ${plan.removed.length} removed`;
+    return `${version} in ${this.#name} (${counts}), before: ${marker?.version ?? 'none'}`;
+  }
+
+  get #name(): string {
+    return locationText(this.#location);
+  }
+
+  #open(): Promise<S3Bucket> {
+    this.#bucket ??= this.#connect();
+    return this.#bucket;
+  }
+
+  /** Loads the client only where it is used. */
+  async #connect(): Promise<S3Bucket> {
+    const { S3Bucket } = await import('../store/s3-bucket.ts');
+    return new S3Bucket(this.#location, await proxyAgents(this.#location.endpoint));
+  }
+
+  async #refuseStore(bucket: S3Bucket): Promise<void> {
+    if ((await bucket.read(identityPath)) === null) return;
+    throw new TargetRefused(`${this.#name} is a bundle store: give the site another bucket or prefix`);
+  }
+
+  async #mark(bucket: S3Bucket, marker: Marker, condition: 'absent' | { etag: string }): Promise<void> {
+    if (!(await bucket.write(markerName, textOf(marker), condition))) throw this.#overtaken();
+  }
+
+  #overtaken(): TargetRefused {
+    return new TargetRefused(`another rollout has changed ${this.#name} meanwhile`, true);
+  }
+
+  async #write(bucket: S3Bucket, paths: readonly string[], request: RolloutRequest): Promise<void> {
+    if (paths.length === 0) return;
+    const { manifest, withArchive, signal, onProgress } = request;
+    const folder = await mkdtemp(join(tmpdir(), 'docferry-bucket-'));
+    try {
+      await copySlots.use(signal, () =>
+        withArchive((archive) => unpack(archive, manifest, folder, { signal, ...(onProgress && { onProgress }) })),
+      );
+      const bytes = new Map(manifest.files.map((file) => [file.path, file.bytes]));
+      const slots = new Semaphore(writesAtOnce);
+      for (const group of groupsOf(paths)) {
+        const writes = group.map((path) =>
+          slots.use(signal, async () => {
+            await request.guard();
+            await bucket.put(path, join(folder, path), bytes.get(path) ?? 0, headersOf(path), signal);
+            onProgress?.();
+          }),
+        );
+        // None may still be on its way when this attempt has ended.
+        const failed = (await Promise.allSettled(writes)).find((write) => write.status === 'rejected');
+        if (failed) throw failed.reason;
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** The object store's refusals, with the field of the target. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof StoreRefused || error instanceof StoreUnreachable)) return error;
+  const fix = error.hint.replaceAll('store.bundles.s3', 'bucket of the target');
+  return new TargetRefused(`${error.message}: ${fix}`, !(error instanceof StoreRefused) || error.mayPass);
+}
+
+function headersOf(path: string): S3Headers {
+  const extension = /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? '';
+  return {
+    ContentType: types[extension] ?? 'application/octet-stream',
+    CacheControl: isPage(path) ? pageCache : assetCache,
+  };
+}
+
+/** What has to be written and removed for a version, given what is there. */
+function planOf(
+  { files }: Manifest,
+  marker: Marker | null,
+): { writes: string[]; removed: string[]; before: Marker['before'] } {
+  const unsure = new Set(marker?.pending?.paths);
+  const there = new Map(Object.entries({ ...marker?.before, ...marker?.files }));
+  const wanted = new Set(files.map(({ path }) => path));
+  const writes = files
+    .filter(({ path, sha256 }) => unsure.has(path) || there.get(path) !== sha256)
+    .map(({ path }) => path);
+  const last = Object.entries(marker?.files ?? {});
+  const before = Object.fromEntries(last.filter(([path]) => !wanted.has(path)));
+  const known = new Set([...there.keys(), ...unsure]);
+  const removed = [...known].filter((path) => !wanted.has(path) && !Object.hasOwn(before, path));
+  return { writes, removed, before };
+}
+
+/** Assets, then pages, then the index page. */
+function groupsOf(paths: readonly string[]): string[][] {
+  const isIndex = (path: string) => path === 'index.html';
+  return [
+    paths.filter((path) => !isPage(path)),
+    paths.filter((path) => isPage(path) && !isIndex(path)),
+    paths.filter(isIndex),
+  ];
+}
+
+const textOf = (marker: Marker) => JSON.stringify(marker);
+
+function parseMarker(text: string): Marker {
+  try {
+    const found = JSON.parse(text) as Partial<Marker>;
+    const { domain, version, at, files, before = {}, pending = null } = found;
+    if (typeof domain === 'string' && typeof version === 'string' && typeof at === 'string' && files) {
+      return { domain, version, at, files, before, pending };
+    }
+  } catch {
+    // As said below.
+  }
+  throw new TargetRefused(`${markerName} is damaged: remove it, and docferry writes all files again`);
+}

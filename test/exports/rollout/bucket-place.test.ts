@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { BucketPlace } from '../../../src/exports/rollout/bucket-place.ts';
+import type { RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
+import { S3Bucket } from '../../../src/exports/store/s3-bucket.ts';
+import { type Item, tarGz } from '../../tools/bundle/build-archive.ts';
+import { unguarded } from '../../tools/bundle/place.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
+
+const program = await s3ServerProgram();
+const domain = 'docs.acme.example';
+const versionAt = (n: number) => `20261121T${String(n).padStart(6, '0')}Z-3f9a2c1b8e7d`;
+
+describe.skipIf(program === null)('BucketPlace', () => {
+  let server: S3Server;
+  let prefixes = 0;
+  beforeAll(async () => {
+    server = await startS3Server(program ?? '');
+  });
+  afterAll(() => server.stop());
+
+  function scene() {
+    prefixes += 1;
+    const prefix = `site-${prefixes}`;
+    const location = { bucket: server.bucket, prefix, endpoint: server.endpoint };
+    const at = (path: string) => ({ Bucket: server.bucket, Key: `${prefix}/${path}` });
+    return {
+      location,
+      at,
+      place: new BucketPlace(location),
+      async keys() {
+        const { Contents = [] } = await server.client.send(
+          new ListObjectsV2Command({ Bucket: server.bucket, Prefix: `${prefix}/` }),
+        );
+        return Contents.map(({ Key = '' }) => Key.slice(prefix.length + 1)).sort();
+      },
+      async read(path: string) {
+        const { Body } = await server.client.send(new GetObjectCommand(at(path)));
+        return (await Body?.transformToString()) ?? '';
+      },
+    };
+  }
+
+  async function requestFor(n: number, files: Record<string, string>): Promise<RolloutRequest> {
+    const items: Item[] = Object.entries(files).map(([name, content]) => ({ name, content }));
+    const file = join(await tempFolder(), 'bundle');
+    const bundle = tarGz(items);
+    await writeFile(file, bundle);
+    const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
+    const listed = Object.entries(files).map(([path, content]) => ({
+      path,
+      bytes: Buffer.byteLength(content),
+      sha256: sha256(content),
+    }));
+    const archive = { sha256: sha256(bundle), bytes: bundle.length, format: 'tar.gz' as const };
+    const source = { org: 'acme', domain, jobId: 'job_1' };
+    const manifest = { version: versionAt(n), contentDigest: '0'.repeat(64), archive, pages: 1, files: listed, source };
+    return { domain, manifest, withArchive: (use) => use(file), url: 'http://x', ...unguarded };
+  }
+
+  it('writes assets, then pages, the index page and the marker, with the headers of each', async () => {
+    const { place, at, keys } = scene();
+    expect(await place.observe()).toMatchObject({ runs: 'none' });
+    const put = vi.spyOn(S3Bucket.prototype, 'put');
+    await place.take(
+      await requestFor(1, { 'index.html': '<p>1', 'guide/a.html': 'a', 'app.js': 'x', 'style.css': 'y' }),
+    );
+    expect(put.mock.calls.map(([path]) => path)).toEqual(['app.js', 'style.css', 'guide/a.html', 'index.html']);
+    expect(await keys()).toEqual(['.docferry-site.json', 'app.js', 'guide/a.html', 'index.html', 'style.css']);
+    const head = async (path: string) => {
+      const { ContentType, CacheControl } = await server.client.send(new HeadObjectCommand(at(path)));
+      return { ContentType, CacheControl };
+    };
+    expect(await head('index.html')).toMatchObject({
+      ContentType: 'text/html; charset=utf-8',
+      CacheControl: 'no-cache',
+    });
+    expect(await head('app.js')).toMatchObject({
+      ContentType: 'text/javascript; charset=utf-8',
+      CacheControl: 'public, max-age=300',
+    });
+    expect(await place.observe()).toMatchObject({ runs: 'version', version: versionAt(1), since: expect.any(String) });
+  });
+
+  it('writes at most 25 objects when 20 of 2,000 pages have changed', async () => {
+    const { place } = scene();
+    const site = (changed: number) =>
+      Object.fromEntries(
+        Array.from({ length: 2_000 }, (_, n) => [
+          n === 0 ? 'index.html' : `p/${n}.html`,
+          n > 0 && n <= changed ? `new ${n}` : `page ${n}`,
+        ]),
+      );
+    await place.take(await requestFor(1, site(0)));
+    const [puts, writes] = [vi.spyOn(S3Bucket.prototype, 'put'), vi.spyOn(S3Bucket.prototype, 'write')];
+    expect(await place.take(await requestFor(2, site(20)))).toContain('(20 files written, 0 removed)');
+    expect(puts.mock.calls.length + writes.mock.calls.length).toBeLessThanOrEqual(25);
+    const again = puts.mock.calls.length;
+    expect(await place.take(await requestFor(2, site(20)))).toContain('was in service');
+    expect(puts.mock.calls.length).toBe(again);
+  });
+
+  it('lets readers follow links over many rollouts without missing a file, and keeps what is not its own', async () => {
+    const { place, at, keys, location } = scene();
+    await server.client.send(new PutObjectCommand({ ...at('robots.txt'), Body: 'mine' }));
+    const site = (n: number) => ({
+      'index.html': `<a href="page-${n}.html">`,
+      [`page-${n}.html`]: `<script src="app-${n}.js">`,
+      [`app-${n}.js`]: `${n}`,
+    });
+    await place.take(await requestFor(1, site(1)));
+    let [rolling, walks] = [true, 0];
+    const missed: string[] = [];
+    // It reads again what the server mixes while the object is replaced; null is a missing file.
+    const bucket = new S3Bucket(location);
+    const follow = async (path: string) => {
+      const found = await bucket.read(path);
+      if (found === null) missed.push(path);
+      return found?.text ?? '';
+    };
+    const reader = async () => {
+      while (rolling) {
+        const [, page = ''] = /href="([^"]*)"/.exec(await follow('index.html')) ?? [];
+        const [, asset = ''] = /src="([^"]*)"/.exec(await follow(page)) ?? [];
+        await follow(asset);
+        walks += 1;
+      }
+    };
+    const readers = [reader(), reader()];
+    for (let n = 2; n <= 60; n += 1) await place.take(await requestFor(n, site(n)));
+    rolling = false;
+    await Promise.all(readers);
+    expect(missed).toEqual([]);
+    expect(walks).toBeGreaterThan(20);
+    expect(await keys()).toEqual([
+      '.docferry-site.json',
+      'app-59.js',
+      'app-60.js',
+      'index.html',
+      'page-59.html',
+      'page-60.html',
+      'robots.txt',
+    ]);
+  });
+
+  it('goes on after any step at which it was cut off, whatever version follows', async () => {
+    const one = { 'index.html': '1', 'a.html': 'A', 'same.js': 's', 'gone.js': 'g' };
+    const two = { 'index.html': '2', 'a.html': 'B', 'same.js': 's', 'new.js': 'n' };
+    const three = { 'index.html': '3', 'a.html': 'A', 'same.js': 's' };
+    let isCutOff = true;
+    for (let step = 1; isCutOff; step += 1) {
+      const { place, keys, read } = scene();
+      await place.take(await requestFor(1, one));
+      let asked = 0;
+      const guard = async () => {
+        asked += 1;
+        if (asked === step) throw new Error('cut off');
+      };
+      isCutOff = await place.take({ ...(await requestFor(2, two)), guard }).then(
+        () => false,
+        () => true,
+      );
+      if (isCutOff && step > 1)
+        expect(await place.observe()).toMatchObject({ runs: 'unknown', why: expect.stringContaining('has not ended') });
+      await place.take(await requestFor(3, three));
+      for (const [path, content] of Object.entries(three)) expect(await read(path), `${step} ${path}`).toBe(content);
+      await place.take(await requestFor(4, three));
+      expect(await keys(), `${step}`).toEqual(['.docferry-site.json', 'a.html', 'index.html', 'same.js']);
+    }
+  });
+
+  it('is refused with a prefix of another site or of a bundle store, and with a damaged marker', async () => {
+    const { place, at, location } = scene();
+    const request = await requestFor(1, { 'index.html': '1' });
+    await place.take({ ...request, domain: 'blog.acme.example' });
+    await expect(place.take(request)).rejects.toMatchObject({
+      name: 'TargetRefused',
+      message: expect.stringContaining('has the site blog.acme.example: give each site a bucket or prefix of its own'),
+    });
+    await server.client.send(new PutObjectCommand({ ...at('.docferry-site.json'), Body: '{' }));
+    await expect(place.take(request)).rejects.toMatchObject({
+      message: expect.stringContaining('is damaged: remove it'),
+    });
+    await server.client.send(new DeleteObjectCommand(at('.docferry-site.json')));
+    await server.client.send(new PutObjectCommand({ ...at('.store.json'), Body: '{}' }));
+    await expect(place.take(request)).rejects.toMatchObject({ message: expect.stringContaining('is a bundle store') });
+    const elsewhere = new BucketPlace({ ...location, bucket: 'nowhere' });
+    await expect(elsewhere.take(request)).rejects.toMatchObject({
+      name: 'TargetRefused',
+      message: expect.stringContaining('bucket of the target'),
+    });
+    expect(await elsewhere.observe()).toMatchObject({
+      runs: 'unknown',
+      why: expect.stringContaining('does not exist'),
+    });
+  });
+});
