@@ -23,6 +23,7 @@ export function organizationsOf(config: Config): Organization[] {
       events,
       url: () => url.read(),
       secret: () => secret?.read() ?? null,
+      console: config.console.url,
     })),
     watch: watchOf(organization),
     sites: organization.sites.map((site) => siteOf(config, site)),

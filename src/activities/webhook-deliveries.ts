@@ -82,7 +82,11 @@ async function answerTo(webhook: Webhook, delivery: WebhookDelivery, which: stri
   const { cancellationSignal } = Context.current();
   const { messageId, event } = delivery;
   try {
-    return await sendWebhook(webhook, { messageId, body: messageBody(event, webhook.format) }, cancellationSignal);
+    return await sendWebhook(
+      webhook,
+      { messageId, body: messageBody(event, webhook.format, webhook.console) },
+      cancellationSignal,
+    );
   } catch (error) {
     if (cancellationSignal.aborted) throw new CancelledFailure('cancelled');
     if (error instanceof WebhookUnreachable) {

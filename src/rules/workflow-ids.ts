@@ -121,3 +121,15 @@ export function targetSummary(target: ScheduleTarget): string {
 function isPass(text: string | undefined): text is PassKind {
   return passKinds.some((kind) => kind === text);
 }
+
+/** Path of a site's page in the console. */
+export const siteAddress = (org: string, domain: string): string =>
+  `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
+/** Path of a project's page in the console. */
+export const projectAddress = (org: string, project: string): string =>
+  `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;
+/** Address of the page that shows a site, a project, or the budget from which an organization's refresh reads. */
+export function targetAddress(target: ScheduleTarget): string {
+  if (target.kind === 'refresh') return '/budget';
+  return target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
+}

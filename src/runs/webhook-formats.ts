@@ -1,4 +1,5 @@
-import { counted, spanText } from '../rules/text.ts';
+import { counted, spanText, withoutEnd } from '../rules/text.ts';
+import { projectAddress, siteAddress } from '../rules/workflow-ids.ts';
 import type { Notice, NoticeState, NoticeType } from './rules/notices.ts';
 import type {
   ExportFinished,
@@ -10,8 +11,8 @@ import type {
 
 /** An event as a person reads it in a chat. Plain text: each format escapes it. */
 interface EventWords {
-  /** `ok` for what went well or is over, `bad` for what failed, `ask` for what waits for a person. */
-  tone: 'ok' | 'bad' | 'ask';
+  /** `ok`: it went well or is over; `bad`: a person must act; `ask`: a decision waits; `note`: a person did it. */
+  tone: 'ok' | 'bad' | 'ask' | 'note';
   title: string;
   /** Why; null where the title says it. */
   reason: string | null;
@@ -44,6 +45,7 @@ const noticeWords: Record<NoticeType, Words> = {
 };
 
 const asking: ReadonlySet<NoticeType> = new Set(['approval.wanted', 'approval.expiring']);
+const doneByPerson: ReadonlySet<NoticeType> = new Set(['site.held', 'site.rolled-back']);
 
 /** Says in words what happened. */
 export function eventWords(event: WebhookEvent): EventWords {
@@ -58,7 +60,7 @@ function wordsOf(type: NoticeType, notice: Notice, timestamp: string): EventWord
   const lasted = Date.parse(timestamp) - Date.parse(since);
   const about = subject === org ? org : `${subject} (${org})`;
   return {
-    tone: state === 'ended' ? 'ok' : asking.has(type) ? 'ask' : 'bad',
+    tone: state === 'ended' ? 'ok' : asking.has(type) ? 'ask' : doneByPerson.has(type) ? 'note' : 'bad',
     title: `${about}: ${noticeWords[type][state] ?? `${type} ${state}`}`,
     reason,
     facts: [
@@ -77,7 +79,7 @@ function exportWords({ org, domain, outcome, version, url, held }: ExportFinishe
     ['held at', held],
   ];
   return {
-    tone: outcome === 'published' || outcome === 'unchanged' ? 'ok' : 'bad',
+    tone: outcome === 'published' || outcome === 'unchanged' ? 'ok' : outcome === 'cancelled' ? 'note' : 'bad',
     title: `${domain} (${org}): the export ended: ${outcome}`,
     reason: null,
     facts: facts.filter((fact): fact is [string, string] => fact[1] !== null),
@@ -87,7 +89,7 @@ function exportWords({ org, domain, outcome, version, url, held }: ExportFinishe
 
 function passWords({ org, project, pass, outcome, pages, entries }: PassFinished): EventWords {
   return {
-    tone: outcome === 'completed' ? 'ok' : 'bad',
+    tone: outcome === 'completed' ? 'ok' : outcome === 'cancelled' ? 'note' : 'bad',
     title: `${project} (${org}): the ${pass} pass ended: ${outcome}`,
     reason: null,
     facts: [
@@ -117,13 +119,13 @@ const spaced = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.t
 /** Slack's limits, in characters. */
 const limits = { header: 150, section: 3_000, field: 2_000, fields: 10 };
 
-const signs: Record<EventWords['tone'], string> = { ok: '✅', bad: '🔴', ask: '🟡' };
+const signs: Record<EventWords['tone'], string> = { ok: '✅', bad: '🔴', ask: '🟡', note: '🔵' };
 
 /**
  * A message for an incoming webhook of Slack: `text` for notifications, `blocks` for the channel. Text from elsewhere
  * cannot mention a member or become a link.
  */
-function slackMessage(words: EventWords): object {
+function slackMessage(words: EventWords, page: string | null): object {
   const { tone, title, reason, facts, command } = words;
   const headline = `${signs[tone]} ${title}`;
   const fields = facts
@@ -136,6 +138,7 @@ function slackMessage(words: EventWords): object {
       ...(reason === null ? [] : [section(slackSafe(reason))]),
       ...(fields.length === 0 ? [] : [{ type: 'section', fields }]),
       ...(command === null ? [] : [section(`\`${slackSafe(command).replaceAll('`', "'")}\``)]),
+      ...(page === null ? [] : [section(`<${page}|Open in the console>`)]),
     ],
   };
 }
@@ -156,10 +159,10 @@ function cut(text: string, longest: number): string {
   return `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$|&[a-z]{0,3}$/u, '')}…`;
 }
 
-const colors: Record<EventWords['tone'], string> = { ok: 'Good', bad: 'Attention', ask: 'Warning' };
+const colors: Record<EventWords['tone'], string> = { ok: 'Good', bad: 'Attention', ask: 'Warning', note: 'Accent' };
 
 /** A message for a Teams workflow "when a webhook request is received": one Adaptive Card. */
-function teamsMessage({ tone, title, reason, facts, command }: EventWords): object {
+function teamsMessage({ tone, title, reason, facts, command }: EventWords, page: string | null): object {
   const text = (value: string, more: object = {}) => ({
     type: 'TextBlock',
     text: teamsSafe(value),
@@ -188,6 +191,7 @@ function teamsMessage({ tone, title, reason, facts, command }: EventWords): obje
                   },
                 ]),
             ...(command === null ? [] : [text(command, { fontType: 'Monospace' })]),
+            ...(page === null ? [] : [{ type: 'TextBlock', text: `[Open in the console](${page})`, wrap: true }]),
           ],
         },
       },
@@ -200,9 +204,27 @@ function teamsSafe(text: string): string {
   return text.replace(/[\\*[\]`]/g, '\\$&');
 }
 
-/** The body of a message: the same for every attempt. */
-export function messageBody(event: WebhookEvent, format: WebhookFormat): string {
-  if (format === 'slack') return JSON.stringify(slackMessage(eventWords(event)));
-  if (format === 'teams') return JSON.stringify(teamsMessage(eventWords(event)));
-  return JSON.stringify(event);
+/** Path of the console's page about an event. */
+function pageOf(event: WebhookEvent): string {
+  if (event.type === 'export.finished') return siteAddress(event.data.org, event.data.domain);
+  if (event.type === 'feedback.pass.finished') return projectAddress(event.data.org, event.data.project);
+  if (event.type === 'feedback.refreshed') return '/budget';
+  const { org, subject } = event.data;
+  if (subject === org) return '/budget';
+  if (event.type === 'webhook.gone') return '/';
+  const [project = ''] = subject.split('/');
+  const ofProject = event.type === 'pass.failed' || event.type === 'feedback.stale';
+  return ofProject ? projectAddress(org, project) : siteAddress(org, subject);
+}
+
+/**
+ * The body of a message: the same for every attempt.
+ *
+ * @param console address of the console, to which the message then links
+ */
+export function messageBody(event: WebhookEvent, format: WebhookFormat, console: string | null = null): string {
+  const page = console === null ? null : `${withoutEnd(console, '/')}${pageOf(event).replaceAll(')', '%29')}`;
+  if (format === 'slack') return JSON.stringify(slackMessage(eventWords(event), page));
+  if (format === 'teams') return JSON.stringify(teamsMessage(eventWords(event), page));
+  return JSON.stringify(page === null ? event : { ...event, data: { ...event.data, page } });
 }

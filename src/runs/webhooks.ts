@@ -14,6 +14,8 @@ export interface Webhook {
   url(): string;
   /** `whsec_…`; null for formats that are not signed. */
   secret(): string | null;
+  /** Address of the console, for links; null for none. */
+  console?: string | null;
 }
 
 /** The names of the webhooks that receive such events. */

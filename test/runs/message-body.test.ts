@@ -65,7 +65,10 @@ const events = [...runs, ...noticeTypes.flatMap((type) => states.map((state) => 
 
 describe.each(['slack', 'teams'] as const)('a message for %s', (format) => {
   it('has the shape that its incoming webhook takes, whatever happened', () => {
-    for (const event of events) expect(shapeProblem(format, messageBody(event, format))).toBeNull();
+    for (const event of events) {
+      expect(shapeProblem(format, messageBody(event, format))).toBeNull();
+      expect(shapeProblem(format, messageBody(event, format, 'https://docferry.example/'))).toBeNull();
+    }
   });
 
   it('keeps it when texts are as long and as odd as they can be', () => {
@@ -82,6 +85,15 @@ describe.each(['slack', 'teams'] as const)('a message for %s', (format) => {
     );
     if (format === 'slack') expect(body).toContain('&lt;!here&gt;');
     else expect(body).toContain(String.raw`\\[click\\]`);
+  });
+
+  it('links to the page of the console, where there is one', () => {
+    const linked = (event: WebhookEvent) => messageBody(event, format, 'https://docferry.example/');
+    const base = 'https://docferry.example';
+    expect(linked(notice('export.failed'))).toContain(`${base}/sites/acme/docs.acme.example`);
+    expect(linked(notice('pass.failed', { subject: 'prj_1/sweep' }))).toContain(`${base}/projects/acme/prj_1`);
+    expect(linked(notice('key.refused', { subject: 'acme' }))).toContain(`${base}/budget`);
+    expect(messageBody(notice('export.failed'), format)).not.toContain('console');
   });
 
   it('says what happened, why, and the command that helps', () => {
@@ -101,17 +113,21 @@ describe.each(['slack', 'teams'] as const)('a message for %s', (format) => {
 describe('a message by the standard', () => {
   it('is the event itself', () => {
     for (const event of events) expect(JSON.parse(messageBody(event, 'standard'))).toEqual(event);
+    const linked = JSON.parse(messageBody(notice('export.failed'), 'standard', 'https://docferry.example'));
+    expect(linked.data.page).toBe('https://docferry.example/sites/acme/docs.acme.example');
   });
 });
 
 describe('the words of an event', () => {
-  it('tell what failed from what is over and what waits for a person', () => {
+  it('tell what failed from what is over, what waits for a person and what a person did', () => {
     const tones = [
       notice('key.refused'),
       notice('key.refused', { state: 'ended' }),
       notice('approval.wanted'),
+      notice('site.held'),
+      notice('site.rolled-back', { state: 'happened' }),
       ...runs,
     ];
-    expect(tones.map((event) => eventWords(event).tone)).toEqual(['bad', 'ok', 'ask', 'bad', 'ok']);
+    expect(tones.map((event) => eventWords(event).tone)).toEqual(['bad', 'ok', 'ask', 'note', 'note', 'bad', 'ok']);
   });
 });

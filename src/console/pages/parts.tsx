@@ -6,7 +6,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { Trouble } from '../../operations/status.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import { counted } from '../../rules/text.ts';
-import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
+import { projectAddress, siteAddress, targetAddress } from '../../rules/workflow-ids.ts';
 import { type Retry, triedAgain } from '../../temporal/connection.ts';
 import type { Session } from '../security/sessions.ts';
 
@@ -149,16 +149,8 @@ export function Hidden({ viewer }: { viewer: Viewer }) {
   );
 }
 
-/** Address of a site's or project's page. */
-export const siteAddress = (org: string, domain: string): string =>
-  `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
-export const projectAddress = (org: string, project: string): string =>
-  `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;
-/** Address of the page that shows a site, a project, or the budget from which an organization's refresh reads. */
-export function targetAddress(target: ScheduleTarget): string {
-  if (target.kind === 'refresh') return '/budget';
-  return target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
-}
+export { projectAddress, siteAddress, targetAddress };
+
 /** Address of what a version would change. */
 export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
   `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;

@@ -27,6 +27,8 @@ const slackBlock = z.union([
 
 /** In `mrkdwn`, `<` begins a link or a mention, and `&` an entity. */
 const escaped = /^(?:[^&<>]|&(?:amp|lt|gt);)*$/;
+/** A text that is one link of our own. */
+const link = /^<https?:[^<>|&\s]+\|[\w ]+>$/;
 
 const slackPayload = z
   .strictObject({ text: z.string().min(1).max(40_000).regex(escaped), blocks: z.array(slackBlock).min(1).max(50) })
@@ -34,7 +36,9 @@ const slackPayload = z
     blocks.every(
       (block) =>
         block.type === 'header' ||
-        [block.text, ...(block.fields ?? [])].every((text) => text === undefined || escaped.test(text.text)),
+        [block.text, ...(block.fields ?? [])].every(
+          (text) => text === undefined || escaped.test(text.text) || link.test(text.text),
+        ),
     ),
   );
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openFeedbackStore } from '../../../../src/feedback/store/open-feedback-store.ts';
-import type { ExportRunRow } from '../../../../src/feedback/store/run-records.ts';
-import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
+import { openFeedbackStore } from '../../../src/feedback/store/open-feedback-store.ts';
+import type { ExportRunRow } from '../../../src/feedback/store/run-records.ts';
+import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 
 describe('docferry status without Temporal', () => {
   it('says in one line what is unknown, and shows the rest', async () => {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { applySchedulesAtStart } from '../../../src/cli/embedded.ts';
-import { Output } from '../../../src/cli/terminal/output.ts';
-import { loadConfig } from '../../../src/config/load.ts';
-import { applySchedules } from '../../../src/schedules/schedules.ts';
-import { folderWithConfig } from '../../tools/cli/run-docferry.ts';
-import { silentProxy } from '../../tools/proxies/silent-proxy.ts';
-import { devServerEnvironment, useDevServer } from '../../tools/temporal/temporal.ts';
+import { applySchedulesAtStart } from '../../src/cli/embedded.ts';
+import { Output } from '../../src/cli/terminal/output.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { applySchedules } from '../../src/schedules/schedules.ts';
+import { folderWithConfig } from '../tools/cli/run-docferry.ts';
+import { silentProxy } from '../tools/proxies/silent-proxy.ts';
+import { devServerEnvironment, useDevServer } from '../tools/temporal/temporal.ts';
 
 describe('the schedules that `up` applies', () => {
   it('do not stop it when Temporal leaves a call unanswered, and are applied later', async () => {

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bin, docferry, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
-import { hasTerminals, TerminalSession } from '../../../tools/cli/terminal-session.ts';
+import { bin, docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';
+import { hasTerminals, TerminalSession } from '../../tools/cli/terminal-session.ts';
 
 const organizations = `  - id: acme
     apiKey: \${NOT_SET_IN_THIS_SHELL}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { never, type Part, RunningParts } from '../../../src/cli/parts.ts';
+import { never, type Part, RunningParts } from '../../src/cli/parts.ts';
 
 function part(name: string, stopped: string[], ended: Part['ended'] = never): Part {
   return {

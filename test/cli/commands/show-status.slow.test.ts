@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applySchedules } from '../../../../src/schedules/schedules.ts';
-import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
-import { type Scene, setScene } from '../../../tools/scene.ts';
+import { applySchedules } from '../../../src/schedules/schedules.ts';
+import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../../tools/scene.ts';
 
 let scene: Scene;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { guardUi } from '../../../src/cli/embedded.ts';
-import { ask } from '../../tools/console/running-console.ts';
+import { guardUi } from '../../src/cli/embedded.ts';
+import { ask } from '../tools/console/running-console.ts';
 
 /** A guard in front of what stands for Temporal's UI. */
 async function guarded() {

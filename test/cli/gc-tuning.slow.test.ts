@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
-const built = fileURLToPath(new URL('../../../dist/src/cli/parts.js', import.meta.url));
+const built = fileURLToPath(new URL('../../dist/src/cli/parts.js', import.meta.url));
 
 /** Most of the heap that a program held which always keeps a little, and drops what it has kept for a while. */
 async function mostHeap(setUp: string): Promise<number> {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { findFreePort } from '../../../src/local/ports.ts';
-import { budgetWorkflowId } from '../../../src/rules/workflow-ids.ts';
-import { inBatches } from '../../../src/temporal/runs.ts';
-import { folderWithConfig } from '../../tools/cli/run-docferry.ts';
-import { DocferryProcess } from '../../tools/docferry-process.ts';
-import { devServerEnvironment, useDevServer } from '../../tools/temporal/temporal.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
+import { inBatches } from '../../src/temporal/runs.ts';
+import { folderWithConfig } from '../tools/cli/run-docferry.ts';
+import { DocferryProcess } from '../tools/docferry-process.ts';
+import { devServerEnvironment, useDevServer } from '../tools/temporal/temporal.ts';
 
 const count = 1_000;
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freeAddress } from '../../../src/cli/parts.ts';
-import { findFreePort } from '../../../src/local/ports.ts';
+import { freeAddress } from '../../src/cli/parts.ts';
+import { findFreePort } from '../../src/local/ports.ts';
 
 describe('freeAddress', () => {
   it('gives the address of a name, and leaves the port free', async () => {

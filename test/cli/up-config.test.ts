@@ -2,16 +2,16 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startSandbox } from '../../../sandbox/index.ts';
-import { prepareDemoFolder } from '../../../src/cli/commands/demo.ts';
-import { loadUpConfig, sandboxOptionsFor, warnOfSurprises, withEmbedded } from '../../../src/cli/commands/up.ts';
-import type { CommandContext } from '../../../src/cli/context.ts';
-import { Output } from '../../../src/cli/terminal/output.ts';
-import type { Config } from '../../../src/config/config.ts';
-import { tryLock } from '../../../src/files.ts';
-import { findFreePort } from '../../../src/local/ports.ts';
-import { connectOptions } from '../../../src/temporal/connection.ts';
-import { configText, docferry, emptyFolder } from '../../tools/cli/run-docferry.ts';
+import { startSandbox } from '../../sandbox/index.ts';
+import { prepareDemoFolder } from '../../src/cli/commands/demo.ts';
+import { loadUpConfig, sandboxOptionsFor, warnOfSurprises, withEmbedded } from '../../src/cli/commands/up.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
+import { Output } from '../../src/cli/terminal/output.ts';
+import type { Config } from '../../src/config/config.ts';
+import { tryLock } from '../../src/files.ts';
+import { findFreePort } from '../../src/local/ports.ts';
+import { connectOptions } from '../../src/temporal/connection.ts';
+import { configText, docferry, emptyFolder } from '../tools/cli/run-docferry.ts';
 
 async function contextIn(cwd: string): Promise<CommandContext & { said: () => string }> {
   let text = '';

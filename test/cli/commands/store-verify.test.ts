@@ -1,10 +1,10 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { versionName } from '../../../../src/exports/rules/site-export.ts';
-import { DirectoryBundleStore } from '../../../../src/exports/store/directory-store.ts';
-import { filesOf, publish, stagedManifest } from '../../../tools/bundle/staged.ts';
-import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
+import { versionName } from '../../../src/exports/rules/site-export.ts';
+import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
+import { filesOf, publish, stagedManifest } from '../../tools/bundle/staged.ts';
+import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 
 const domain = 'docs.acme.example';
 const nameOf = (day: number, content: string) =>
