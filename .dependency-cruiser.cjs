@@ -51,6 +51,7 @@ const arrows = {
     'exports',
     'feedback',
     'runs',
+    'schedules',
     'activities',
     'operations',
     'organizations.ts',

@@ -146,7 +146,7 @@ interface LookedAround {
 const named = 20;
 
 /** Whether there is anything to watch: a receiver to notify, or a target to read back. */
-export const isWatched = ({ webhooks, sites }: Pick<Organization, 'webhooks' | 'sites'>): boolean =>
+const isWatched = ({ webhooks, sites }: Pick<Organization, 'webhooks' | 'sites'>): boolean =>
   webhooks.length > 0 || sites.some(({ targets }) => targets.length > 0);
 
 /** What the watch of an organization does (docs/webhooks.md). */

@@ -138,7 +138,7 @@ export function selected(config: Config, { org, match }: SelectionFlags): Select
 
 /** As a name it could match nothing: brackets are in no domain and no id. */
 function isUnclosed(glob: string): boolean {
-  const bare = glob.replaceAll(/\\.|\[[^\]]+\]|\{[^}]*\}/g, '');
+  const bare = glob.replaceAll(/\\.|\[[^[\]]+\]|\{[^{}]*\}/g, '');
   return /[[\]{}]/.test(bare);
 }
 

@@ -76,7 +76,7 @@ async function examine(
 }
 
 /** Problems first, a line each; the rest in one line unless all are wanted; and a count at the end. */
-export function reportText(checks: readonly Check[], all: boolean, paint: Paint): string {
+function reportText(checks: readonly Check[], all: boolean, paint: Paint): string {
   const of = (...levels: Check['level'][]) => checks.filter(({ level }) => levels.includes(level));
   const problems = [...of('error'), ...of('warning')];
   const rest = of('ok', 'skipped');

@@ -121,7 +121,7 @@ export interface EndDetail {
 /** Rules by which a person, or the time that passed without one, declines a version: a decision, no failure. */
 export const declinedRules = ['not-approved', 'approval-expired'] as const;
 
-export const isDeclined = (rule: string): boolean => declinedRules.some((one) => one === rule);
+const isDeclined = (rule: string): boolean => declinedRules.some((one) => one === rule);
 
 /** Whether an end is one that a person should look at; the overview's `failingSince` counts the same ends. */
 export function isBadEnd(outcome: string, { reasons: [reason] = [] }: EndDetail): boolean {

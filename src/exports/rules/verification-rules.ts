@@ -253,7 +253,7 @@ export type StructureRule = keyof typeof structureRuleTexts;
  * (E8).
  */
 export const ruleLevels = ['refuse', 'ask', 'warn', 'off'] as const;
-export type RuleLevel = (typeof ruleLevels)[number];
+type RuleLevel = (typeof ruleLevels)[number];
 
 /** What rules have found: why an archive is refused, why a person decides, and the rest. */
 export interface Judgement {

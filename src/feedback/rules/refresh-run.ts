@@ -51,7 +51,7 @@ export interface RefreshProgress {
   others: number;
 }
 
-export interface CarriedRefresh extends RefreshProgress {
+interface CarriedRefresh extends RefreshProgress {
   /** When the first of these runs began, in milliseconds. */
   startedAt: number;
   /** Signals that made no sense. */

@@ -129,10 +129,7 @@ export function isConfigured(organizations: readonly ConfiguredOrganization[], t
   return target.kind === 'refresh' || organization.projects.some(({ id }) => id === target.project);
 }
 
-export function timesOf(
-  id: string,
-  times: ConfiguredTimes,
-): Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'> {
+function timesOf(id: string, times: ConfiguredTimes): Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'> {
   if (times.everyMs === undefined) {
     return { intervals: [], calendars: [calendarFrom(times.cron)], timezone: times.timezone };
   }
