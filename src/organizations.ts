@@ -1,6 +1,7 @@
 import type { Organization, Site } from './activities/dependencies.ts';
 import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
 import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
+import { refreshedProjects } from './feedback/rules/refresh-run.ts';
 import { type AnalyticsAccess, createAnalyticsAccess } from './service/analytics-access.ts';
 import { createDocumentationService } from './service/client.ts';
 
@@ -16,7 +17,7 @@ export function organizationsOf(config: Config): Organization[] {
       timeouts: timeoutsFor(organization.budget.arrivalMs),
     }),
     projects: organization.projects.map((project) => project.id),
-    refresh: refreshOf(organization),
+    refresh: organization.refresh ? { ...organization.refresh, projects: refreshedProjects(organization) } : null,
     webhooks: organization.webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       format,
@@ -38,12 +39,6 @@ function watchOf({ watchEveryMs, projects, sites }: OrganizationConfig): Organiz
     freshness: limits(projects, ({ id, freshnessMs }) => [id, freshnessMs]),
     lateAfter: limits(sites, ({ domain, lateAfterMs }) => [domain, lateAfterMs]),
   };
-}
-
-function refreshOf({ refresh, projects }: OrganizationConfig): Organization['refresh'] {
-  if (refresh === undefined) return null;
-  const refreshed = projects.map(({ id, weight, atMostMs = null }) => ({ project: id, weight, atMostMs }));
-  return { ...refresh, projects: refreshed };
 }
 
 /** A request that is not answered within D is broken off, so that none arrives later (B1). */

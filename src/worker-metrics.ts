@@ -8,6 +8,8 @@ import type { Activities } from './activities/index.ts';
 import type { WindowView } from './budget/rules/permits.ts';
 import type { RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
 import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
+import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
+import type { ProjectRecord } from './feedback/store/run-records.ts';
 import type { AnalyticsAccess } from './service/analytics-access.ts';
 import type { DocumentationService, RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
@@ -257,12 +259,18 @@ export interface SharedState {
   organizations: readonly { id: string; projects: readonly string[] }[];
   /** The organization's window now. */
   readWindow(org: string): Promise<WindowView>;
-  /** When the newest entries of these projects were last read, ISO 8601; without those that never were. */
-  readNewest(org: string, projects: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** When the newest entries of these projects were last read, and as of when all are complete; ISO 8601. */
+  readRecords(org: string, projects: readonly string[]): Promise<readonly AgedProject[]>;
+  /** How late the organization's projects are known, with its window. */
+  readDelays(org: string, window: WindowView): Promise<ReadonlyMap<string, ProjectDelays>>;
 }
+
+type AgedProject = Pick<ProjectRecord, 'project' | 'newestReadAt' | 'verifiedUpTo'>;
 
 /** How old the figures may be. */
 const readEveryMs = 15_000;
+/** How old the delays may be: they take a look at all pages. */
+const delaysEveryMs = 300_000;
 /** A budget may be about to start, a store to come back. */
 const retryMs = 3_000;
 /** Organizations read at a time: a budget that does not answer holds up only one of them. */
@@ -283,8 +291,7 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
   const { organizations } = state;
   const lanes = Math.min(atOnce, organizations.length);
   setMaxListeners(lanes, signal);
-  /** By organization and project, in milliseconds. */
-  const newest = new Map<string, number>();
+  const known = new Map<string, Known>();
   const began = Date.now() / 1_000;
   for (const { id: org } of organizations) {
     metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, began);
@@ -302,9 +309,11 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
       if (signal.aborted) return;
       const since = performance.now();
       const { id: org } = next.organization;
-      const isRead = await readOrganization(state, next.organization, newest, metrics).catch(() => false);
+      const last = known.get(org) ?? { records: [], delaysAt: Number.NEGATIVE_INFINITY };
+      known.set(org, last);
+      const isRead = await readOrganization(state, next.organization, last, metrics).catch(() => false);
       if (isRead) metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, Date.now() / 1_000);
-      showFreshness(next.organization, newest, metrics);
+      showAges(org, last.records, metrics);
       waiting.push({
         organization: next.organization,
         dueAt: since + (isRead ? next.restMs : Math.min(everyMs, retryMs)),
@@ -325,16 +334,42 @@ function takeEarliest<Item extends { dueAt: number }>(items: Item[]): Item {
   return items.splice(earliest, 1)[0] as Item;
 }
 
+/** What was last read of an organization. */
+interface Known {
+  records: readonly AgedProject[];
+  /** When its delays were, by a monotonic clock. */
+  delaysAt: number;
+}
+
 async function readOrganization(
   state: SharedState,
   { id: org, projects }: SharedState['organizations'][number],
-  newest: Map<string, number>,
+  known: Known,
   metrics: Metrics,
 ): Promise<boolean> {
-  const read = await state.readNewest(org, projects).catch(() => null);
-  for (const [project, moment] of read ?? []) newest.set(keyOf(org, project), Date.parse(moment));
-  showWindow(org, await state.readWindow(org), metrics);
+  const read = await state.readRecords(org, projects).catch(() => null);
+  known.records = read ?? known.records;
+  const window = await state.readWindow(org);
+  showWindow(org, window, metrics);
+  if (performance.now() - known.delaysAt >= delaysEveryMs) {
+    const found = [...(await state.readDelays(org, window))];
+    for (const [project, delays] of found) showDelays({ org, project }, delays, metrics);
+    // Before the first reading there are no pages.
+    if (found.some(([, { expected }]) => expected !== null)) known.delaysAt = performance.now();
+  }
   return read !== null;
+}
+
+const kindsOfDelay = { newMs: 'new', newMostMs: 'new-95', statusMs: 'status', silentMs: 'silent' } as const;
+
+function showDelays(labels: { org: string; project: string }, delays: ProjectDelays, metrics: Metrics): void {
+  for (const name of ['expected', 'measured'] as const) {
+    const found: Partial<ExpectedDelays> = delays[name] ?? {};
+    for (const [field, kind] of Object.entries(kindsOfDelay)) {
+      const ms = found[field as keyof ExpectedDelays] ?? null;
+      if (ms !== null) metrics.set(`docferry_feedback_${name}_delay_seconds`, { ...labels, kind }, ms / 1_000);
+    }
+  }
 }
 
 function showWindow(org: string, window: WindowView, metrics: Metrics): void {
@@ -353,21 +388,15 @@ function showWindow(org: string, window: WindowView, metrics: Metrics): void {
   }
 }
 
-/** Freshness ages even while the store cannot be read. */
-function showFreshness(
-  { id: org, projects }: SharedState['organizations'][number],
-  newest: ReadonlyMap<string, number>,
-  metrics: Metrics,
-): void {
-  for (const project of projects) {
-    const since = newest.get(keyOf(org, project));
-    if (since === undefined) continue;
-    const seconds = Math.max(0, Date.now() - since) / 1_000;
-    metrics.set('docferry_feedback_freshness_seconds', { org, project }, seconds);
+/** What was read ages even while the store cannot be read. */
+function showAges(org: string, records: readonly AgedProject[], metrics: Metrics): void {
+  const ageOf = (moment: string) => Math.max(0, Date.now() - Date.parse(moment)) / 1_000;
+  for (const { project, newestReadAt, verifiedUpTo } of records) {
+    const labels = { org, project };
+    if (newestReadAt !== null) metrics.set('docferry_feedback_freshness_seconds', labels, ageOf(newestReadAt));
+    if (verifiedUpTo !== null) metrics.set('docferry_feedback_complete_seconds', labels, ageOf(verifiedUpTo));
   }
 }
-
-const keyOf = (org: string, project: string): string => `${org}:${project}`;
 
 /** Has requests to these organizations' analytics counted, and shown to Prometheus at `ip:port`. */
 export function countedAccesses(

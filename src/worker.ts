@@ -17,6 +17,7 @@ import type { Logger } from 'pino';
 import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
 import { budgetClientOf, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
+import type { WindowView } from './budget/rules/permits.ts';
 import type { Config } from './config/config.ts';
 import { limitMachineUse, urgently } from './exports/semaphore.ts';
 import type { BundleStore } from './exports/store/bundle-store.ts';
@@ -177,10 +178,13 @@ function watchShared({ organizations }: Config, { stores, client, metrics }: Par
   const state = {
     organizations: organizations.map(({ id, projects }) => ({ id, projects: projects.map((project) => project.id) })),
     readWindow: (org: string) => client.withDeadline(Date.now() + readWithinMs, () => budgetView(client, org)),
-    async readNewest(org: string, projects: readonly string[]) {
+    async readRecords(org: string, projects: readonly string[]) {
       const wanted = projects.map((project) => ({ org, project }));
-      const found = await stores.feedback.latestRecords({ sites: [], projects: wanted });
-      return new Map(found.projects.flatMap(({ project, newestReadAt: at }) => (at === null ? [] : [[project, at]])));
+      return (await stores.feedback.latestRecords({ sites: [], projects: wanted })).projects;
+    },
+    async readDelays(org: string, window: WindowView) {
+      const organization = organizations.find(({ id }) => id === org);
+      return organization ? stores.feedback.refreshDelays(organization, window, Date.now()) : new Map();
     },
   };
   return watchSharedState(state, metrics);

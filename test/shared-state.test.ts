@@ -8,6 +8,8 @@ import { recordedMetrics } from './tools/recorded-metrics.ts';
 let end = async () => {};
 afterEach(() => end());
 
+const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
+
 /** A window with one of two requests granted, to `a`, and a second pass that waits. */
 function sharedState(): SharedState {
   const since = Date.now() - 60_000;
@@ -20,7 +22,21 @@ function sharedState(): SharedState {
   return {
     organizations: [{ id: 'acme', projects: ['prj_1', 'new'] }],
     readWindow: async () => viewOf(window, Date.now()),
-    readNewest: async () => new Map([['prj_1', new Date(Date.now() - 7_200_000).toISOString()]]),
+    readRecords: async () => [
+      { project: 'prj_1', newestReadAt: hoursAgo(2), verifiedUpTo: hoursAgo(5) },
+      { project: 'new', newestReadAt: null, verifiedUpTo: null },
+    ],
+    readDelays: async () =>
+      new Map([
+        [
+          'prj_1',
+          {
+            expected: { newMs: 60_000, newMostMs: 120_000, statusMs: 300_000, silentMs: null },
+            measured: { newMs: 50_000, newMostMs: 110_000, entries: 20 },
+          },
+        ],
+        ['new', { expected: null, measured: null }],
+      ]),
   };
 }
 
@@ -42,13 +58,30 @@ describe('watchSharedState', () => {
     expect([...values.keys()].filter((series) => series.includes('project="new"'))).toEqual([]);
   });
 
+  it('shows how late projects are known, by plan and as measured, and as of when they are complete', async () => {
+    const { metrics, values } = recordedMetrics();
+    end = watchSharedState(sharedState(), metrics);
+    const value = (name: string) => values.get(`docferry_feedback_${name}`);
+    const delay = (which: string, kind: string) =>
+      value(`${which}_delay_seconds{kind="${kind}",org="acme",project="prj_1"}`);
+    await expect.poll(() => delay('measured', 'new-95')).toBe(110);
+    expect(['new', 'new-95', 'status', 'silent'].map((kind) => delay('expected', kind))).toEqual([
+      60,
+      120,
+      300,
+      undefined,
+    ]);
+    expect(delay('measured', 'new')).toBe(50);
+    expect(value('complete_seconds{org="acme",project="prj_1"}')).toBeGreaterThanOrEqual(5 * 3_600);
+  });
+
   it('lets the time of the last reading stand still while something cannot be read; what was read ages on', async () => {
     const { metrics, values } = recordedMetrics();
     let broken = false;
     const state = sharedState();
     const failing: SharedState = {
       ...state,
-      readNewest: (org, projects) => (broken ? Promise.reject(new Error('away')) : state.readNewest(org, projects)),
+      readRecords: (org, projects) => (broken ? Promise.reject(new Error('away')) : state.readRecords(org, projects)),
     };
     end = watchSharedState(failing, metrics, 5);
     const readAt = () => values.get('docferry_shared_state_read_timestamp_seconds{org="acme"}') ?? 0;
@@ -79,7 +112,8 @@ describe('watchSharedState', () => {
     });
     const state: SharedState = {
       organizations,
-      readNewest: async () => new Map(),
+      readRecords: async () => [],
+      readDelays: async () => new Map(),
       async readWindow(org) {
         asked.set(org, (asked.get(org) ?? 0) + 1);
         underWay += 1;

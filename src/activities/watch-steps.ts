@@ -4,6 +4,7 @@ import { observe } from '../exports/rollout/rollout-target.ts';
 import type { Observed } from '../exports/rules/rollout-steps.ts';
 import type { BundleStore, InService, Sighting, Sightings } from '../exports/store/bundle-store.ts';
 import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
+import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import type { NoticeType } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
@@ -232,7 +233,7 @@ async function newestReadings(
   const outlook = await feedback.refreshOutlook(org, wanted, at);
   const planned = new Map<string, number>();
   if (refresh !== null && view !== null) {
-    const perHour = (refresh.share * Math.max(1, view.limit - view.reserve) * hourMs) / view.windowMs;
+    const perHour = requestsAnHour(refresh.share, outlook.pace, view, at);
     const expected = expectedDelays(outlook.pages, outlook.projects, { perHour, everyMs: refresh.everyMs, at });
     for (const { project, intervalMs } of expected.projects) {
       planned.set(project, missedReadings * Math.max(refresh.everyMs, intervalMs));

@@ -51,6 +51,18 @@ export const gauges = {
     help: 'Seconds since the newest feedback of the project was read; absent until it was once.',
     labels: ['org', 'project'],
   },
+  docferry_feedback_complete_seconds: {
+    help: 'Seconds since the moment as of which the stored entries are complete; absent while some may be missing.',
+    labels: ['org', 'project'],
+  },
+  docferry_feedback_expected_delay_seconds: {
+    help: 'How late refresh is expected to know changes of this kind: new, new-95 (95 % of new entries), status, silent.',
+    labels: ['org', 'project', 'kind'],
+  },
+  docferry_feedback_measured_delay_seconds: {
+    help: 'How late the latest new entries came into the store: new (mean), new-95 (95 % of them).',
+    labels: ['org', 'project', 'kind'],
+  },
   docferry_shared_state_read_timestamp_seconds: {
     help: 'When budget and feedback store were last read without a failure; the start of the process before that.',
     labels: ['org'],

@@ -1,9 +1,12 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Sandbox } from '../../../sandbox/index.ts';
+import { untouchedView } from '../../budget/rules/window-view.ts';
 import type { Config } from '../../config/config.ts';
 import type { ExportResult } from '../../exports/rules/site-export.ts';
+import { delaysText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncInput, SyncResult } from '../../feedback/rules/sync.ts';
+import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { tryLock } from '../../files.ts';
 import { DatabaseInUse } from '../../local/embedded-errors.ts';
 import { findFreePort } from '../../local/ports.ts';
@@ -81,6 +84,7 @@ function demoDocument(stage: Stage, results: DemoResults): object {
     again: results.again,
     sandbox: { entries: results.served, mostRequestsInAnyWindow: most, refused },
     stored: results.stored,
+    expected: results.expected,
   };
 }
 
@@ -119,6 +123,7 @@ function demoText(stage: Stage, results: DemoResults, { keep, paint }: { keep: b
           `${requests} requests in ${spanText(windowMs)}: at most ${most} in any window, ${refused} refused with 429`,
         ],
         ['waited', `${spanText(feedback.waitedMs)} for the budget`],
+        ...(results.expected === null ? [] : [['from now on', delaysText(results.expected)] as [string, string]]),
       ]),
     ),
     paint.bold(keep ? 'To look at' : 'To look at (files stay; `docferry demo --keep` leaves the servers running)'),
@@ -244,6 +249,8 @@ interface DemoResults {
   served: number;
   /** Entries in the feedback store. */
   stored: number;
+  /** How late `refresh` would know what changes; null when the configuration has none. */
+  expected: ExpectedDelays | null;
 }
 
 /** Exports a site while reading its feedback, then exports it again. */
@@ -255,18 +262,29 @@ async function playStory(output: Output, stage: Stage, interrupted: AbortSignal)
       const show = { output, session, live, interrupted };
       const [first, feedback] = await Promise.all([exportOnce(show, `export of ${domain}`), syncOnce(show)]);
       const again = await exportOnce(show, 'the same again');
-      const counts = await withFeedbackStore(config, (store) => store.countEntries(org, project));
+      const [counts, expected] = await withFeedbackStore(config, async (store) => {
+        await store.prepareRefresh(org, [project], Date.now());
+        return [await store.countEntries(org, project), await expectedOf(config, store)] as const;
+      });
       return {
         export: first,
         feedback,
         again,
         served: [...sandbox.truth(project)].length,
         stored: counts.entries,
+        expected,
       };
     } finally {
       live.end();
     }
   });
+}
+
+async function expectedOf({ organizations }: Config, store: FeedbackStore): Promise<ExpectedDelays | null> {
+  const organization = organizations.find(({ id }) => id === org);
+  if (organization === undefined) return null;
+  const delays = await store.refreshDelays(organization, untouchedView(organization.budget), Date.now());
+  return delays.get(project)?.expected ?? null;
 }
 
 interface Show {

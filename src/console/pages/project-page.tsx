@@ -4,6 +4,7 @@ import { waitText } from '../../budget/rules/window-view.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
+import { delaysText, measuredText, type ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
@@ -243,7 +244,7 @@ interface Project {
 /** All about the feedback of one project. */
 export function ProjectPage({ viewer, project: known, facts, charts, at, late }: Project) {
   const { org, project, name } = known;
-  const { running, stored, budget, troubles } = facts;
+  const { running, stored, delays, budget, troubles } = facts;
   return (
     <Page
       title={name ?? project}
@@ -260,7 +261,7 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
         <div class="split">
           <section aria-labelledby="stored-title">
             <h2 id="stored-title">Stored</h2>
-            {stored === null ? <p class="quiet">unknown</p> : <Stored stored={stored} />}
+            {stored === null ? <p class="quiet">unknown</p> : <Stored stored={stored} delays={delays} />}
           </section>
           <section aria-labelledby="running-title">
             <h2 id="running-title">Running</h2>
@@ -279,12 +280,14 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
   );
 }
 
-function Stored({ stored }: { stored: StoredProject }) {
+function Stored({ stored, delays }: { stored: StoredProject; delays: ProjectDelays | null }) {
   const { entries, rejects, tombstones, watermark, verifiedUpTo } = stored;
   return (
     <Facts
       facts={[
         ['complete as of', verifiedUpTo === null ? 'not verified yet' : <When at={verifiedUpTo} />],
+        delays?.expected != null && ['expected', delaysText(delays.expected)],
+        delays?.measured != null && ['measured', measuredText(delays.measured)],
         ['entries', countText(entries)],
         rejects > 0 && ['not understood', countText(rejects)],
         tombstones > 0 && ['deleted at the service', countText(tombstones)],

@@ -2,6 +2,7 @@ import type { WindowSettings } from '../../budget/rules/permits.ts';
 import { Semaphore } from '../../exports/semaphore.ts';
 import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
+import type { ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { ReportFigures } from '../../feedback/rules/report-figures.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { Installation } from '../../operations/installation.ts';
@@ -60,6 +61,10 @@ async function draw(figures: ReportFigures): Promise<string> {
   const { chartsOf } = await import('../../feedback/report/report-page.ts');
   return await chartsOf(figures, 'feedback');
 }
+
+/** Looks at all pages of an organization. */
+const delaysFreshMs = 60_000;
+const mostDelays = 20;
 
 /** Versions never change, but retention removes them. */
 const changesFreshMs = 600_000;
@@ -129,6 +134,7 @@ export class ConsoleReader {
   readonly #sites: ReadonlyMap<string, KnownSite>;
   readonly #projects: ReadonlyMap<string, KnownProject>;
   readonly #audits: LatestReadings<AuditFacts>;
+  readonly #delays: LatestReadings<ReadonlyMap<string, ProjectDelays>>;
   readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
   readonly #projectReadings = new Map<string, SharedReading<ProjectFacts>>();
 
@@ -147,6 +153,7 @@ export class ConsoleReader {
     this.overview = new SharedReading(() => this.#readOverview(), times);
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
     this.#audits = new LatestReadings(auditsKept, times);
+    this.#delays = new LatestReadings(mostDelays, { ...times, freshMs: delaysFreshMs });
     this.feedback = new FeedbackReadings(this.installation.feedback, times);
     this.changes = new VersionComparisons(this.installation.bundles, times);
     this.charts = new ProjectCharts(this.installation.feedback, times);
@@ -185,8 +192,20 @@ export class ConsoleReader {
     return kept(
       this.#projectReadings,
       keyOf(project.org, project.project),
-      () => new SharedReading(() => readProject(this.#setting, this.installation, project), this.#times),
+      () => new SharedReading(() => this.#readProject(project), this.#times),
     );
+  }
+
+  #readProject(project: KnownProject): Promise<ProjectFacts> {
+    const { org } = project;
+    return readProject(this.#setting, this.installation, project, async (window) => {
+      const organization = this.#setting.organizations.find(({ id }) => id === org);
+      if (organization === undefined) return null;
+      const reading = this.#delays.of(org, async () =>
+        (await this.installation.feedback()).refreshDelays(organization, window, Date.now()),
+      );
+      return (await reading.get()).value.get(project.project) ?? null;
+    });
   }
 
   /** A page of the audit. */

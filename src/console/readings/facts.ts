@@ -6,6 +6,7 @@ import type { ExportState } from '../../exports/rules/site-export.ts';
 import type { BundleStore, PublishedVersion, Sighting, SiteHold } from '../../exports/store/bundle-store.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
+import type { ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../operations/exports.ts';
@@ -137,6 +138,7 @@ interface RunningPass {
 export interface ProjectFacts {
   running: RunningPass[] | null;
   stored: StoredProject | null;
+  delays: ProjectDelays | null;
   /** Of the organization that has the project. */
   budget: WindowView | null;
   troubles: Trouble[];
@@ -144,10 +146,12 @@ export interface ProjectFacts {
 
 const shownPasses = 20;
 
+/** `delaysWith` reads how late the project is known, with the window of its organization. */
 export async function readProject(
   setting: ConsoleSetting,
   installation: Installation,
   { org, project, budget: configured }: { org: string; project: string; budget: WindowSettings },
+  delaysWith: (window: WindowView) => Promise<ProjectDelays | null>,
 ): Promise<ProjectFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
@@ -165,7 +169,9 @@ export async function readProject(
     readBudget(setting, installation, { org, budget: configured }),
   ]);
   if (budget.trouble !== null && running !== null) troubles.push(budget.trouble);
-  return { running, stored, budget: budget.view, troubles };
+  // The store is named once when it is away.
+  const delays = stored && (await read(() => delaysWith(budget.view ?? untouchedView(configured))));
+  return { running, stored, delays, budget: budget.view, troubles };
 }
 
 async function readPass(

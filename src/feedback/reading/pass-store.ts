@@ -1,8 +1,9 @@
 import type { EntryCounts, FeedbackEntry, ProjectKey, RejectedEntry } from '../rules/feedback-entry.ts';
 import type { PassOutcome, ReadingKind } from '../rules/pass-bounds.ts';
-import type { Pace } from '../rules/refresh/pace.ts';
+import type { ProjectDelays } from '../rules/refresh/expected.ts';
+import type { KnownWindow, Pace } from '../rules/refresh/pace.ts';
 import type { RefreshPage } from '../rules/refresh/pages.ts';
-import type { ProjectFindings, RefreshedProject } from '../rules/refresh-run.ts';
+import type { ConfiguredRefresh, ProjectFindings, RefreshedProject } from '../rules/refresh-run.ts';
 import type { PassSlice, PlannedSlice } from '../rules/slice.ts';
 
 /** How far a pass has come with the pages stored so far. */
@@ -173,11 +174,13 @@ export interface RefreshStore {
   /** What the next request of an organization is chosen from at a moment, in milliseconds; looks at no entries. */
   refreshView(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
   /** All pages of the projects, and what decides how often they are read: what can be expected (`expectedDelays`). */
-  refreshOutlook(
-    org: string,
-    projects: readonly RefreshedProject[],
+  refreshOutlook(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
+  /** How late the store knows what happens in these projects: by plan, with the window as it is known, and as measured. */
+  refreshDelays(
+    organization: ConfiguredRefresh,
+    window: KnownWindow,
     at: number,
-  ): Promise<Pick<RefreshView, 'projects' | 'pages'>>;
+  ): Promise<ReadonlyMap<string, ProjectDelays>>;
   /** Cuts the lists of the projects where that is due. */
   prepareRefresh(org: string, projects: readonly string[], at: number): Promise<void>;
   saveRefreshPace(org: string, pace: Pace): Promise<void>;

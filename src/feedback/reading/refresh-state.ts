@@ -1,7 +1,9 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { refreshWorkflowId } from '../../rules/workflow-ids.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
-import { newPace, type Pace } from '../rules/refresh/pace.ts';
+import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays } from '../rules/refresh/expected.ts';
+import { type KnownWindow, newPace, type Pace, requestsAnHour } from '../rules/refresh/pace.ts';
 import {
   type Cut,
   changeOfSums,
@@ -24,8 +26,8 @@ import {
   ratesOf,
   type Tallies,
 } from '../rules/refresh/rates.ts';
-import type { RefreshedProject } from '../rules/refresh-run.ts';
-import { batchesOf, liveEntries, wantedKeys } from '../store/queries.ts';
+import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
+import { batchesOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { FeedbackDatabase, FeedbackTable, RefreshPagesTable, RefreshProjectsTable } from '../store/tables.ts';
 import type { ProjectView, RefreshView } from './pass-store.ts';
 import { datesAreCoarse } from './passes.ts';
@@ -83,10 +85,57 @@ export async function refreshOutlook(
   org: string,
   projects: readonly RefreshedProject[],
   at: number,
-): Promise<Pick<RefreshView, 'projects' | 'pages'>> {
-  const { projects: views } = await refreshView(db, org, projects, at);
+): Promise<RefreshView> {
+  const view = await refreshView(db, org, projects, at);
   const rows = await db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).execute();
-  return { projects: views, pages: rows.map(pageOf) };
+  return { ...view, pages: rows.map(pageOf) };
+}
+
+/** The latest entries by which delays are measured: at most so many, and so old. */
+const [measured, measuredMs] = [200, 7 * dayMs];
+
+export async function refreshDelays(
+  db: Db,
+  organization: ConfiguredRefresh,
+  window: KnownWindow,
+  at: number,
+): Promise<Map<string, ProjectDelays>> {
+  const { id: org, refresh, projects } = organization;
+  const expected = new Map<string, ExpectedDelays>();
+  if (refresh !== undefined) {
+    const { pages, projects: views, pace } = await refreshOutlook(db, org, refreshedProjects(organization), at);
+    const settings = { perHour: requestsAnHour(refresh.share, pace, window, at), everyMs: refresh.everyMs, at };
+    for (const { project, intervalMs: _, ...delays } of expectedDelays(pages, views, settings).projects) {
+      expected.set(project, delays);
+    }
+  }
+  const found = new Map<string, ProjectDelays>();
+  for (const { id: project } of projects) {
+    const delays = await delaysOfNew(db, { org, project }, at);
+    found.set(project, { expected: expected.get(project) ?? null, measured: measuredDelay(delays) });
+  }
+  return found;
+}
+
+/** How late the latest entries came, in milliseconds: of those only that are newer than the project's first reading. */
+async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Promise<number[]> {
+  const first = await db
+    .selectFrom('sync_passes')
+    .select('started_at')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('workflow_id', 'like', refreshWorkflowId('%'))
+    .orderBy('started_at')
+    .limit(1)
+    .executeTakeFirst();
+  if (first === undefined) return [];
+  const rows = await storedEntries(db, { org, project })
+    .select(['created_at_utc', 'first_seen_at'])
+    .where('created_at_utc', '>=', isoOf(Math.max(Date.parse(first.started_at), at - measuredMs)))
+    .orderBy('created_at_utc', 'desc')
+    .limit(measured)
+    .execute();
+  return rows.map((row) => Date.parse(row.first_seen_at) - Date.parse(row.created_at_utc ?? row.first_seen_at));
 }
 
 function projectView(

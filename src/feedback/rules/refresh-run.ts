@@ -22,6 +22,16 @@ export interface RefreshedProject {
   atMostMs: number | null;
 }
 
+/** What the configuration says of an organization's projects, as far as it decides how they are read. */
+export interface ConfiguredRefresh {
+  id: string;
+  refresh?: { everyMs: number; share: number };
+  projects: readonly { id: string; weight?: number; atMostMs?: number }[];
+}
+
+export const refreshedProjects = ({ projects }: ConfiguredRefresh): RefreshedProject[] =>
+  projects.map(({ id, weight = 1, atMostMs = null }) => ({ project: id, weight, atMostMs }));
+
 /** Input of `refreshFeedback`. */
 export interface RefreshInput extends WithFailover {
   org: string;

@@ -28,7 +28,7 @@ import {
   isCutDue,
   prepareProject,
 } from '../reading/refresh-readings.ts';
-import { changeProject, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
+import { changeProject, refreshDelays, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
 import { currentSlice, listSlices } from '../reading/slices.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import { indexMore } from '../search/build-index.ts';
@@ -78,6 +78,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
     refreshView: (org, projects, at) => refreshView(db, org, projects, at),
     refreshOutlook: (org, projects, at) => refreshOutlook(db, org, projects, at),
+    refreshDelays: (organization, window, at) => refreshDelays(db, organization, window, at),
     async prepareRefresh(org, projects, at) {
       for (const project of projects) {
         if (await isCutDue(db, { org, project }, at)) await write((trx) => prepareProject(trx, { org, project }, at));

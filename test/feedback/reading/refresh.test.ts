@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PageUpsert, PassRow } from '../../../src/feedback/reading/pass-store.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
+import { newPace } from '../../../src/feedback/rules/refresh/pace.ts';
 import type { RefreshPage } from '../../../src/feedback/rules/refresh/pages.ts';
 import { worthOf } from '../../../src/feedback/rules/refresh/queue.ts';
 import type { RefreshedProject } from '../../../src/feedback/rules/refresh-run.ts';
@@ -298,5 +299,50 @@ describe('the rows of runs', () => {
     expect((await pageOf(at.store, 'all', true)).readAt).toBe(begun + dayMs);
     await at.store.endRefreshRun(end(begun + dayMs + 60_000, { runId: 'run-2' }));
     expect(await at.rows("select * from sync_passes where outcome = 'running'")).toEqual([]);
+  });
+});
+
+describe('how late a project is known', () => {
+  const window = { limit: 100, reserve: 0, windowMs: hourMs, otherClients: null };
+  const organization = { id: 'acme', refresh: { everyMs: 60_000, share: 0.5 }, projects: [{ id: 'prj_1' }] };
+  const after = begun + dayMs;
+
+  it('is measured by the dates of what refresh has found since it first read the project, of a week', async () => {
+    await using at = await temporaryStore();
+    const all = entries(60);
+    await swept(at.store, all);
+    const delays = async (moment: number) =>
+      (await at.store.refreshDelays(organization, window, moment)).get('prj_1')?.measured;
+    expect(await delays(after)).toBeNull();
+    const dates: [string, number][] = [
+      ['before', begun + hourMs],
+      ['first', after + 60_000],
+      ['second', after + 120_000],
+    ];
+    for (const [id, created] of dates) {
+      all.unshift(entry(id, { createdAt: new Date(created).toISOString() }));
+      const readAt = Math.max(after, created + (id === 'first' ? 240_000 : 360_000));
+      await read(at.store, readAt, await pageOf(at.store, 'all', true), all);
+      await at.store.endRefreshRun(end(readAt, { runId: id }));
+    }
+    expect(await delays(after + hourMs)).toEqual({ newMs: 300_200, newMostMs: 360_200, entries: 2 });
+    expect(await delays(after + 8 * dayMs)).toBeNull();
+  });
+
+  it('is expected of the share that other clients leave, also of those seen earlier; of nothing without a plan', async () => {
+    await using at = await temporaryStore();
+    await swept(at.store, entries(2_000));
+    const expected = async (changes: Partial<typeof organization>, otherClients: number | null) => {
+      const configured = { ...organization, ...changes };
+      return (await at.store.refreshDelays(configured, { ...window, otherClients }, after)).get('prj_1')?.expected;
+    };
+    const alone = (await expected({}, null))?.silentMs ?? 0;
+    const beside = (await expected({}, 80))?.silentMs ?? 0;
+    expect(alone).toBeGreaterThan(0);
+    expect(beside).toBeGreaterThan(2 * alone);
+    await at.store.saveRefreshPace('acme', { ...newPace(after), others: { requests: 80, at: after } });
+    expect((await expected({}, null))?.silentMs).toBe(beside);
+    const { refresh: _, ...unplanned } = organization;
+    expect((await at.store.refreshDelays(unplanned, window, after)).get('prj_1')?.expected).toBeNull();
   });
 });

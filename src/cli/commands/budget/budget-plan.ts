@@ -5,13 +5,18 @@ import {
   type ExpectedOfProject,
   expectedDelays,
 } from '../../../feedback/rules/refresh/expected.ts';
+import { requestsAnHour, useOfOthers } from '../../../feedback/rules/refresh/pace.ts';
+import { refreshedProjects } from '../../../feedback/rules/refresh-run.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import { explainFailure } from '../../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
+import { withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { indent, projectTitle, tableLines } from '../../terminal/text.ts';
+import { readBudget } from './budget-show.ts';
 import { budgetOrg } from './budget-view.ts';
 
 export default {
@@ -29,6 +34,10 @@ interface RefreshPlan {
   limit: number;
   reserve: number;
   windowMs: number;
+  /** Requests in a window that other clients are taken to use; 0 while none are known. */
+  otherClients: number;
+  /** Why the budget could not be asked what they use; null when it has answered. */
+  othersUnknown: string | null;
   everyMs: number;
   /** From 0 to 1; null when the configuration has no `refresh`, so that nothing starts by itself. */
   share: number | null;
@@ -39,25 +48,34 @@ interface RefreshPlan {
   shares: (ExpectedDelays & { share: number })[];
 }
 
-/** Reads the feedback store and the configuration only; changes nothing, and ends with 0 whatever it finds. */
+/** Changes nothing, and ends with 0 whatever it finds. Without an answer of the budget it knows of others what `refresh` does. */
 async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
   const { budget, refresh, projects } = organization;
+  const [seen, othersUnknown] = await withTemporal(config, (session) => readBudget(session, organization)).then(
+    ({ otherClients }) => [otherClients, null] as const,
+    (error: unknown) => [null, explainFailure(error).message] as const,
+  );
   const at = Date.now();
   const { everyMs, share } = refresh ?? usual;
-  const refreshed = projects.map(({ id, weight, atMostMs = null }) => ({ project: id, weight, atMostMs }));
+  const refreshed = refreshedProjects(organization);
   const state = await withFeedbackStore(config, (store) => store.refreshOutlook(organization.id, refreshed, at));
-  const available = budget.requests - budget.reserve;
-  const hourly = (part: number) => (part * available * 3_600_000) / budget.windowMs;
-  const outlook = (part: number) => expectedDelays(state.pages, state.projects, { perHour: hourly(part), everyMs, at });
+  const { requests: limit, reserve, windowMs } = budget;
+  const window = { limit, reserve, windowMs, otherClients: seen };
+  const outlook = (part: number) => {
+    const perHour = requestsAnHour(part, state.pace, window, at);
+    return expectedDelays(state.pages, state.projects, { perHour, everyMs, at });
+  };
   const { projects: ofProjects, ...expected } = outlook(share);
   const known = new Set(ofProjects.map(({ project }) => project));
   const plan: RefreshPlan = {
     org: organization.id,
-    limit: budget.requests,
-    reserve: budget.reserve,
-    windowMs: budget.windowMs,
+    limit,
+    reserve,
+    windowMs,
+    otherClients: Math.round(useOfOthers(state.pace, window, at)),
+    othersUnknown,
     everyMs,
     share: refresh === undefined ? null : share,
     expected,
@@ -77,13 +95,13 @@ function planDocument({ projects, ...plan }: RefreshPlan): object {
 }
 
 function planText(plan: RefreshPlan, { paint, columns }: Surface): string {
-  const { share, expected, projects, unread, shares, reserve, limit } = plan;
+  const { share, expected, projects, unread, shares, reserve, limit, otherClients, othersUnknown } = plan;
   const count = `${projects.length} project${projects.length === 1 ? '' : 's'}`;
   const hour = plan.windowMs === 3_600_000 ? 'an hour' : `in ${spanText(plan.windowMs)}`;
+  const taken = Math.min(limit - 1, Math.max(reserve, otherClients));
+  const taker = otherClients > reserve ? 'other clients leave' : 'the reserve leaves';
   const left =
-    reserve > 0
-      ? `the ${limit - reserve} of ${limit} requests ${hour} that the reserve leaves`
-      : `${limit} requests ${hour}`;
+    taken > 0 ? `the ${limit - taken} of ${limit} requests ${hour} that ${taker}` : `${limit} requests ${hour}`;
   const lines = [`At ${percentText(share ?? usual.share)} of ${left}, ${count}: ${delaysText(expected)}`];
   if (share === null) {
     lines.push(
@@ -91,6 +109,10 @@ function planText(plan: RefreshPlan, { paint, columns }: Surface): string {
         'nothing starts by itself: the organization has no `refresh`, for example { every: 5m, share: 50% }',
       ),
     );
+  }
+  if (othersUnknown !== null) {
+    const assumed = otherClients > 0 ? `${otherClients} of ${limit}, as last seen` : 'nothing';
+    lines.push(paint.yellow(`what other clients use now is unknown, and taken to be ${assumed}: ${othersUnknown}`));
   }
   if (unread.length > 0) lines.push(`not read yet, and not counted: ${unread.join(', ')}`);
   if (projects.length === 0) return lines.join('\n');

@@ -27,7 +27,7 @@ export default {
 } satisfies CommandFile;
 
 /** An organization's window now; as configured and all free if it never asked for a permit. */
-async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {
+export async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {
   try {
     return await askWorker(client, config.temporal.taskQueue, () => budgetView(client, id));
   } catch (error) {

@@ -1,7 +1,10 @@
-import type { PrivacyConfig } from '../../../config/config.ts';
+import { budgetView } from '../../../budget/client.ts';
+import { untouchedView } from '../../../budget/rules/window-view.ts';
+import type { OrganizationConfig, PrivacyConfig } from '../../../config/config.ts';
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
 import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
+import { delaysText, delayText, measuredText, type ProjectDelays } from '../../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
@@ -76,22 +79,31 @@ async function listedPasses({ client, config }: Session, projects: readonly Foun
 
 const shownPasses = 5;
 
-interface ProjectStatus extends FoundProject, StoredProject {
+interface ProjectStatus extends FoundProject, StoredProject, ProjectDelays {
   running: RunningPass[];
 }
 
 async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
-  const [stored, running] = await withTemporal(config, (session) =>
-    Promise.all([
-      withFeedbackStore(config, (store) => store.storedProjects(wanted, shownPasses)),
-      runningPasses(session, wanted),
-    ]),
-  );
+  const organizations = config.organizations.filter(({ id }) => wanted.some(({ org }) => org === id));
+  const [running, windows] = await withTemporal(config, (session) => {
+    const windowOf = ({ id }: OrganizationConfig) => budgetView(session.client, id);
+    const windows = answersOrNull(session.client, config.temporal.taskQueue, organizations, windowOf);
+    return Promise.all([runningPasses(session, wanted), windows]);
+  });
+  const delays = new Map<string, ReadonlyMap<string, ProjectDelays>>();
+  const stored = await withFeedbackStore(config, async (store) => {
+    for (const [place, organization] of organizations.entries()) {
+      const window = windows[place] ?? untouchedView(organization.budget);
+      delays.set(organization.id, await store.refreshDelays(organization, window, Date.now()));
+    }
+    return store.storedProjects(wanted, shownPasses);
+  });
   const statuses = stored.map((project, place): ProjectStatus => {
     const isMine = (pass: RunningPass) => pass.org === project.org && pass.project === project.project;
-    return { ...wanted[place], ...project, running: running.filter(isMine) };
+    const late = delays.get(project.org)?.get(project.project) ?? { expected: null, measured: null };
+    return { ...wanted[place], ...project, ...late, running: running.filter(isMine) };
   });
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
     context.output.warn(
@@ -131,20 +143,37 @@ function documentOf({ running, passes: ended, ...project }: ProjectStatus): obje
 /** A line for each project: what is stored, what runs, how the last pass ended. */
 function statusTable(statuses: readonly ProjectStatus[], { paint, columns }: Surface): string {
   return tableLines(
-    ['project', 'organization', 'entries', 'complete as of (UTC)', 'now', 'last pass', 'started (UTC)', 'why'],
+    [
+      'project',
+      'organization',
+      'entries',
+      'complete as of (UTC)',
+      'new ones after',
+      'now',
+      'last pass',
+      'started (UTC)',
+      'why',
+    ],
     statuses.map(({ running, passes: [last], ...project }) => [
       projectTitle(project),
       project.org,
       countText(project.entries),
       timeText(project.verifiedUpTo),
+      newAfterText(project),
       running.map(({ pass, state }) => (state === null ? pass : `${pass}, ${state.phase}`)).join('; ') || 'idle',
       last === undefined ? 'none yet' : outcomeText(last, paint),
       timeText(last?.startedAt ?? null),
       printable(last?.error ?? '', 80),
     ]),
     columns,
-    ['started (UTC)', 'why', 'complete as of (UTC)', 'organization'],
+    ['started (UTC)', 'why', 'complete as of (UTC)', 'organization', 'new ones after'],
   );
+}
+
+/** How late new entries are stored on average. */
+function newAfterText({ expected, measured }: ProjectDelays): string {
+  const planned = expected?.newMs == null ? '-' : delayText(expected.newMs);
+  return measured === null ? planned : `${planned} (was ${delayText(measured.newMs)})`;
 }
 
 function outcomeText({ pass, outcome }: PassRow, paint: Paint): string {
@@ -162,6 +191,8 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
     verifiedUpTo === null ? '' : `complete as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(projectTitle(project))} (${org}): ${stored.join(', ')}`];
+  if (project.expected !== null) lines.push(indent(`expected: ${delaysText(project.expected)}`));
+  if (project.measured !== null) lines.push(indent(`measured: ${measuredText(project.measured)}`));
   const personal = privacyText(privacy);
   if (personal !== null) lines.push(indent(`personal data: ${personal}${sinceText(project)}`));
   for (const { pass, state } of running) {

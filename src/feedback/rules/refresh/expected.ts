@@ -1,3 +1,4 @@
+import { countText } from '../../../rules/text.ts';
 import type { RefreshPage } from './pages.ts';
 import { newWeight, type RefreshProject } from './queue.ts';
 import { arrivalRate, hourMs } from './rates.ts';
@@ -11,6 +12,21 @@ export interface ExpectedDelays {
   statusMs: number | null;
   /** Edits, deletions and changes of all others. */
   silentMs: number | null;
+}
+
+/** How late new entries came into the store, by their dates, in milliseconds. */
+export interface MeasuredDelay {
+  newMs: number;
+  /** Within this, 95 % of them were there. */
+  newMostMs: number;
+  /** The latest ones, so many, and no older than a week. */
+  entries: number;
+}
+
+/** How late the store knows what happens in a project: by plan, null without one, and of its latest entries, null without any. */
+export interface ProjectDelays {
+  expected: ExpectedDelays | null;
+  measured: MeasuredDelay | null;
 }
 
 export interface ExpectedOfProject extends ExpectedDelays {
@@ -224,6 +240,19 @@ function most(parts: readonly Part[]): number | null {
   }
   return high * hourMs;
 }
+
+/** Of the delays of new entries, in milliseconds; null for none. */
+export function measuredDelay(delays: readonly number[]): MeasuredDelay | null {
+  const sorted = delays.map((delay) => Math.max(0, delay)).sort((a, b) => a - b);
+  const newMostMs = sorted[Math.ceil(0.95 * sorted.length) - 1];
+  if (newMostMs === undefined) return null;
+  const sum = sorted.reduce((total, delay) => total + delay, 0);
+  return { newMs: sum / sorted.length, newMostMs, entries: sorted.length };
+}
+
+/** `new entries after 7 min on average (95 %: 16 min), by the latest 200`. */
+export const measuredText = ({ newMs, newMostMs, entries }: MeasuredDelay): string =>
+  `${delaysText({ newMs, newMostMs, statusMs: null, silentMs: null })}, by the latest ${countText(entries)}`;
 
 /** `new entries after 8 min on average (95 %: 18 min), changes of status 34 min, silent edits and deletions 7 h`. */
 export function delaysText({ newMs, newMostMs, statusMs, silentMs }: ExpectedDelays): string {

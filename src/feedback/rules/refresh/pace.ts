@@ -1,3 +1,5 @@
+import { hourMs } from './rates.ts';
+
 /**
  * How many requests `refresh` may send, and when: its share of what the limit leaves, at an even pace, and never more than
  * the share (rounded up) in any window. Plain data, moments in milliseconds since the epoch.
@@ -36,6 +38,12 @@ export interface PaceSettings {
   firstReadings: boolean;
 }
 
+/** What is known of an organization's window. */
+export interface KnownWindow extends Pick<PaceSettings, 'limit' | 'otherClients' | 'windowMs'> {
+  /** Requests that are left to other clients. */
+  reserve: number;
+}
+
 /** A slot is taken a little longer than the window, for clocks that round. */
 const slackMs = 20;
 /** Moments are kept this fine, in parts of a window. */
@@ -58,10 +66,23 @@ export const newPace = (at: number): Pace => ({ at, credit: 1, sent: [], deadlin
  */
 function remembering({ others }: Pace, settings: PaceSettings, at: number): PaceSettings & Pick<Pace, 'others'> {
   const { limit, available, otherClients, windowMs } = settings;
-  const faded =
-    others === null ? 0 : others.requests * 0.5 ** (Math.max(0, at - others.at) / windowMs / othersHalfLife);
+  const faded = rememberedUse(others, windowMs, at);
   const known = otherClients !== null && otherClients >= faded ? { requests: otherClients, at } : others;
   return { ...settings, available: Math.max(0, Math.min(available, limit - faded)), others: known };
+}
+
+const rememberedUse = (others: Pace['others'], windowMs: number, at: number): number =>
+  others === null ? 0 : others.requests * 0.5 ** (Math.max(0, at - others.at) / windowMs / othersHalfLife);
+
+/** What other clients are taken to use, in requests a window: as it is seen now, or remembered; 0 while none are known. */
+export function useOfOthers({ others }: Pick<Pace, 'others'>, window: KnownWindow, at: number): number {
+  return Math.max(window.otherClients ?? 0, rememberedUse(others, window.windowMs, at));
+}
+
+/** Requests an hour that are a share, from 0 to 1, of what neither the reserve nor other clients take of the limit. */
+export function requestsAnHour(share: number, pace: Pick<Pace, 'others'>, window: KnownWindow, at: number): number {
+  const left = window.limit - Math.max(window.reserve, useOfOthers(pace, window, at));
+  return (share * Math.max(1, left) * hourMs) / window.windowMs;
 }
 
 /** Requests of the share in a window. */

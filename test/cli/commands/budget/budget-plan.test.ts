@@ -1,8 +1,10 @@
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { newPace } from '../../../../src/feedback/rules/refresh/pace.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
+import { setScene } from '../../../tools/scene.ts';
 
 const hourMs = 3_600_000;
 
@@ -32,6 +34,8 @@ it('budget plan says how late feedback will be, by project and by share, without
     expected: delays,
     projects: [{ project: 'prj_1', intervalMs: delay, ...delays }],
     unread: [],
+    otherClients: 0,
+    othersUnknown: expect.stringContaining('Temporal'),
   });
   const { shares } = document as { shares: { share: number; newMs: number; silentMs: number }[] };
   expect(shares.map(({ share }) => share)).toEqual([0.25, 0.5, 0.75, 0.9]);
@@ -43,6 +47,22 @@ it('budget plan says how late feedback will be, by project and by share, without
   );
   expect(stdout).toMatch(/prj_1 .* min/);
   expect(stdout).toMatch(/90 % .* min/);
+  expect(stdout).toContain('what other clients use now is unknown, and taken to be nothing: ');
+
+  const again = await openSqliteFeedbackStore(join(cwd, 'data/feedback.db'));
+  await again.saveRefreshPace('acme', { ...newPace(now), others: { requests: 30, at: Date.now() + hourMs } });
+  await again.close();
+  const beside = (await docferry(['budget', 'plan'], { cwd })).stdout;
+  expect(beside).toMatch(/^At 50 % of the 10 of 40 requests in 30 min that other clients leave, 1 project: /);
+  expect(beside).toContain('taken to be 30 of 40, as last seen: ');
+});
+
+it('budget plan asks the budget what other clients use', async () => {
+  const scene = await setScene();
+  onTestFinished(() => scene.end());
+  await scene.startWorker();
+  const { document } = await docferryJson(['budget', 'plan', '--config', scene.configFile]);
+  expect(document).toMatchObject({ otherClients: 0, othersUnknown: null });
 });
 
 it('budget plan names projects that have not been read yet', async () => {
