@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { holdText } from '../../../src/cli/commands/export/wait-for-export.ts';
 import type { ExportParameters, ExportResult } from '../../../src/exports/rules/site-export.ts';
 import type { SiteHold } from '../../../src/exports/store/bundle-store.ts';
 import { startExport } from '../../../src/operations/exports.ts';
@@ -197,7 +198,10 @@ it('without an earlier version nothing is current, and what was refused is not t
   });
   const { contentDigest, version } = first;
   const left = { current: null, count: 1, hold: { version, refused: { version, contentDigest } } };
-  expect((await inService()).seen).toMatchObject({ ...left, purged: [version] });
+  const { seen } = await inService();
+  expect(seen).toMatchObject({ ...left, purged: [version] });
+  const words = seen.hold && holdText(seen.hold);
+  expect(words).toMatch(/^nothing is in service since [\s\S]*sign-in page\n.* was refused; other content ends this/);
   await expectLeftAlone(3, first, `${version}`);
   await expect.poll(() => states('rollout.failed')).toEqual(['begun']);
 
