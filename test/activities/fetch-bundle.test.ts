@@ -389,7 +389,7 @@ describe('fetchBundle', () => {
     scene.sandbox.setFaults({ archiveFile: import.meta.filename });
     const result = await fetchBundle(jobId);
     expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
-    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
   });
 
   it.skipIf(chromium === null)(
@@ -417,7 +417,7 @@ describe('fetchBundle', () => {
         ok: false,
         reasons: [{ rule: 'page-script-error', path: 'index.html', detail: 'Error: boom' }],
       });
-      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
+      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
       rendering({}, '/nowhere/chromium');
       expect(await failureOf(fetchBundle(jobId))).toMatchObject({
         type: 'InvalidInput',
