@@ -50,7 +50,10 @@ describe('checkKey', () => {
       ]);
       expect(await budgetView(env.client, org)).toMatchObject({ pausedBy: null, used: 2 });
       // It may be continuing as new at this moment.
-      await env.client.workflow.getHandle(budgetWorkflowId(org)).terminate().catch(() => {});
+      await env.client.workflow
+        .getHandle(budgetWorkflowId(org))
+        .terminate()
+        .catch(() => {});
     });
   });
 
