@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Organization } from './activities/dependencies.ts';
 import type { Activities } from './activities/index.ts';
 import type { WindowView } from './budget/rules/permits.ts';
-import type { RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
+import type { EndDetail, RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
 import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
 import type { ProjectRecord } from './feedback/store/run-records.ts';
@@ -30,17 +30,14 @@ type Observers = {
 
 const observers: Observers = {
   recordExportRun: {
-    succeeded(metrics, { org, outcome, polls, jobMs }) {
+    succeeded(metrics, { org, outcome, polls, jobMs, detail }) {
+      const { rollouts = [] } = JSON.parse(detail) as EndDetail;
+      for (const { target, outcome } of rollouts) {
+        metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome });
+      }
       metrics.add('docferry_exports_total', { org, outcome });
       metrics.add('docferry_export_polls_total', { org }, polls);
       if (jobMs !== null) metrics.observe('docferry_export_job_seconds', { org }, jobMs / 1_000);
-    },
-  },
-  rollOut: {
-    succeeded: (metrics, { org, target }, { outcome }) =>
-      metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome }),
-    failed(metrics, { org, target }, final) {
-      if (final) metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome: 'failed' });
     },
   },
   finishPass: {

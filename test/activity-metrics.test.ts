@@ -1,4 +1,4 @@
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
@@ -21,24 +21,25 @@ const transient = ApplicationFailure.create({ type: 'RolloutFailed', nonRetryabl
 const permanent = ApplicationFailure.create({ type: 'RolloutFailed', nonRetryable: true });
 
 describe('activityMetrics', () => {
-  const rollout = { org: 'acme', domain: 'docs.acme.example', target: 'directory:./site', version: 'v1' };
-  const failed = { 'docferry_rollouts{org="acme",outcome="failed",target="directory"}': 1 };
-
-  it('counts a rollout by the kind of its target, never by version or path', async () => {
-    const counts = await countsAfter('rollOut', rollout, async () => ({ outcome: 'rolled-out' }));
-    expect(counts).toEqual({ 'docferry_rollouts{org="acme",outcome="rolled-out",target="directory"}': 1 });
-  });
-
-  it('counts a failed rollout once it is not tried again, and none that was cancelled or handed over', async () => {
-    const handedOver = ApplicationFailure.create({ type: 'WorkerShutdown', nonRetryable: true });
-    expect(await countsAfter('rollOut', rollout, fails(transient))).toEqual({});
-    expect(await countsAfter('rollOut', rollout, fails(new CancelledFailure('cancelled')))).toEqual({});
-    expect(await countsAfter('rollOut', rollout, fails(handedOver))).toEqual({});
-    expect(await countsAfter('rollOut', rollout, fails(permanent))).toEqual(failed);
+  it('counts a rollout once for each target of a run, by its kind, never by version or path', async () => {
+    const rollouts = ['rolled-out', 'failed', 'rolled-out'].map((outcome, index) => ({
+      target: `directory:./site${index}`,
+      outcome,
+      detail: 'v1',
+    }));
+    const detail = JSON.stringify({ reasons: [], rollouts });
+    const run = { org: 'acme', domain: 'docs.acme.example', outcome: 'rollout-failed', polls: 0, jobMs: null, detail };
+    const counted = async (work: () => Promise<unknown>) =>
+      Object.entries(await countsAfter('recordExportRun', run, work)).filter(([name]) => name.includes('rollouts'));
+    expect(await counted(async () => {})).toEqual([
+      ['docferry_rollouts{org="acme",outcome="rolled-out",target="directory"}', 2],
+      ['docferry_rollouts{org="acme",outcome="failed",target="directory"}', 1],
+    ]);
+    expect(await counted(fails(transient))).toEqual([]);
   });
 
   it('counts a run with its polls, and how long its job took', async () => {
-    const run = { org: 'acme', domain: 'docs.acme.example', outcome: 'published', polls: 7 };
+    const run = { org: 'acme', domain: 'docs.acme.example', outcome: 'published', polls: 7, detail: '{}' };
     const counted = { 'docferry_exports{org="acme",outcome="published"}': 1, 'docferry_export_polls{org="acme"}': 7 };
     const nothing = async () => {};
     expect(await countsAfter('recordExportRun', { ...run, jobMs: 20_000 }, nothing)).toEqual({

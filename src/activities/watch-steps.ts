@@ -1,8 +1,8 @@
 import { activityInfo, log } from '@temporalio/activity';
 import type { WindowView } from '../budget/rules/permits.ts';
+import { sighting } from '../exports/rollout/roll-out-version.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
-import type { Observed } from '../exports/rules/rollout-steps.ts';
-import type { BundleStore, InService, Sighting, Sightings } from '../exports/store/bundle-store.ts';
+import type { BundleStore, InService, Sightings } from '../exports/store/bundle-store.ts';
 import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
 import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
@@ -63,39 +63,39 @@ export async function heldSites(
 
 type Drifted = NonNullable<Sight['drifted']>;
 
-/** What this process has recorded or found recorded, by the store and the domain: most looks see nothing new. */
-const recorded = new WeakMap<BundleStore, Map<string, Sightings>>();
+/**
+ * What this process has recorded or found recorded, by the store and the domain, while `current` was the current version:
+ * most looks see nothing new. A rollout records what it sees itself.
+ */
+const recorded = new WeakMap<BundleStore, Map<string, { sightings: Sightings; current: string | null }>>();
 
-/** Reads every target of an organization back, and records what differs from the look before (E9). */
+/**
+ * Reads every target of an organization back, and records what differs from the look before (E9). `listed`: what is in
+ * service, where it is known.
+ */
 export async function observeTargets(
   { bundles }: Pick<ActivityDependencies, 'bundles'>,
   { sites }: Pick<Organization, 'sites'>,
   at: Date,
+  listed: ReadonlyMap<string, InService> | null = null,
 ): Promise<ReadonlyMap<string, Sightings>> {
-  const known = recorded.get(bundles) ?? new Map<string, Sightings>();
+  const known = recorded.get(bundles) ?? new Map<string, { sightings: Sightings; current: string | null }>();
   recorded.set(bundles, known);
   const seen = new Map<string, Sightings>();
   for (const { domain, targets } of sites) {
     if (targets.length === 0) continue;
-    const before = known.get(domain) ?? (await bundles.observed(domain));
+    const current = listed?.get(domain)?.current ?? null;
+    const last = known.get(domain);
+    const before = last?.current === current ? last.sightings : await bundles.observed(domain);
     const found = await Promise.all(
       targets.map(async (target) => [target.name, sighting(await observe(target), before[target.name], at)] as const),
     );
     const now = Object.fromEntries(found);
     if (JSON.stringify(now) !== JSON.stringify(before)) await bundles.recordObserved(domain, now);
-    known.set(domain, now);
+    known.set(domain, { sightings: now, current });
     seen.set(domain, now);
   }
   return seen;
-}
-
-/** Where a place does not say since when, it is since it was first seen so. */
-function sighting(found: Observed, before: Sighting | undefined, at: Date): Sighting {
-  const version = found.runs === 'version' ? found.version : null;
-  const why = found.runs === 'version' ? null : found.why;
-  const isSame = before?.runs === found.runs && before.version === version;
-  const since = found.runs === 'unknown' ? null : found.since;
-  return { runs: found.runs, version, why, since: since ?? (isSame ? before.since : at.toISOString()) };
 }
 
 /**
@@ -109,8 +109,8 @@ export async function driftedTargets(
   at: Date,
 ): Promise<Drifted> {
   const { bundles } = deps;
-  const seen = await observeTargets(deps, organization, at);
   const listed = await listedSites(deps, organization);
+  const seen = await observeTargets(deps, organization, at, listed);
   const found: Drifted = [];
   for (const [domain, sightings] of seen) {
     const listedVersion = listed.get(domain)?.current;
@@ -163,7 +163,9 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     if (organization.webhooks.length === 0) {
       if (!isWatched(organization)) throw notConfigured('InvalidInput', `${org} has no webhooks and no targets`);
       // Nobody to notify, but people look at `export status` and the console.
-      await ifReadable('targets', () => observeTargets(deps, organization, at));
+      await ifReadable('targets', async () =>
+        observeTargets(deps, organization, at, await listedSites(deps, organization)),
+      );
       return { nextMs: everyMs, absent: [], holding: [], count: 0 };
     }
     const { workflowExecution, activityId } = activityInfo();

@@ -32,6 +32,8 @@ interface PlannedItem {
 }
 
 const mostSelected = 1_000;
+/** Why a project's schedule cannot be paused. */
+const withOthers = "is refreshed with its organization's other projects, which the schedules page pauses";
 
 /** The sites and projects that a form names, written `org/name`. Throws for one that is not configured. */
 export function selectedIn(reader: ConsoleReader, form: URLSearchParams): Selected[] {
@@ -75,9 +77,9 @@ export async function planBulk(
     const { taskQueue, organizations } = reader.setting;
     const scheduled = new Set(desiredSchedules(taskQueue, organizations).map(({ target }) => workflowIdOf(target)));
     return selected.map((one) => {
-      if (!targetsOf(one).some((target) => scheduled.has(workflowIdOf(target))))
-        return item(one, 'has no schedule', true);
-      return item(one, `no ${one.kind === 'site' ? 'export' : 'pass'} starts by itself`);
+      if (one.kind === 'project') return item(one, withOthers, true);
+      if (!scheduled.has(workflowIdOf(exportOf(one)))) return item(one, 'has no schedule', true);
+      return item(one, 'no export starts by itself');
     });
   }
   const sites = selected.flatMap((one) => (one.kind === 'site' ? [{ ...one, version: null }] : []));
@@ -97,8 +99,8 @@ export async function runBulk(
 ): Promise<string> {
   const work = async (one: Selected): Promise<unknown> => {
     if (verb === 'pause') {
-      const note = `paused in the console by ${operator.actor.who}`;
-      return Promise.all(targetsOf(one).map((target) => operator.pauseSchedule(target, note).catch(unlessThereIsNone)));
+      if (one.kind === 'project') throw new ConsoleFailure('NoSchedule', withOthers);
+      return operator.pauseSchedule(exportOf(one), `paused in the console by ${operator.actor.who}`);
     }
     if (one.kind === 'project')
       return operator.startPass(one, await usualPass(await operator.installation.feedback(), one));
@@ -113,8 +115,3 @@ export async function runBulk(
 }
 
 const targetsOf = (one: Selected) => (one.kind === 'site' ? [exportOf(one)] : passesOf(one));
-
-/** A project need not have a schedule for each kind of pass. */
-function unlessThereIsNone(error: unknown): void {
-  if (!(error instanceof Error) || error.name !== 'ScheduleNotFoundError') throw error;
-}

@@ -186,8 +186,10 @@ class ExportRun {
       const { version, url, rollouts } = kept;
       this.view.version = version;
       this.#publication.keep(version, contentDigest, url);
-      const wanted = { version: heldAt ?? version, previous: null, known: rollouts };
-      const put = await this.#rollOut(wanted, settings.targets, heldAt);
+      // A target that does not run what is current may run anything: nothing is known of what its readers got.
+      const wanted = { version: heldAt ?? version, previous: heldAt ?? version, known: rollouts };
+      const isNowhere = heldAt === version && kept.reasons !== undefined;
+      const put = isNowhere ? null : await this.#rollOut(wanted, settings.targets, heldAt);
       const found = { version, contentDigest, archive: kept.archive, pages, files, url, reasons: kept.reasons ?? [] };
       return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt, ...put });
     }
@@ -229,7 +231,7 @@ class ExportRun {
     const reasons = returnReasons(refused, returned);
     if ('problem' in returned) return { held: null, reasons };
     this.view.rollouts = returnedResults(this.view.rollouts, returned);
-    return { held: returned.version, reasons };
+    return { held: returned.version ?? wanted.version, reasons };
   }
 
   #rejected(jobId: string, refused: FetchedBundle & { ok: false }): ExportResult {

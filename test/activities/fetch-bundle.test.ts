@@ -166,10 +166,15 @@ describe('fetchBundle', () => {
       return input.version;
     };
 
-    // Without an earlier version nothing is current, and nothing held.
+    // Without an earlier version nothing is current, and the hold names what was refused until a person releases it.
     await fetched(jobId, at(1));
     const first = await refuse();
-    expect([await current(), await bundles.holds.of(domain)]).toEqual([undefined, null]);
+    expect([await current(), await bundles.holds.of(domain)]).toMatchObject([
+      undefined,
+      { version: first, refused: { version: first } },
+    ]);
+    expect(await fetched(jobId, at(2))).toMatchObject({ heldAt: first, kept: { version: first } });
+    await bundles.holds.release(domain);
     expect(await fetched(jobId, at(2))).toMatchObject({ kept: null, published: { heldAt: null } });
     const good = await current();
 
@@ -389,7 +394,7 @@ describe('fetchBundle', () => {
     scene.sandbox.setFaults({ archiveFile: import.meta.filename });
     const result = await fetchBundle(jobId);
     expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
-    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
   });
 
   it.skipIf(chromium === null)(
@@ -417,7 +422,7 @@ describe('fetchBundle', () => {
         ok: false,
         reasons: [{ rule: 'page-script-error', path: 'index.html', detail: 'Error: boom' }],
       });
-      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual(['stage']);
+      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
       rendering({}, '/nowhere/chromium');
       expect(await failureOf(fetchBundle(jobId))).toMatchObject({
         type: 'InvalidInput',

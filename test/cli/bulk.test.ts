@@ -93,7 +93,7 @@ describe('when one of many fails', () => {
     const said = await docferry([...refuse, '--config', configFile]);
     expect(said.exitCode).toBe(1);
     expect(said.stdout).toMatch(/^docs\.acme\.example.*: .*running/m);
-    expect(said.stdout).toMatch(/^started 0 of 2 sites, 2 failed$/m);
+    expect(said.stdout).toMatch(/^started 0 of 2 sites: 2 failed$/m);
   });
 });
 
@@ -125,7 +125,7 @@ describe.skipIf(!hasTerminals)('a person who is asked in a terminal', () => {
     const second = await startAndAwait();
     person.type('y\n');
     expect(await person.ended()).toBe(1);
-    expect(person.said).toMatch(/approved 0 of 1 site, 1 failed/);
+    expect(person.said).toMatch(/approved 0 of 1 site: 1 failed/);
     expect(await state()).toMatchObject({ phase: 'awaiting-approval', approval: { version: second } });
 
     const again = new TerminalSession(approve, { cwd: folder, env: { NO_COLOR: '1' } });

@@ -61,7 +61,7 @@ describe('webhooks', () => {
     ['secret', { secret: '"whsec_c2hvcnQ="' }, /at least 24 random bytes in base64/],
     ['secret', { secret: secret.slice(6) }, /expected whsec_/],
     ['secret', { secret: `"${secret}!"` }, /expected whsec_/],
-    ['events[0]', { events: '[pass]' }, /expected feedback\.pass\.finished or export\.finished/],
+    ['events[0]', { events: '[pass]' }, /expected feedback\.pass\.finished or feedback\.refreshed or export\.finished/],
     ['events', { events: '[]' }, /at least one event/],
     ['name', { name: '"a b"' }, /expected a name/],
     ['key', { key: 'k' }, /unknown key/],

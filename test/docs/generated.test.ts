@@ -34,7 +34,7 @@ describe('docs/configuration.md', () => {
     const page = configurationPage();
     expect(page).toContain('| `window` | duration from 100ms to 31d | `1h` | Length of the sliding window. |');
     expect(page).toContain('| `baseUrl` | http(s) address | required |');
-    expect(page).toContain('| `incremental` | [schedule](#schedule) |');
+    expect(page).toContain('| `schedule` | [schedule](#schedule) |');
     expect(page.split('## `schedule`')).toHaveLength(2);
   });
 

@@ -477,9 +477,17 @@ describe('a version that a step refuses (E9)', () => {
     expect(order).toHaveLength(4);
     expect(result).toMatchObject({
       outcome: 'rollout-failed',
-      held: null,
+      held: result?.version,
       reasons: [{ rule: 'check-failed', detail: expect.stringContaining('nothing is current') }],
     });
+    // Nothing is rolled out of what was refused, nor of anything else.
+    const { version } = unchanged.kept;
+    const reasons = [{ rule: 'check-failed', path: null, detail: 'us: the old version' }];
+    const again = await refused({
+      fetchBundle: async () => ({ ...unchanged, heldAt: version, kept: { ...unchanged.kept, reasons } }),
+    });
+    expect(again.result).toMatchObject({ outcome: 'unchanged', version, held: version, reasons });
+    expect(again.calls.rollOut).toBeUndefined();
   });
 
   it('returns nothing for what speaks of the target, nor where the site is held already', async () => {

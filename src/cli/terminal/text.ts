@@ -44,8 +44,9 @@ function evenLines(header: readonly string[], rows: readonly (readonly string[])
   );
   const last = header.length - 1;
   const before = widths.slice(0, last).reduce((sum, cell) => sum + cell + 2, 0);
-  const room = columns - before;
-  if (room < Math.min(narrowestWords, widths[last] ?? 0) && rows.length > 0) return null;
+  // Titles alone are not broken, however narrow the terminal.
+  const room = rows.length === 0 ? Number.POSITIVE_INFINITY : columns - before;
+  if (room < Math.min(narrowestWords, widths[last] ?? 0)) return null;
   const line = (cells: readonly string[]) => {
     const padded = cells
       .slice(0, last)

@@ -107,7 +107,7 @@ function done({ at, action, who, reason, detail }: AuditEntry): Happened {
 
 /** Holds the site at its version, or releases it. */
 function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite | null }) {
-  if (stored === null || stored.current === null || !viewer.mayAct) return null;
+  if (stored === null || (stored.current === null && stored.hold === null) || !viewer.mayAct) return null;
   const address = siteAddress(site.org, site.domain);
   return (
     <section aria-labelledby="hold-title">
@@ -235,7 +235,7 @@ function InService({ stored: { current, url, hold, targets } }: { stored: Stored
         hold !== null && [
           'held',
           <>
-            {`at ${hold.version} since `}
+            {`${hold.refused?.version === hold.version ? 'with nothing in service' : `at ${hold.version}`} since `}
             <When at={hold.since} />
             {hold.reason !== null && (
               <>

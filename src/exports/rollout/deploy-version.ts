@@ -51,7 +51,7 @@ export async function deployVersion(deployment: Deployment): Promise<Deployed> {
   const returned = await goBack(deployment, previous, taken, refused);
   const reasons = returnReasons(refused, returned);
   if ('problem' in returned) return { previous, rollouts, held: null, reasons };
-  return { previous, rollouts: returnedResults(rollouts, returned), held: returned.version, reasons };
+  return { previous, rollouts: returnedResults(rollouts, returned), held: returned.version ?? version, reasons };
 }
 
 async function goBack(

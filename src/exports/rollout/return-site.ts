@@ -21,7 +21,7 @@ interface RefusedRollout {
   domain: string;
   /** The version that a check refused. */
   version: string;
-  /** The version in service before; null when that is not known: then the newest one kept that is older. */
+  /** The version in service before, null for none; `version` itself if it was already: then the newest older one kept. */
   before: string | null;
   reason: string;
   at: Date;
@@ -29,24 +29,22 @@ interface RefusedRollout {
 
 /**
  * Holds the site at the version before a refused one, then makes that current: in this order, so that no export comes in
- * between. Returns it; null when none is left, and then nothing is current. Safe to repeat. Throws `SiteHeld` when a
- * person holds the site, and what the store throws.
+ * between. Returns it; null when none is left: then nothing is current, and the hold names the refused version. Safe to
+ * repeat. Throws `SiteHeld` when a person holds the site, and what the store throws.
  */
 export async function returnSite(
   bundles: BundleStore,
   { domain, version, before, reason, at }: RefusedRollout,
 ): Promise<string | null> {
   const { contentDigest } = await bundles.manifest(domain, version);
-  const wanted = before === null || before === version ? await olderThan(bundles, domain, version) : before;
-  if (wanted === null || (await manifestIfThere(bundles, domain, wanted)) === null) {
-    await bundles.unsetCurrent(domain, version);
-    return null;
-  }
-  await provenManifest(bundles, domain, wanted);
-  const hold = await bundles.holds.place(domain, { version: wanted, reason, at, refused: { version, contentDigest } });
+  const wanted = before === version ? await olderThan(bundles, domain, version) : before;
+  const back = wanted !== null && (await manifestIfThere(bundles, domain, wanted)) !== null ? wanted : null;
+  if (back !== null) await provenManifest(bundles, domain, back);
+  const refused = { version, contentDigest };
+  const hold = await bundles.holds.place(domain, { version: back ?? version, reason, at, refused });
   if (hold.refused === undefined) throw new SiteHeld(domain, hold);
-  await pointAt(bundles, domain, wanted, at);
-  return wanted;
+  await (back === null ? bundles.unsetCurrent(domain, version) : pointAt(bundles, domain, back, at));
+  return back;
 }
 
 async function olderThan(bundles: BundleStore, domain: string, version: string): Promise<string | null> {

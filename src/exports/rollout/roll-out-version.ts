@@ -1,6 +1,6 @@
 import type { Config, GitConfig, PlaceConfig, SiteConfig } from '../../config/config.ts';
-import type { RolloutStep, StepTaken } from '../rules/rollout-steps.ts';
-import type { BundleStore } from '../store/bundle-store.ts';
+import type { Observed, RolloutStep, StepTaken } from '../rules/rollout-steps.ts';
+import type { BundleStore, Sighting } from '../store/bundle-store.ts';
 import { manifestIfThere, provenManifest } from '../store/manifests.ts';
 import { BucketPlace } from './bucket-place.ts';
 import { ReadersCheck } from './check-readers.ts';
@@ -63,8 +63,27 @@ export async function takeStep(given: VersionStep): Promise<StepTaken> {
     url: bundles.urlOf(domain, manifest),
     ...how,
   });
-  if (step === steps.at(-1)) await bundles.recordRollout(domain, target.name, version);
+  if (step === steps.at(-1)) {
+    await bundles.recordRollout(domain, target.name, version);
+    if (target.place) await recordSighting(bundles, domain, target);
+  }
   return { target: target.name, step, outcome: 'rolled-out', detail: detail ?? 'nothing to do' };
+}
+
+/** What is recorded of a look. Where a place does not say since when, it is since it was first seen so. */
+export function sighting(found: Observed, before: Sighting | undefined, at: Date): Sighting {
+  const version = found.runs === 'version' ? found.version : null;
+  const why = found.runs === 'version' ? null : found.why;
+  const isSame = before?.runs === found.runs && before.version === version;
+  const since = found.runs === 'unknown' ? null : found.since;
+  return { runs: found.runs, version, why, since: since ?? (isSame ? before.since : at.toISOString()) };
+}
+
+/** Records what the target runs now: until the watch looks again, people would read of the time before the rollout. */
+async function recordSighting(bundles: BundleStore, domain: string, target: RolloutTarget): Promise<void> {
+  const before = await bundles.observed(domain);
+  const now = sighting(await observe(target), before[target.name], new Date());
+  await bundles.recordObserved(domain, { ...before, [target.name]: now });
 }
 
 /** The site's rollout targets, as the configuration describes them. */

@@ -74,7 +74,7 @@ describe('on a Temporal without a worker', () => {
     await writeFile(join(cwd, 'data/bundles'), 'no folder');
     const status = await docferryJson(['export', 'status', domain], { cwd });
     expect(status).toMatchObject({ exitCode: 0, document: { domain, status: null, hold: null } });
-    expect(status.stderr).toContain(`whether ${domain} is held is unknown`);
+    expect(status.stderr).toContain(`whether ${domain} is held, and what its targets run, is unknown`);
   });
 
   it('export status shows what Temporal and the bundle store know when the run records cannot be read', async () => {

@@ -38,12 +38,17 @@ describe('a question before what cannot be undone', () => {
 
 describe('a plan for many', () => {
   it('leaves out what has no schedule to pause, and then offers nothing to press', async () => {
-    const both = new URLSearchParams({ verb: 'pause', site: 'acme/docs.acme.example', project: 'acme/prj_1' });
-    const { text } = await answerTo('/bulk', Object.fromEntries(both));
+    const scheduled = fakeSetting({ calls: [], auditEntries: [] });
+    for (const { sites } of scheduled.organizations) {
+      for (const one of sites) Object.assign(one, { schedule: { everyMs: 3_600_000, jitterMs: 0 } });
+    }
+    const both = { verb: 'pause', site: 'acme/docs.acme.example', project: 'acme/prj_1' };
+    const { text } = await answerTo('/bulk', both, scheduled);
     expect(text).toContain('Pause schedules 1 of 2?');
-    expect(text).toContain('skipped: has no schedule');
+    expect(text).toContain('skipped: is refreshed with its organization');
     const none = await answerTo('/bulk', { verb: 'pause', site: 'acme/docs.acme.example' });
     expect(none.text).toContain('Pause schedules: nothing to do');
+    expect(none.text).toContain('skipped: has no schedule');
     expect(none.text).not.toContain('Cancel');
   });
 });

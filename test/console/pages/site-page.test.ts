@@ -94,6 +94,14 @@ describe('the page of a site', () => {
     const held = await sitePage({ bundles: holdOf('v9') });
     expect(held).toContain('<dt>published meanwhile</dt><dd>v9, not in service</dd>');
     expect(held).toMatch(/put nothing into service[\s\S]*>End the hold</);
+    const refused = { version: 'v', contentDigest: 'd' };
+    const nowhere = {
+      current: async () => null,
+      holds: { of: async () => ({ ...(await holdOf(null).holds.of()), refused }) },
+    };
+    expect(await sitePage({ bundles: nowhere })).toMatch(
+      /with nothing in service since[\s\S]*A check refused v\.[\s\S]*>End the hold</,
+    );
     const free = await sitePage({ bundles: { holds: { of: async () => null } } });
     expect(free).toMatch(/put nothing into service[\s\S]*>Hold at this version</);
   });

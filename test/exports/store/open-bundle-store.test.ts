@@ -65,7 +65,7 @@ describe('what a person must fix (P2)', () => {
     ['EDQUOT', /the disk of the bundle store \/data\/bundles is full \(EDQUOT\): free some space/],
     ['SQLITE_FULL', /the disk of the bundle store \/data\/bundles is full \(SQLITE_FULL\): free some space/],
     ['EFBIG', /cannot write to the bundle store \/data\/bundles \(EFBIG\): check/],
-    ['EROFS', /cannot write to the bundle store \/data\/bundles \(EROFS\): check/],
+    ['EROFS', /cannot write to the bundle store \/data\/bundles \(EROFS\): the file system is read-only/],
     ['EXDEV', /lies on several file systems \(EXDEV\): put all of \/data\/bundles on one/],
   ])('%s', async (code, words) => {
     const error = await failing(code);

@@ -26,7 +26,7 @@ async function rolledOut(bundles: BundleStore): Promise<Manifest[]> {
       },
     },
   };
-  await takeStep({ bundles, domain: siteDomain, version: older, target, step: 'run', ...unguarded }).catch(
+  await takeStep({ bundles, domain: siteDomain, version: older, target, step: 'run', force: true, ...unguarded }).catch(
     (error: unknown) => {
       if (!(error instanceof VersionDamaged)) throw error;
     },

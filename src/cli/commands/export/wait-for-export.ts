@@ -128,5 +128,6 @@ export function holdText({ version, since, reason, waiting, refused }: SiteHold)
     : waiting === null
       ? ''
       : `\n${waiting} waits for the release`;
-  return `held at ${version} since ${timeText(since)} UTC${why}${next}`;
+  const where = refused?.version === version ? 'nothing is in service' : `held at ${version}`;
+  return `${where} since ${timeText(since)} UTC${why}${next}`;
 }

@@ -62,7 +62,7 @@ describe('the window in words', () => {
     expect(text).toContain(
       'waiting        sync:acme:prj_2:incremental (on-demand), expected 14:01:00 UTC, done ≈ 14:05:00 UTC, 212 pages, 2 windows',
     );
-    expect(text).toContain('in use         5 by sync:acme:prj_1:sweep (sweep) since 14:00:00 UTC');
+    expect(text).toContain('in use         5 by sync:acme:prj_1:sweep (refresh) since 14:00:00 UTC');
     expect(text).toContain('others use     about 32 of 100');
     expect(text).toContain('refused (429)  1 in this window');
     expect(text).toContain('set by hand    100 requests until 16:00:00 UTC');

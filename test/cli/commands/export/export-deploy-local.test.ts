@@ -130,7 +130,7 @@ staticExport:
         {
           target: 'helmValues:missing.yaml',
           outcome: 'failed',
-          detail: expect.stringContaining('does not exist: create it'),
+          detail: expect.stringContaining('does not exist (ENOENT): create it'),
         },
         { target: 'directory:./site', outcome: 'rolled-out' },
       ],

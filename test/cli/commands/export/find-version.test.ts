@@ -47,8 +47,6 @@ it('a name that no version has is exit code 4 before anything is started, with w
 
 it('previous and a beginning that is unique are enough', async () => {
   const run = await place();
-  expect(await run('deploy-local', domain, 'previous')).toMatchObject({ exitCode: 0, document: { version: second } });
-  expect(await run('deploy-local', domain, '20261120')).toMatchObject({ exitCode: 0, document: { version: first } });
   expect(await run('diff', domain, '20261120', 'previous')).toMatchObject({
     document: { from: { version: first }, to: { version: second } },
   });
@@ -63,6 +61,8 @@ it('previous and a beginning that is unique are enough', async () => {
     exitCode: 2,
     document: { error: { message: `${begun} is the beginning of several versions` } },
   });
+  expect(await run('deploy-local', domain, 'previous')).toMatchObject({ exitCode: 0, document: { version: second } });
+  expect(await run('deploy-local', domain, '20261120')).toMatchObject({ exitCode: 0, document: { version: first } });
 });
 
 it('too little of a name does nothing, even where only one version has it', async () => {

@@ -95,7 +95,7 @@ describe('docferry schedules', () => {
     expect((await handle.describe()).state.paused).toBe(false);
   });
 
-  it('start at moments of their own within the minute that the crons of many sites name, always the same', async () => {
+  it('start at moments of their own within ten minutes of the one that the crons of many sites name, always the same', async () => {
     const { org, domain, configure, run } = await place();
     const more = Array.from({ length: 19 }, (_, n) => `docs${n}.${org}.example`);
     await configure({ site: '{ cron: "0 6 * * *" }', more });
@@ -105,7 +105,7 @@ describe('docferry schedules', () => {
       return (await handle.describe()).info.nextActionTimes[0]?.toISOString() ?? '';
     };
     const moments = await Promise.all([domain, ...more].map(nextOf));
-    expect(moments.filter((moment) => /T06:00:\d\d/.test(moment))).toEqual(moments);
+    expect(moments.filter((moment) => /T06:0\d:\d\d/.test(moment))).toEqual(moments);
     expect(new Set(moments).size).toBeGreaterThan(10);
     expect((await run('apply')).document).toMatchObject({ update: [], create: [] });
     expect(await Promise.all([domain, ...more].map(nextOf))).toEqual(moments);
