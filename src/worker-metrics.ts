@@ -9,7 +9,6 @@ import type { WindowView } from './budget/rules/permits.ts';
 import type { EndDetail, RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
 import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
-import type { ProjectRecord } from './feedback/store/run-records.ts';
 import type { AnalyticsAccess } from './service/analytics-access.ts';
 import type { DocumentationService, RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
@@ -262,7 +261,11 @@ export interface SharedState {
   readDelays(org: string, window: WindowView): Promise<ReadonlyMap<string, ProjectDelays>>;
 }
 
-type AgedProject = Pick<ProjectRecord, 'project' | 'newestReadAt' | 'verifiedUpTo'>;
+interface AgedProject {
+  project: string;
+  newestReadAt: string | null;
+  verifiedUpTo: string | null;
+}
 
 /** How old the figures may be. */
 const readEveryMs = 15_000;

@@ -15,7 +15,7 @@ export interface ExpectedDelays {
 }
 
 /** How late new entries came into the store, by their dates, in milliseconds. */
-export interface MeasuredDelay {
+interface MeasuredDelay {
   newMs: number;
   /** Within this, 95 % of them were there. */
   newMostMs: number;
