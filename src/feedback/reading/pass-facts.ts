@@ -195,6 +195,17 @@ export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): Fac
         .execute();
       return new Map(rows.map((row) => [`${row.source} ${row.status}`, Number(row.entries)]));
     },
+    leftOutBy: ({ startedAt: lookedAt, dateFrom, dateTo, statuses, oldestSeen, newestSeen }) =>
+      countRows(
+        entries
+          .where('last_seen_at', '<', lookedAt ?? startedAt)
+          .where(within('created_at_utc', dateFrom, dateTo))
+          .$if(statuses === null, (query) => query.where('last_seen_at', '>=', startedAt))
+          .$if(statuses !== null, (query) => query.where('status', 'in', statuses ?? []))
+          .where((row) =>
+            row.or([row('created_at_utc', '<', oldestSeen ?? ''), row('created_at_utc', '>', newestSeen ?? '')]),
+          ),
+      ),
   };
 }
 

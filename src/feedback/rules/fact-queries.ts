@@ -21,6 +21,11 @@ export interface StoreFacts {
   entriesWithin(dates: Dates): number;
   /** How many entries have a source and a status, by `source status`. */
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
+  /**
+   * Entries that match the query of a second look, lie outside the dates it returned, and were not seen since it began.
+   * Those it looks for may be deleted and do not count: among all statuses, only what the pass has seen before does.
+   */
+  leftOutBy(slice: PassSlice): number;
   /** Dated entries that the pass has not seen, with their places in a list: of the closed and missing ones, or of all. */
   missing(which: { open: boolean; among: 'closed' | 'all' }): { targets: Target[]; list: DatedList };
 }

@@ -22,14 +22,17 @@ const mostWideWindows = 200;
 /** Dates may be written in whole seconds, and be this many milliseconds out. */
 const roundingMs = 2_000;
 
-/** Slices that rely on exact date-times. */
+/** Fewer entries that a second look has left out may have been deleted since. */
+const notAllDeleted = 3;
+
+/** Slices that rely on exact date-times: the second looks. */
 const narrow: readonly SliceStage[] = ['look', 'again'];
 
 /** What the pass does after `slice` was read to its end and its findings were noted (S4, decisions/0040). */
 export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextStep> {
   // A service may change its ways: a sweep learns them from the start.
   const forget = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;
-  const coarseDates = showsCoarseDates(slice) ? true : forget;
+  const coarseDates = (yield* showsCoarseDates(slice)) ? true : forget;
   const nothing = { coarseDates, dropped: [], slices: [], complete: false };
   // The queue chooses what is read next.
   if (pass.pass === 'refresh') return nothing;
@@ -44,14 +47,15 @@ export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextSte
 
 /**
  * Whether a slice that was read to its end shows that the service understands date-times for something else: it
- * returned entries outside the bounds, or nothing from a narrow window that holds entries. Entries that are missing at
- * its ends may have been deleted.
+ * returned entries outside the bounds, or a second look returned nothing or left out entries that are there.
  */
-function showsCoarseDates({ dateFrom, dateTo, oldestSeen, newestSeen, stage, source, entries }: PassSlice): boolean {
+function* showsCoarseDates(slice: PassSlice): Decision<boolean> {
+  const { dateFrom, dateTo, oldestSeen, newestSeen, stage, source, entries } = slice;
   if (stage === 'wide' || source !== null || (dateFrom === null && dateTo === null)) return false;
   if (dateFrom !== null && oldestSeen !== null && oldestSeen < shifted(dateFrom, -roundingMs)) return true;
   if (dateTo !== null && newestSeen !== null && newestSeen > shifted(dateTo, roundingMs)) return true;
-  return narrow.includes(stage) && entries === 0;
+  if (!narrow.includes(stage)) return false;
+  return entries === 0 || (yield* ask('leftOutBy', slice)) >= notAllDeleted;
 }
 
 function* nextSlices(

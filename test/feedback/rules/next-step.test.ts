@@ -49,7 +49,7 @@ describe('a sweep', () => {
     const first = next({}, [readSlice()], { missing: oneMissing });
     expect(first.result.slices).toMatchObject([{ stage: 'again', statuses: null, expectedPages: 1 }]);
     const uncovering = readSlice({ slice: 2, stage: 'again', dateFrom: day(14), dateTo: day(16), oldestSeen: day(16) });
-    const facts = { missing: oneMissing, entriesWithin: () => 90 };
+    const facts = { missing: oneMissing, entriesWithin: () => 90, leftOutBy: () => 0 };
     const second = next({}, [readSlice(), uncovering], facts);
     expect(second.result.slices).toMatchObject([{ stage: 'wide', dateFrom: day(13), expectedPages: 1 }]);
     expect(second.needed).toContain('entriesWithin');
@@ -149,18 +149,20 @@ describe('the dates of the service', () => {
     newestSeen: day(11),
   } as const;
 
-  it.each<[what: string, slice: Partial<PassSlice>, coarse: boolean]>([
-    ['it returned an earlier entry', { oldestSeen: day(9) }, true],
-    ['it returned a later entry', { newestSeen: day(13) }, true],
-    ['it returned nothing', { entries: 0 }, true],
-    ['it returned less at both ends, where entries may have been deleted', {}, false],
-    ['it returned no open entry, since all were closed', { stage: 'open', entries: 0 }, false],
-    ['its margins are wide', { stage: 'wide', oldestSeen: day(9) }, false],
-    ['it has no bounds', { dateFrom: null, dateTo: null }, false],
-  ])('are coarse when a slice shows it: %s', (_, slice, coarse) => {
+  it.each<[what: string, slice: Partial<PassSlice>, leftOut: number | null, coarse: boolean]>([
+    ['it returned an earlier entry', { oldestSeen: day(9) }, null, true],
+    ['it returned a later entry', { newestSeen: day(13) }, null, true],
+    ['it returned nothing', { entries: 0 }, null, true],
+    ['it left out entries at one end', {}, 3, true],
+    ['it left out a few, which may be deleted', {}, 2, false],
+    ['it returned no open entry, since all were closed', { stage: 'open', entries: 0 }, null, false],
+    ['its margins are wide', { stage: 'wide', oldestSeen: day(9) }, null, false],
+    ['it has no bounds', { dateFrom: null, dateTo: null }, null, false],
+  ])('are coarse when a slice shows it: %s', (_, slice, leftOut, coarse) => {
     const last = readSlice({ slice: 2, ...window, ...slice });
     const planned = readSlice({ slice: 3, outcome: 'planned' });
-    const { result } = next({ pass: 'review' }, [readSlice(), last, planned]);
+    const facts = leftOut === null ? {} : { leftOutBy: () => leftOut };
+    const { result } = next({ pass: 'review' }, [readSlice(), last, planned], facts);
     expect(result.coarseDates).toBe(coarse ? true : null);
   });
 });
