@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startConsolePart } from '../../src/cli/commands/console.ts';
 import { withFeedbackStore } from '../../src/cli/stores.ts';
@@ -7,6 +8,7 @@ import { exportState } from '../../src/operations/exports.ts';
 import { syncState } from '../../src/operations/syncs.ts';
 import type { AuditEntry } from '../../src/runs/rules/audit.ts';
 import { applySchedules } from '../../src/schedules/schedules.ts';
+import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { ask, formToken, send, signIn } from '../tools/console/running-console.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
@@ -93,7 +95,9 @@ describe('every audit entry stands in the audit once, with who did it', () => {
     const [version = ''] = await shownVersions();
     await act(`${site()}/hold`, { reason: 'a sale' });
     await act(`${site()}/release`);
-    await act(`${site()}/rollback`, { version, reason: 'broken' });
+    const earlier = smallSiteVersion;
+    await publishSite({ root: join(scene.folder, 'data/bundles'), domain, version: earlier });
+    await act(`${site()}/rollback`, { version: earlier, reason: 'broken' });
     await exported();
     const pass = `/projects/${org}/${project}`;
     await act(`${pass}/sync`, { pass: 'sweep' });

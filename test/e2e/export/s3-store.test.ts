@@ -73,6 +73,7 @@ describe.skipIf(program === null)('an export with a bucket as store', () => {
         'docs/.store.json',
         `${folder}/current.json`,
         `${folder}/in-use.json`,
+        `${folder}/observed.json`,
         `${folder}/rollouts.json`,
         `${folder}/versions/${version}/bundle.tar.gz`,
         `${folder}/versions/${version}/manifest.json`,
