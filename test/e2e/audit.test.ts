@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exportState, startExport } from '../../src/operations/exports.ts';
+import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 
@@ -55,17 +57,19 @@ describe('the audit, by the command line (X6)', () => {
     await handle.result();
     const { runId } = await handle.describe();
 
-    await json('export', 'rollback', domain, first, '--as', 'bert', '--reason', 'broken search', '--wait');
+    const earlier = smallSiteVersion;
+    await publishSite({ root: join(scene.folder, 'data/bundles'), domain, version: earlier });
+    await json('export', 'rollback', domain, earlier, '--as', 'bert', '--reason', 'broken search', '--wait');
     await json('export', 'release', domain, '--as', 'bert');
     await json('export', 'hold', '--match', 'docs*', '--yes', '--reason', 'sale');
     await json('export', 'start', '--all', '--yes', '--as', 'dora');
     await json('budget', 'set', org, '--requests', '7', '--as', 'carl');
     await json('feedback', 'erase', project, '--contact', 'jane@mail.example', '--yes', '--as', 'carl');
 
-    const version = { version: first };
+    const [approved, version] = [{ version: first }, { version: earlier }];
     await expect.poll(async () => (await kept()).length).toBe(8);
     expect((await kept()).reverse()).toMatchObject([
-      { action: 'approve', who: 'anna', org, subject: domain, reason: 'as agreed', detail: version },
+      { action: 'approve', who: 'anna', org, subject: domain, reason: 'as agreed', detail: approved },
       {
         action: 'reject',
         who: 'Temporal UI or other client',
