@@ -12,7 +12,16 @@ describe("docferry's own figures", () => {
 
   it('has no label whose values grow with the work', () => {
     const labels = new Set(all.flatMap(([, { labels }]) => labels));
-    expect([...labels].sort()).toEqual(['endpoint', 'org', 'outcome', 'project', 'reason', 'target', 'webhook']);
+    expect([...labels].sort()).toEqual([
+      'endpoint',
+      'kind',
+      'org',
+      'outcome',
+      'project',
+      'reason',
+      'target',
+      'webhook',
+    ]);
   });
 
   it.each(Object.entries(histograms))('%s has ascending buckets', (_name, { buckets }) => {
