@@ -112,6 +112,18 @@ export interface Current {
   publishedAt: string;
   /** Grows by one with every move of the pointer. */
   epoch: number;
+  /** The last versions in service before, newest first, without those that a check refused; absent when there are none. */
+  before?: string[];
+}
+
+const mostBefore = 5;
+
+/** What the pointer remembers once it has moved from `now` to `version`. */
+export function inServiceBefore(now: Current | null, version: string, hold: SiteHold | null): Pick<Current, 'before'> {
+  if (now === null) return {};
+  const forgotten = [version, hold?.refused?.version];
+  const before = [now.version, ...(now.before ?? [])].filter((one) => !forgotten.includes(one)).slice(0, mostBefore);
+  return before.length === 0 ? {} : { before };
 }
 
 export interface PublishedVersion {
