@@ -66,7 +66,7 @@ export interface EntryRange {
 }
 
 /** The week of a digest, ISO 8601. */
-export interface DigestWeek {
+interface DigestWeek {
   org: string;
   from: string;
   to: string;
