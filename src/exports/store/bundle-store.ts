@@ -236,7 +236,10 @@ export interface BundleStore {
   withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
   /** The immutable address of a version's archive under `publicUrl`. */
   urlOf(domain: string, manifest: Manifest): string;
-  /** The version that last rolled out to `target`; null for none, and once the rollout of another has begun. */
+  /**
+   * The version that last rolled out to `target`; null for none, and from the beginning of a rollout to its end: one that
+   * was cut off, back to the recorded version too, has to be taken again.
+   */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
   startRollout(domain: string, target: string, version: string): Promise<void>;

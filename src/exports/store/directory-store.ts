@@ -90,6 +90,7 @@ import {
   removeAbandoned,
   SharedLookout,
   withdrawable,
+  withoutRollout,
   withRollout,
 } from './retention.ts';
 
@@ -284,6 +285,7 @@ export class DirectoryBundleStore implements BundleStore {
     await this.#makeFolder(domain);
     await this.#locked(() => {
       this.#record(rolloutsPath(domain), { ...this.#rollouts(domain), [target]: version });
+      this.#record(inUsePath(domain), withoutRollout(this.#inUse(domain), target, version));
     });
   }
 

@@ -37,6 +37,7 @@ import {
   prunable,
   type RetentionFacts,
   withdrawable,
+  withoutRollout,
   withPromotion,
   withRollout,
 } from './retention.ts';
@@ -253,6 +254,7 @@ export class S3Records {
     await this.#change(rolloutsPath(domain), (text) =>
       toJson({ ...(text === null ? {} : parseRollouts(text)), [target]: version }),
     );
+    await this.#changeInUse(domain, (inUse) => withoutRollout(inUse, target, version));
   }
 
   /** As `BundleStore.prune`. */
