@@ -8,6 +8,7 @@ import {
   Foreign,
   Health,
   pagePath,
+  previewAddress,
   Reason,
   siteAddress,
   Version,
@@ -77,6 +78,9 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
           </p>
         ))}
         <Decide viewer={viewer} site={site} version={version}>
+          <a id="preview-link" class="button" href={previewAddress(site, version)}>
+            Look at its pages
+          </a>
           <a id="changes-link" class="button" href={changesAddress(site, version)}>
             See what changes in the text
           </a>
@@ -88,6 +92,7 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
               title={`${counted(changes.pages[kind], 'page')} ${kind}`}
               paths={changes.listed[kind]}
               all={changes.pages[kind]}
+              addressOf={(path) => (kind === 'removed' ? null : previewAddress(site, version, path))}
               folded
             />
           ))}

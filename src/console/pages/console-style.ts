@@ -101,7 +101,7 @@ progress{width:6rem;height:.625rem;accent-color:var(--blue)}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 th,td{padding:.375rem .875rem .375rem 0;text-align:left;border-bottom:1px solid var(--rule);vertical-align:top}
 td{overflow-wrap:anywhere}
-th[scope=row]{font-weight:500;overflow-wrap:anywhere;min-width:8rem}
+th[scope=row]{font-weight:500;overflow-wrap:anywhere;min-width:11rem}
 thead th{color:var(--quiet);font-weight:400;font-size:.8125rem;white-space:nowrap;padding-block:.1875rem}
 thead a{text-decoration:none}
 th[scope=rowgroup]{padding-top:.75rem;color:var(--quiet);font-weight:600}
@@ -146,12 +146,15 @@ mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1
 .texts>*{margin:0;max-width:46rem}
 .said{unicode-bidi:isolate;white-space:pre-line;font-size:.9375rem}
 .code{margin:.25rem 0 0;padding:.5rem .75rem;background:var(--wash);border-radius:4px;white-space:pre-wrap;tab-size:2;unicode-bidi:isolate}
+.previews{display:grid;gap:0 1.5rem}
+.previews iframe{width:100%;height:75vh;border:1px solid var(--rule);background:#fff}
 .history th[scope=row]{width:19rem;font-weight:400}
 @media (min-width:48rem){
 .dense td,.dense th{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .dense :is(td[data-name=status],td[data-name=why]){width:50%;max-width:0}
 .dense th[scope=row]{width:38%;max-width:0}
-.windows td{white-space:nowrap}
+.windows td:not([data-name=state]){white-space:nowrap}
+.dense.log th[scope=row]{width:16%}
 .dense .select{width:1.75rem;padding-right:.375rem}
 .hits>li{grid-template-columns:16rem minmax(0,1fr);gap:2rem}
 .beside{position:absolute;right:0;margin-top:-2.375rem}
@@ -159,6 +162,7 @@ mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1
 main{position:relative}
 }
 @media (min-width:64rem){
+.previews{grid-template-columns:repeat(auto-fit,minmax(28rem,1fr))}
 .page{padding:0 1.5rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
 }

@@ -33,7 +33,7 @@ const dayText = (iso: string): string =>
   `${Number(iso.slice(8, 10))} ${months[Number(iso.slice(5, 7)) - 1]} ${iso.slice(0, 4)}`;
 
 /** `17 min ago`, `in 3 h`; the day beyond 30 days. `live-script.ts` keeps it true while a page is open. */
-export function agoText(at: number, now: number): string {
+function agoText(at: number, now: number): string {
   const minutes = Math.floor(Math.abs(now - at) / 60_000);
   if (minutes >= 30 * 1_440) return dayText(new Date(at).toISOString());
   if (minutes < 1) return at > now ? 'in a moment' : 'just now';
@@ -194,7 +194,7 @@ export function BulkBar({
 }) {
   if (!viewer.mayAct) return null;
   return (
-    <form id="bulk" method="post" action="/bulk" class="bulk">
+    <form id="bulk" method="post" action="/bulk" class="bulk" aria-label="With selected">
       <Hidden viewer={viewer} />
       <span class="ticked" />
       {verbs.map(([verb, label]) => (
@@ -323,6 +323,14 @@ export { projectAddress, siteAddress, targetAddress };
 /** Address of what a version would change. */
 export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
   `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;
+
+/** Address of a version as a website, or of one page of it. */
+export const previewAddress = (
+  { org, domain }: { org: string; domain: string },
+  version: string,
+  path: string | null = null,
+): string =>
+  `${siteAddress(org, domain)}/preview/${encodeURIComponent(version)}${path === null ? '' : `?page=${encodeURIComponent(path)}`}`;
 
 interface Field {
   /** Of the address and, on its page, its id. */

@@ -35,7 +35,7 @@ export interface ScheduleLine {
 }
 
 /** What the address of the page asks for; empty texts for all. */
-export interface ScheduleQuery {
+interface ScheduleQuery {
   is: string;
   /** Part of a name, in lower case. */
   q: string;

@@ -24,6 +24,7 @@ import {
   Foreign,
   Health,
   Outcome,
+  previewAddress,
   Reason,
   Retries,
   siteAddress,
@@ -346,23 +347,27 @@ function Versions({ viewer, site, stored, waiting }: Kept) {
             ],
             [
               '',
-              ({ version }) =>
-                version !== stored.current && (
-                  <div class="row">
+              ({ version }) => (
+                <div class="row">
+                  <a id={`preview-${version}`} href={previewAddress(site, version)}>
+                    look at it
+                  </a>
+                  {version !== stored.current && (
                     <a id={`changes-${version}`} href={changesAddress(site, version)}>
                       what it changes
                     </a>
-                    {version !== waiting && (
-                      <Act
-                        viewer={viewer}
-                        action={`${address}/rollback`}
-                        label={isNewer(version) ? 'Put into service …' : 'Roll back to this …'}
-                        fields={{ version }}
-                        small
-                      />
-                    )}
-                  </div>
-                ),
+                  )}
+                  {version !== stored.current && version !== waiting && (
+                    <Act
+                      viewer={viewer}
+                      action={`${address}/rollback`}
+                      label={isNewer(version) ? 'Put into service …' : 'Roll back to this …'}
+                      fields={{ version }}
+                      small
+                    />
+                  )}
+                </div>
+              ),
             ],
           ]}
         />
