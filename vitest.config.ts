@@ -72,7 +72,8 @@ export default defineConfig({
           include: slow,
           exclude: ['test/e2e/story.test.ts'],
           globalSetup,
-          maxWorkers: 2,
+          // They wait more than they compute.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 2 },
         },
       },
