@@ -153,7 +153,6 @@ mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1
 .dense td,.dense th{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .dense :is(td[data-name=status],td[data-name=why]){width:50%;max-width:0}
 .dense th[scope=row]{width:38%;max-width:0}
-.windows td:not([data-name=state]){white-space:nowrap}
 .dense.log th[scope=row]{width:16%}
 .dense .select{width:1.75rem;padding-right:.375rem}
 .hits>li{grid-template-columns:16rem minmax(0,1fr);gap:2rem}
@@ -162,6 +161,7 @@ mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1
 main{position:relative}
 }
 @media (min-width:64rem){
+.windows td:not([data-name=state]){white-space:nowrap}
 .previews{grid-template-columns:repeat(auto-fit,minmax(28rem,1fr))}
 .page{padding:0 1.5rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
