@@ -150,7 +150,7 @@ async function readingsUnderWay(db: Trx, { org, project }: { org: string; projec
   return rows.map(passRow);
 }
 
-/** Gives up the reading of a page that cannot be read: others go before it until `notBefore`. */
+/** Gives up the reading of a page that cannot be read: others go before it until `notBefore`, in milliseconds. */
 export async function abandonReading(db: Trx, pass: PassRow, notBefore: number): Promise<void> {
   const pages = pagesOfProject(db, pass).where('pass_id', '=', pass.passId);
   for (const row of await pages.execute()) {

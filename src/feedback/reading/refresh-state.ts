@@ -84,6 +84,7 @@ export async function refreshView(
   };
 }
 
+/** All pages of the projects, and what decides how often they are read: what can be expected (`expectedDelays`). */
 export async function refreshOutlook(
   db: Db,
   org: string,
@@ -98,6 +99,7 @@ export async function refreshOutlook(
 /** Delays are measured on the latest entries: at most this many, none older than this. */
 const [measured, measuredMs] = [200, 7 * dayMs];
 
+/** How late the store learns of changes in these projects: as the plan expects, given the window, and as measured. */
 export async function refreshDelays(
   db: Db,
   organization: ConfiguredRefresh,
