@@ -233,7 +233,7 @@ export async function noteAnswer(
     outcome === 'read' && dateTo === null && source === null && (statuses === null || isOpenList(statuses));
   if (readsNew && startedAt !== null && startedAt > (row.head_read_at ?? '')) change.head_read_at = startedAt;
   if (seenAt > (row.answered_at ?? '')) change.answered_at = seenAt;
-  if (Object.keys(change).length > 0) await changeProject(db, key, change);
+  await changeProject(db, key, change);
 }
 
 const isOpenList = (statuses: readonly string[]): boolean => statuses.join() === openStatuses.join();

@@ -275,6 +275,7 @@ export async function changeProject(
   { org, project }: ProjectKey,
   change: Partial<Omit<ProjectRow, 'org_id' | 'project_id'>>,
 ): Promise<void> {
+  if (Object.keys(change).length === 0) return;
   await db
     .updateTable('refresh_projects')
     .set(change)

@@ -265,6 +265,15 @@ describe('an entry that a complete reading has missed', () => {
     expect(await gone(at)).toHaveLength(chosen.entries);
   });
 
+  it('is missing after an answer without any entry, of which nothing is learnt', async () => {
+    await using at = await temporaryStore();
+    await swept(at.store, entries(400));
+    expect((await read(at.store, begun + dayMs, await pageOf(at.store, 'all', true), [])).massMissing).toBeGreaterThan(
+      0,
+    );
+    expect(await gone(at)).toEqual([]);
+  });
+
   it('from the open list is noted to have left it, until it is read again', async () => {
     await using at = await temporaryStore();
     const all = entries(60);
