@@ -50,6 +50,7 @@ const pathProblems: Readonly<Record<string, readonly [what: string, fix: string]
   EACCES: noAccess,
   EPERM: noAccess,
   SQLITE_CANTOPEN: noAccess,
+  SQLITE_PERM: noAccess,
   SQLITE_READONLY: noAccess,
   EROFS: ['is on a read-only file system', 'mount it writable, or name another place'],
   ENOSPC: full,
@@ -206,7 +207,7 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   await flushPath(to);
 }
 
-/** An exclusive lock, taken until `release` or until the process ends in whatever way. */
+/** An exclusive lock, held until `release` or until the process ends in any way. */
 export interface FileLock {
   release(): void;
 }

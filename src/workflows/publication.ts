@@ -255,7 +255,7 @@ export function rollOutToTargets(
   return takeSteps(site.targets, taker(site, wanted), known, onResults);
 }
 
-/** Takes the site back from a version that a step refused: the pointer, then each target that the rollout has reached (E9). */
+/** Returns the site from a version that a step refused: first the pointer, then each target that the rollout reached (E9). */
 export async function returnSite(
   site: RolloutSite,
   version: string,

@@ -85,8 +85,8 @@ export async function takeSteps(
 }
 
 /**
- * Rolls the version before out to the targets that a refused rollout has reached, now or in an earlier run; all others
- * stay untouched.
+ * Rolls the version before out to the targets that a refused rollout has reached, in this run or an earlier one, and
+ * leaves all others alone.
  */
 export async function takeBack(
   targets: readonly TargetSteps[],
@@ -153,7 +153,7 @@ export function rolloutResults(targets: readonly TargetSteps[], taken: readonly 
     const last = own.at(-1);
     if (last === undefined || (own.length < steps.length && !endsTarget(last, steps))) return [];
     const { outcome, blames } = last;
-    // What a check has proved counts, whatever the program before it said.
+    // A failed check counts more than what the program before it reported.
     const detail = outcome === 'rolled-out' ? own.map((step) => step.detail).join('; ') : last.detail;
     return [{ target, outcome, detail: detail.slice(0, longestDetail), ...(blames && { blames }) }];
   });

@@ -91,7 +91,7 @@ function sqliteCode(error: unknown): string {
 
 const elsewhere = 'or name another file in store.feedback';
 
-/** By the beginning of the error's code, where SQLite says more than the system: what is wrong, and what to do about it. */
+/** What is wrong and what to do, by the first letters of the error's code, where SQLite says more than the system. */
 const problems: readonly (readonly [code: string, problem: string, fix: string])[] = [
   ['EEXIST', 'a part of its path is a file, not a folder', 'Correct the path in store.feedback.'],
   ['SQLITE_NOTADB', 'the file is not a SQLite database', `Move it away, ${elsewhere}.`],
