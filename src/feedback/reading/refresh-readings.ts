@@ -123,7 +123,7 @@ async function queryFor(db: Trx, key: ProjectKey, page: RefreshPage): Promise<Pi
       dateTo: to === null ? null : isoText(to + dateSlackMs),
     };
   }
-  // The open entry next to a page would have to be looked for among closed ones.
+  // The open entry next to a page may be far away among closed ones.
   const older = from === null || list === 'open' ? null : await neighbour(db, key, from, 'older');
   const newer = to === null || list === 'open' ? null : await neighbour(db, key, to, 'newer');
   return {
@@ -217,7 +217,7 @@ export async function endReading(db: Trx, pass: PassRow, at: Date): Promise<numb
   return findings.isMass ? findings.missing : null;
 }
 
-/** What an answer shows of the service, and what it makes of the newest entries' age, whatever pass asked. */
+/** Notes what an answer to any pass shows of the service, and how old the newest entries are. */
 export async function noteAnswer(
   db: Trx,
   key: ProjectKey,
@@ -259,7 +259,7 @@ function learntOf({ list }: RefreshPage, slices: readonly PassSlice[]) {
   };
 }
 
-/** Which moments a complete reading tells of for sure. */
+/** The time range that a complete reading covers. */
 function provenBy(page: RefreshPage, slices: readonly PassSlice[], exact: boolean): (moment: string | null) => boolean {
   const [first] = slices;
   if (page.list === 'undated') {

@@ -333,7 +333,7 @@ function refreshEntry(row: EntryRow, mark: Mark | undefined): RefreshEntry {
   };
 }
 
-/** The live entries of a project with what is noted of them, for more conditions. */
+/** The live entries of a project with refresh's notes on them; callers add conditions. */
 function notedEntries(db: Db, { org, project }: ProjectKey) {
   return db
     .selectFrom('feedback as f')
@@ -625,7 +625,7 @@ async function* entriesByDate(
   }
 }
 
-/** The tallies of a project less what has faded since the last time. */
+/** The tallies of a project, faded since the last time. */
 async function fadeRates(db: Trx, row: ProjectRow, at: number): Promise<Tallies> {
   const key = { org: row.org_id, project: row.project_id };
   const own = faded(await talliesOf(db, key.org, key.project), row.taught_at === 0 ? 0 : at - row.taught_at);
