@@ -37,7 +37,7 @@ import { writeAuditEntry } from './write-records.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges' | 'returnToVersionBefore'>>(storeOptions);
 
-/** People are told again of a version that waits for so long. */
+/** A version that waits for this long gets a second notice. */
 const remindAfterMs = 86_400_000;
 
 /** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
@@ -82,7 +82,7 @@ export class Approval {
     if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 
-  /** Null when the version is approved in time, else why it is rejected. People are told at once and again after a day. */
+  /** Null when the version is approved in time, else why it is rejected. Sends a notice at once and another after a day. */
   async wait(ask: {
     storeId: string;
     version: string;
@@ -242,7 +242,7 @@ export interface WantedRollout {
   /** What readers get so far; null when nothing is known of it. */
   previous: string | null;
   force: boolean;
-  /** Steps by which targets were seen to run the version already: they are left alone. */
+  /** Steps of targets that already run the version, and are left alone. */
   known?: readonly StepTaken[];
 }
 
