@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { activityInfo, log } from '@temporalio/activity';
 import type { WindowView } from '../budget/rules/permits.ts';
 import { sighting } from '../exports/rollout/roll-out-version.ts';
@@ -8,9 +9,12 @@ import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import type { NoticeType } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
+import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
+import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
 import { notConfigured } from './failures.ts';
-import { isGone, sendNotices } from './notices.ts';
+import { isGone, sendNotices, subscribers } from './notices.ts';
+import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;
@@ -138,12 +142,12 @@ interface LookedAround {
   /** Milliseconds until the next look. */
   nextMs: number;
   absent: NoticeType[];
-  /** What holds now, a few of it: `export.late docs.acme.example`. */
+  /** The first conditions that hold now: `export.late docs.acme.example`. */
   holding: string[];
   count: number;
 }
 
-/** So many of the things that hold are named in the workflow. */
+/** Conditions that the workflow names at most. */
 const named = 20;
 
 /** Whether there is anything to watch: a receiver to notify, or a target to read back. */
@@ -153,7 +157,7 @@ const isWatched = ({ webhooks, sites }: Pick<Organization, 'webhooks' | 'sites'>
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
   /**
-   * Looks once for what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
+   * Checks once what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
    * Safe to repeat.
    */
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
@@ -186,10 +190,72 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
       .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
     await sendNotices(deps, [...next.changes, ...back, ...over], who);
+    await ifReadable('entries and digests', () => sendReports(deps, organization, at));
     const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
     return { nextMs: everyMs, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
   },
 });
+
+/** Messages that one look sends to a webhook about a project at most; the next look sends more. */
+const mostMessages = 20;
+
+/**
+ * Starts deliveries of entries that changed since the last look, and of digests that are due. If the worker dies before it
+ * stores the position, it sends the message again: receivers recognise its entries by `change`.
+ */
+async function sendReports(deps: ActivityDependencies, organization: Organization, at: Date): Promise<void> {
+  const { id: org, projects, webhooks } = organization;
+  const isThere = new Set(await subscribers(deps, org, 'feedback.entries'));
+  for (const webhook of webhooks) {
+    if (isThere.has(webhook.name)) for (const project of projects) await sendChanges(deps, org, webhook, project, at);
+    await sendDigest(deps, org, webhook, at);
+  }
+}
+
+/** Sends what changes after the first look; `feedback export` has what was stored before. */
+async function sendChanges(deps: ActivityDependencies, org: string, webhook: Webhook, project: string, at: Date) {
+  const { feedback } = deps;
+  const newest = await feedback.newestChange(project);
+  const known = await feedback.webhookPosition(org, webhook.name, project);
+  if (known === null) await feedback.moveWebhookPosition(org, webhook.name, project, newest);
+  let after = known ?? newest;
+  for (let messages = 0; after < newest && messages < mostMessages; messages += 1) {
+    const range = { org, project, after, upTo: newest };
+    const changed = await feedback.changedEntries(range, webhook.entries ?? {}, entriesAtOnce);
+    const upTo = changed.length < entriesAtOnce ? newest : (changed.at(-1)?.change ?? newest);
+    const event = { type: 'feedback.entries', timestamp: at.toISOString(), data: { ...range, upTo } } as const;
+    if (changed.length > 0) await deliver(deps, org, webhook, event);
+    await feedback.moveWebhookPosition(org, webhook.name, project, upTo);
+    after = upTo;
+  }
+}
+
+const weekMs = 7 * 24 * hourMs;
+/** A Monday, 0:00 UTC. */
+const firstMonday = Date.UTC(1970, 0, 5);
+
+/** The first digest goes out at the webhook's next weekly time and covers one week; a missed one is not sent later. */
+async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webhook, at: Date): Promise<void> {
+  const { digestMs = null, name } = webhook;
+  if (digestMs === null) return;
+  const due = at.getTime() - ((at.getTime() - firstMonday - digestMs) % weekMs);
+  const sent = await deps.feedback.webhookPosition(org, name, digestOf);
+  if (sent !== null && sent >= due) return;
+  if (sent !== null) {
+    const [from, to] = [new Date(due - weekMs).toISOString(), new Date(due).toISOString()];
+    await deliver(deps, org, webhook, { type: 'digest', timestamp: at.toISOString(), data: { org, from, to } });
+  }
+  await deps.feedback.moveWebhookPosition(org, name, digestOf, due);
+}
+
+/** Stands in for a project's id: no project's id has a colon. */
+const digestOf = ':digest';
+
+/** The same event always gets the same message id. */
+async function deliver(deps: ActivityDependencies, org: string, { name }: Webhook, event: WebhookEvent): Promise<void> {
+  const about = createHash('sha256').update(JSON.stringify([org, name, event.type, event.data]));
+  await deps.deliver({ org, webhook: name, messageId: `msg_${about.digest('hex').slice(0, 32)}`, event });
+}
 
 /** An approval that no run has ended so long after its time has no run any more. */
 const lateMs = hourMs;
@@ -232,7 +298,14 @@ async function newestReadings(
 ): Promise<NonNullable<Sight['projects']>> {
   const at = scheduledAt().getTime();
   const wanted = refresh?.projects ?? projects.map((project) => ({ project, weight: 1, atMostMs: null }));
-  const outlook = await feedback.refreshOutlook(org, wanted, at);
+  let outlook = await feedback.refreshOutlook(org, wanted, at);
+  const ahead = outlook.projects.filter(({ headReadAt }) => headReadAt !== null && headReadAt > at + hourMs);
+  if (ahead.length > 0) {
+    // The clock was ahead: counted from now on, or nothing would be stale before it is that late again.
+    const names = ahead.map(({ project }) => project);
+    await feedback.prepareRefresh(org, names, at);
+    outlook = await feedback.refreshOutlook(org, wanted, at);
+  }
   const planned = new Map<string, number>();
   if (refresh !== null && view !== null) {
     const perHour = requestsAnHour(refresh.share, outlook.pace, view, at);
@@ -253,7 +326,7 @@ async function newestReadings(
   );
 }
 
-/** Before the first refresh of a project, and without one, passes on demand tell. */
+/** Before the first refresh of a project, and without one, passes on demand decide. */
 async function lastReadByPass(
   feedback: ActivityDependencies['feedback'],
   org: string,

@@ -2,7 +2,7 @@ import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { permitClasses } from '../budget/rules/permits.ts';
-import { isSecure } from '../rules/loopback.ts';
+import { isSecure } from '../rules/proxy.ts';
 import { withoutEnd } from '../rules/text.ts';
 import { isReservedName } from '../runs/rules/audit.ts';
 import { failovers } from '../temporal/rules/failover.ts';
@@ -60,7 +60,7 @@ function inOneList(role: string, names: readonly unknown[]): string {
     ...(groups.length === 0 ? [] : [`groups: ${JSON.stringify(groups)}`]),
     ...(logins.length === 0 ? [] : [`logins: ${JSON.stringify(logins)}`]),
   ];
-  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move what is of the other kind`;
+  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move the others`;
 }
 
 /** An IP address, or a range of them. */
@@ -118,6 +118,18 @@ const consoleSchema = z
         'expected an address without a path: the console needs a separate host name, such as https://docferry.acme.example',
       ),
     ).describe('Address at which browsers reach the console through a proxy. Absent: the address it listens on.'),
+    previewUrl: orNull(
+      z
+        .string('expected an address')
+        .regex(
+          /^(https?:\/\/\*\.[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?|http:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\]):\d+)\/?$/,
+          'expected https://*.preview.example, all of whose names lead to the console, or http://10.1.2.3:8089 with a port for it to listen on',
+        )
+        .transform((url) => withoutEnd(url, '/'))
+        .meta({ title: 'address' }),
+    ).describe(
+      'Where browsers see a version before it is in service: `*` stands for a name of its own for each. Without `*` the console listens there and shows one version at a time. Absent: names below `localhost`, where the console runs on the same machine.',
+    ),
     temporalUi: orNull(baseAddress()).describe('Address of the Temporal UI, for links.'),
     proxy: orNull(proxy).describe('A reverse proxy that signs people in and says who they are.'),
     oidc: orNull(oidc).describe('An OpenID provider that signs people in.'),
@@ -279,7 +291,7 @@ const temporal = z
         keys: z
           .array(
             z.strictObject({
-              id: id('a key id').describe('Name of the key, which stands in clear text beside what it encrypts.'),
+              id: id('a key id').describe('Name of the key, stored in clear text beside the data it encrypts.'),
               keyFile: filePath('the path of a file').describe(
                 'File with the key, as `openssl rand -hex 32` writes it.',
               ),

@@ -2,7 +2,7 @@ import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { PortTaken } from '../../http-server.ts';
-import { isLoopback } from '../../rules/loopback.ts';
+import { isLoopback } from '../../rules/proxy.ts';
 import { connectOptions } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
@@ -65,11 +65,12 @@ export async function startConsolePart(
   config: Config,
   { temporalUi, ...place }: ConsolePlace,
 ): Promise<{ console: RunningConsole; part: Part }> {
-  const { write, idleMs, lifetimeMs, url, viewers, operators, contacts, proxy, oidc } = config.console;
+  const { write, idleMs, lifetimeMs, url, previewUrl, viewers, operators, contacts, proxy, oidc } = config.console;
   const console = await startConsole({
     setting: consoleSetting(config, config.console.temporalUi ?? temporalUi),
     ...place,
     url,
+    previewUrl,
     write,
     idleMs,
     lifetimeMs,

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { isStoreName } from '../../exports/store/bundle-store.ts';
+import { addressOf } from '../../exports/verify/find-browser.ts';
 import { projectLines, siteLines } from '../../operations/status.ts';
 import { exportWorkflowId, workflowIdOf } from '../../rules/workflow-ids.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
@@ -12,13 +13,15 @@ import { BudgetPage } from '../pages/budget-page.tsx';
 import { ChangesPage } from '../pages/changes-page.tsx';
 import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
+import { PreviewPage } from '../pages/preview-page.tsx';
 import { ProjectPage } from '../pages/project-page.tsx';
-import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
+import { type ScheduleLine, SchedulesPage, scheduleQuery } from '../pages/schedules-page.tsx';
 import { SitePage } from '../pages/site-page.tsx';
 import { auditQuery } from '../readings/audit-query.ts';
 import type { KnownProject, OverviewFacts } from '../readings/console-reader.ts';
 import type { SiteFacts, StoredSite } from '../readings/facts.ts';
 import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
+import { policyFraming } from '../security/page-headers.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** Pages that show something. */
@@ -58,6 +61,30 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       return failurePage(c, app, error, siteAddress(org, domain));
     }
   });
+  hono.get('/sites/:org/:domain/preview/:version', async (c) => {
+    const { org, domain, version } = c.req.param();
+    const site = reader.knownSite(org, domain);
+    if (site === null || !isStoreName(version)) return notFound(c, app);
+    try {
+      const { value: facts } = await reader.site(site).get();
+      const { session } = c.get('signedIn');
+      const path = c.req.query('page') ?? null;
+      const show = async (of: string) => {
+        const origin = await app.previews.show(domain, of, session);
+        return { version: of, origin, address: path === null ? `${origin}/` : addressOf(origin, path) };
+      };
+      const { current } = storedIn(facts);
+      const isBeside = current !== null && current !== version && app.previews.hasNames;
+      const inService = isBeside ? await show(current) : null;
+      const shown = await show(version);
+      const waits = facts.running?.state?.approval?.version === version;
+      const origins = [shown, ...(inService === null ? [] : [inService])].map(({ origin }) => origin);
+      c.header('Content-Security-Policy', policyFraming(origins));
+      return page(c, <PreviewPage {...{ viewer: viewerIn(c, app), site, shown, inService, path, waits }} />);
+    } catch (error) {
+      return failurePage(c, app, error, siteAddress(org, domain));
+    }
+  });
   hono.get('/projects/:org/:project', async (c) => {
     const { org, project: id } = c.req.param();
     const project = reader.knownProject(org, id);
@@ -73,9 +100,10 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   });
   hono.get('/schedules', async (c) => {
     const { value, at, late } = await reader.overview.get();
+    const query = scheduleQuery(new URL(c.req.url).searchParams);
     const lines = scheduleLines(app, value);
     const unavailable = value.unavailable.filter(({ part }) => part === 'temporal');
-    const shown = { viewer: viewerIn(c, app), lines, unavailable, at, late };
+    const shown = { viewer: viewerIn(c, app), query, organizations, lines, unavailable, at, late };
     return page(c, <SchedulesPage {...shown} />);
   });
 }
@@ -96,12 +124,17 @@ async function chartsOf({ reader }: ConsoleApp, project: KnownProject): Promise<
   }
 }
 
-function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine[] {
+function linesOf({ reader }: ConsoleApp, { facts, drifts }: OverviewFacts): OverviewLine[] {
+  const begun = new Map(facts.live?.running?.map(({ workflowId, startedAt }) => [workflowId, startedAt.toISOString()]));
   return [
-    ...siteLines(reader.selection, facts).map((line) => ({ kind: 'site' as const, title: line.domain, ...line })),
+    ...siteLines(reader.selection, facts).map((line) => {
+      const startedAt = begun.get(exportWorkflowId(line.org, line.domain)) ?? null;
+      const drift = drifts.get(line.domain) ?? null;
+      return { kind: 'site' as const, title: line.domain, startedAt, drift, ...line };
+    }),
     ...projectLines(reader.selection, facts).map((line) => {
       const title = reader.knownProject(line.org, line.project)?.name ?? line.project;
-      return { kind: 'project' as const, title, ...line };
+      return { kind: 'project' as const, title, startedAt: null, drift: null, ...line };
     }),
   ];
 }
