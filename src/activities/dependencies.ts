@@ -11,7 +11,7 @@ import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
 import type { Webhook } from '../runs/webhooks.ts';
-import type { DocumentationService } from '../service/documentation-service.ts';
+import type { DocumentationService } from '../service/client.ts';
 import type { Metrics } from '../temporal/metrics.ts';
 import { notConfigured, permanent } from './failures.ts';
 

@@ -237,7 +237,7 @@ function learntOf({ list }: RefreshPage, slices: readonly PassSlice[]) {
   };
 }
 
-/** The time range that a complete reading covers. */
+/** Tells whether the reading of a page covers a moment completely. */
 function provenBy(page: RefreshPage, slices: readonly PassSlice[], exact: boolean): (moment: string | null) => boolean {
   const [first] = slices;
   if (page.list === 'undated') {
