@@ -71,13 +71,16 @@ async function readEveryProject(passes: readonly PassKind[]): Promise<void> {
   await Promise.all(inputs.map((input) => startSync(scene.client, scene.taskQueue, input)));
 }
 
-/** Exports and passes that have not ended; null while Temporal does not say. */
-async function stillRunning(): Promise<number | null> {
+/** Workflow ids of exports and passes that have not ended; null while Temporal does not say. */
+async function stillRunning(): Promise<string[] | null> {
   const query = `ExecutionStatus = "Running" AND WorkflowType != "rateBudget"`;
-  return scene.client.workflow.count(query).then(
-    ({ count }) => count,
-    () => null,
-  );
+  try {
+    const ids: string[] = [];
+    for await (const { workflowId } of scene.client.workflow.list({ query })) ids.push(workflowId);
+    return ids;
+  } catch {
+    return null;
+  }
 }
 
 async function untilAllEnded(): Promise<void> {
@@ -85,8 +88,8 @@ async function untilAllEnded(): Promise<void> {
   // Visibility is behind by moments: what it says is believed the second time.
   for (let quiet = 0; quiet < 2; ) {
     const running = await stillRunning();
-    quiet = running === 0 ? quiet + 1 : 0;
-    if (Date.now() > giveUpAt) throw new Error(`${running} runs have not ended:\n${scene.said().slice(-4_000)}`);
+    quiet = running?.length === 0 ? quiet + 1 : 0;
+    if (Date.now() > giveUpAt) throw new Error(`${running} have not ended:\n${scene.said().slice(-4_000)}`);
     await sleep(1_000);
   }
 }

@@ -4,12 +4,13 @@ import { z } from 'zod';
 import type { MakeContext, Tool } from '../../../src/local/run-command.ts';
 import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 
-const version = '1.29.1';
+/** As in docker-compose.yml; `TEMPORAL_SERVER_VERSION` names another. */
+const version = process.env.TEMPORAL_SERVER_VERSION ?? '1.32.0';
 const buildLimitMs = 60 * 60_000;
 const checkLimitMs = 30_000;
 
 /** What stands beside the server in its folder: the program that makes its tables, and their definitions. */
-export const sqlTool = 'temporal-sql-tool';
+const sqlTool = 'temporal-sql-tool';
 export const schemaFolder = 'schema/postgresql/v12';
 
 /**
@@ -24,7 +25,7 @@ export const temporalClusterTool: Tool = {
   makers: [{ name: 'go build', make: buildFromModule }],
   waysOut: [
     `set TEMPORAL_SERVER_PATH to a temporal-server that has ${sqlTool} and ${schemaFolder} of its source beside it`,
-    'install Go 1.25 or newer and let it reach a module proxy (GOPROXY)',
+    'install Go 1.26 or newer and let it reach a module proxy (GOPROXY)',
   ],
   async check(path, env) {
     for (const name of [sqlTool, schemaFolder]) await access(join(dirname(path), name));

@@ -1,13 +1,14 @@
+import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { stringify } from 'yaml';
 import { launchServer, type ServerProcess } from '../../../src/local/dev-server.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
-import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
 import type { PostgresServerAddress } from './postgres-server.ts';
-import { schemaFolder, sqlTool } from './temporal-cluster-tool.ts';
+import { schemaFolder } from './temporal-cluster-tool.ts';
 
 /** Temporal's own server with all its services in one process and PostgreSQL as its database. */
 export interface TemporalCluster {
@@ -36,7 +37,7 @@ export async function startTemporalCluster(
   postgres: PostgresServerAddress,
   folder: string,
 ): Promise<TemporalCluster> {
-  for (const kind of ['temporal', 'visibility'] as const) await makeTables(program, postgres, kind);
+  await makeTables(program, postgres);
   const ports = {
     frontend: await freePorts(),
     history: await freePorts(),
@@ -44,10 +45,8 @@ export async function startTemporalCluster(
     worker: await freePorts(),
   };
   await mkdir(join(folder, 'config'), { recursive: true });
-  const dynamic = join(folder, 'dynamic.yaml');
+  const dynamic = resolve('deploy/compose/temporal-dynamic.yaml');
   await writeFile(join(folder, 'config/cluster.yaml'), stringify(configuration(postgres, ports, dynamic)));
-  // Ids are columns of 255 characters.
-  await writeFile(dynamic, stringify({ 'limit.maxIDLength': [{ value: 255, constraints: {} }] }));
   const address = `127.0.0.1:${ports.frontend.grpc}`;
   const logFile = join(folder, 'temporal.log');
   const args = ['--root', folder, '--config', 'config', '--env', 'cluster', '--allow-no-auth', 'start'];
@@ -79,18 +78,13 @@ export async function startTemporalCluster(
   return cluster;
 }
 
-async function makeTables(
-  program: string,
-  { host, port, user, password }: PostgresServerAddress,
-  kind: keyof typeof databases,
-): Promise<void> {
-  const tool = join(dirname(program), sqlTool);
-  const where = ['--plugin', 'postgres12', '--endpoint', host, '--port', `${port}`, '--user', user];
-  const common = [...where, '--password', password, '--db', databases[kind]];
-  const versions = join(dirname(program), schemaFolder, kind, 'versioned');
-  for (const step of [['create'], ['setup-schema', '-v', '0.0'], ['update-schema', '-d', versions]]) {
-    await runCommand(tool, [...common, ...step], { env: process.env, signal: timeLimit(schemaLimitMs) });
-  }
+/** As docker-compose.yml makes them; twice, since it does so at each start. */
+async function makeTables(program: string, { host, port, user, password }: PostgresServerAddress): Promise<void> {
+  const folder = dirname(program);
+  const database = { SQL_HOST: host, SQL_PORT: `${port}`, SQL_USER: user, SQL_PASSWORD: password };
+  const env = { PATH: `${folder}:${process.env.PATH}`, SQL_PLUGIN: 'postgres12', ...database };
+  const tables = ['deploy/compose/temporal-tables.sh', join(folder, schemaFolder)];
+  for (const _ of ['new', 'there']) await promisify(execFile)('sh', tables, { env, timeout: schemaLimitMs });
 }
 
 async function freePorts(): Promise<ServicePorts> {
