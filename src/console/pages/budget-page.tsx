@@ -1,4 +1,5 @@
 import type { WindowView } from '../../budget/rules/permits.ts';
+import { forgotten } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { spanText } from '../../rules/text.ts';
 import { targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
@@ -60,6 +61,13 @@ function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: 
             <>
               <When at={nextFreeAt} />
               {`, in ${spanText(Math.max(0, nextFreeAt - at))}`}
+            </>,
+          ],
+          view.countsAsFullUntil !== null && [
+            'counts as full',
+            <>
+              {`${forgotten}: nothing is granted until `}
+              <When at={view.countsAsFullUntil} />
             </>,
           ],
           last !== undefined && ['all free again', <When at={last} />],
