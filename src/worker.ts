@@ -31,8 +31,8 @@ import { installationOf } from './feedback/store/store-lineage.ts';
 import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
-import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
-import { putOffRefresh } from './schedules/schedules.ts';
+import { countRefusedRuns, cutRuns, startDelivery, startWatches, watchedBudget } from './runs/watches.ts';
+import { applyWatch, putOffRefresh } from './schedules/schedules.ts';
 import {
   connectClient,
   connectOptions,
@@ -223,6 +223,7 @@ async function createWorkers(
     outlook: {
       budget: (org) => watchedBudget(client, org),
       refusedRuns: (org) => countRefusedRuns(client, org),
+      cutRuns: (org, since) => cutRuns(client, taskQueue, org, since),
     },
     async postponeRefresh(org, nextDueAt) {
       const organization = config.organizations.find(({ id }) => id === org);
@@ -271,12 +272,9 @@ async function createWorkers(
       onFailure: (error) => settings.log.warn({ err: error }, 'the search index does not grow; it is tried again'),
       stopped,
     });
-    const watched = config.organizations
-      .filter(({ webhooks, sites }) => webhooks.length > 0 || sites.some(({ rollout }) => rollout.length > 0))
-      .map(({ id }) => id);
-    void startWatches(watched, {
-      start: (org) => startWatch(client, org, { taskQueue, failover }),
-      onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
+    void startWatches(organizations, {
+      start: ({ id, watch }) => applyWatch(client, taskQueue, { id, everyMs: watch.everyMs }, failover),
+      onFailure: ({ id: org }, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
       stopped,
     });
   }

@@ -16,6 +16,7 @@ import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store
 import type { NoticeRecords } from '../feedback/store/notice-records.ts';
 import type { RunRecords } from '../feedback/store/run-records.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
+import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
 import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
@@ -72,6 +73,8 @@ interface Outlook {
   budget(org: string): Promise<WindowView | null>;
   /** How many runs wait because the service refuses the key. */
   refusedRuns(org: string): Promise<number>;
+  /** The runs that ended without their own code since a moment, in milliseconds. */
+  cutRuns(org: string, since: number): Promise<CutRun[]>;
 }
 
 /** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */

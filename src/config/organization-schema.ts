@@ -226,7 +226,7 @@ const shared = {
   watchEvery: duration({ min: '1s', max: '1d' })
     .prefault('5m')
     .describe(
-      'How often docferry looks what has become late, stale, starved, held, drifted or refused; only where there are webhooks.',
+      'How often docferry looks what has become late, stale, starved, held, drifted or refused, and which runs were terminated.',
     ),
 };
 
