@@ -18,10 +18,12 @@ export function organizationsOf(config: Config): Organization[] {
     }),
     projects: organization.projects.map((project) => project.id),
     refresh: organization.refresh ? { ...organization.refresh, projects: refreshedProjects(organization) } : null,
-    webhooks: organization.webhooks.map(({ name, url, format, secret, events }) => ({
+    webhooks: organization.webhooks.map(({ name, url, format, secret, events, entries, digest }) => ({
       name,
       format,
       events,
+      entries,
+      digestMs: digest,
       url: () => url.read(),
       secret: () => secret?.read() ?? null,
       console: config.console.url,

@@ -35,7 +35,7 @@ import { readRetryAfter } from '../src/rules/retry-after.ts';
 import { isoInstant, summaryText, visibleJson } from '../src/rules/text.ts';
 import { noticeReason } from '../src/runs/rules/notices.ts';
 import { readActor } from '../src/runs/rules/run-messages.ts';
-import type { WebhookEvent } from '../src/runs/rules/webhook-event.ts';
+import type { WebhookMessage } from '../src/runs/rules/webhook-event.ts';
 import { messageBody } from '../src/runs/webhook-formats.ts';
 import { readFeedbackPage } from '../src/service/feedback-page.ts';
 import { readJobStatus, readPageCount, readProgress } from '../src/service/job-answer.ts';
@@ -109,7 +109,7 @@ const entry = (text: string) => ({
   source: text,
   status: text,
 });
-const notice = (text: string): WebhookEvent => ({
+const notice = (text: string): WebhookMessage => ({
   type: 'export.failed',
   timestamp: '2026-11-21T04:02:00Z',
   data: {

@@ -33,6 +33,7 @@ const running = await startConsole({
   host: '127.0.0.1',
   port: 0,
   url: null,
+  previewUrl: null,
   write: true,
   idleMs: 3_600_000,
   lifetimeMs: 3_600_000,

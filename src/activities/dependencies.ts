@@ -14,6 +14,7 @@ import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
 import type { AuditRecords } from '../feedback/store/audit-records.ts';
 import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { NoticeRecords } from '../feedback/store/notice-records.ts';
+import type { OutgoingEntries } from '../feedback/store/outgoing-entries.ts';
 import type { RunRecords } from '../feedback/store/run-records.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
@@ -81,7 +82,13 @@ interface Outlook {
 export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 
 /** What a pass needs of the feedback store. */
-type FeedbackRoles = PassStore & RefreshStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
+type FeedbackRoles = PassStore &
+  RefreshStore &
+  EntryStore &
+  OutgoingEntries &
+  PrivacyStore &
+  FigureStore &
+  StoreIdentity;
 
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { activityInfo, log } from '@temporalio/activity';
 import type { WindowView } from '../budget/rules/permits.ts';
 import { sighting } from '../exports/rollout/roll-out-version.ts';
@@ -9,9 +10,12 @@ import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import { workflowTypes } from '../rules/workflow-ids.ts';
 import { type LastLook, passNotices } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
+import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
+import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
-import { isGone, sendExportNotices, sendNotices } from './notices.ts';
+import { isGone, sendExportNotices, sendNotices, subscribers } from './notices.ts';
+import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;
@@ -177,6 +181,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
       .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
     await sendNotices(deps, [...next.changes, ...back, ...over], who);
+    await ifReadable('entries and digests', () => sendReports(deps, organization, at));
     const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
     return { ...look, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
   },
@@ -251,6 +256,67 @@ async function recordCutPass(
     if (passes.find((one) => one.pass === pass)?.passId !== passId) return;
     await sendNotices({ feedback, ...deps }, passNotices(row), { org, by: `pass ${passId}`, at: endedAt });
   };
+}
+
+/** Most messages of one look to a webhook about a project: the next look sends more. */
+const mostMessages = 20;
+
+/**
+ * Starts the deliveries of what has changed since the last look, and of digests that are due. A message goes out again if
+ * this ends before its position is kept: receivers know its entries by their changes.
+ */
+async function sendReports(deps: ActivityDependencies, organization: Organization, at: Date): Promise<void> {
+  const { id: org, projects, webhooks } = organization;
+  const isThere = new Set(await subscribers(deps, org, 'feedback.entries'));
+  for (const webhook of webhooks) {
+    if (isThere.has(webhook.name)) for (const project of projects) await sendChanges(deps, org, webhook, project, at);
+    await sendDigest(deps, org, webhook, at);
+  }
+}
+
+/** From the first look on: what was stored before is for `feedback export`. */
+async function sendChanges(deps: ActivityDependencies, org: string, webhook: Webhook, project: string, at: Date) {
+  const { feedback } = deps;
+  const newest = await feedback.newestChange(project);
+  const known = await feedback.webhookPosition(org, webhook.name, project);
+  if (known === null) await feedback.moveWebhookPosition(org, webhook.name, project, newest);
+  let after = known ?? newest;
+  for (let messages = 0; after < newest && messages < mostMessages; messages += 1) {
+    const range = { org, project, after, upTo: newest };
+    const changed = await feedback.changedEntries(range, webhook.entries ?? {}, entriesAtOnce);
+    const upTo = changed.length < entriesAtOnce ? newest : (changed.at(-1)?.change ?? newest);
+    const event = { type: 'feedback.entries', timestamp: at.toISOString(), data: { ...range, upTo } } as const;
+    if (changed.length > 0) await deliver(deps, org, webhook, event);
+    await feedback.moveWebhookPosition(org, webhook.name, project, upTo);
+    after = upTo;
+  }
+}
+
+const weekMs = 7 * 24 * hourMs;
+/** A Monday, 0:00 UTC. */
+const firstMonday = Date.UTC(1970, 0, 5);
+
+/** The first one is due at the next time of the webhook's, and tells of a week; one that was missed is not sent later. */
+async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webhook, at: Date): Promise<void> {
+  const { digestMs = null, name } = webhook;
+  if (digestMs === null) return;
+  const due = at.getTime() - ((at.getTime() - firstMonday - digestMs) % weekMs);
+  const sent = await deps.feedback.webhookPosition(org, name, digestOf);
+  if (sent !== null && sent >= due) return;
+  if (sent !== null) {
+    const [from, to] = [new Date(due - weekMs).toISOString(), new Date(due).toISOString()];
+    await deliver(deps, org, webhook, { type: 'digest', timestamp: at.toISOString(), data: { org, from, to } });
+  }
+  await deps.feedback.moveWebhookPosition(org, name, digestOf, due);
+}
+
+/** No project has such an id. */
+const digestOf = ':digest';
+
+/** The same message for the same event, however often it is asked for. */
+async function deliver(deps: ActivityDependencies, org: string, { name }: Webhook, event: WebhookEvent): Promise<void> {
+  const about = createHash('sha256').update(JSON.stringify([org, name, event.type, event.data]));
+  await deps.deliver({ org, webhook: name, messageId: `msg_${about.digest('hex').slice(0, 32)}`, event });
 }
 
 /** An approval that no run has ended so long after its time has no run any more. */

@@ -1,7 +1,7 @@
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { readRetryAfter } from '../rules/retry-after.ts';
-import type { WebhookDelivery, WebhookReceipt } from '../runs/rules/webhook-event.ts';
+import type { WebhookDelivery, WebhookMessage, WebhookReceipt } from '../runs/rules/webhook-event.ts';
 import { messageBody } from '../runs/webhook-formats.ts';
 import { sendWebhook, settingsMark, type Webhook, type WebhookAnswer, WebhookUnreachable } from '../runs/webhooks.ts';
 import {
@@ -32,7 +32,10 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
     const gone = permanent('WebhookRefused', `${which} is gone (410): correct or remove it in the configuration`);
     if (await isKnownGone(deps, org, receiver)) throw gone;
     await stillMine(deps);
-    const { status, retryAfter } = await answerTo(receiver, delivery, which);
+    // Read at every attempt: what was erased since the last is not sent.
+    const content = await messageOf(deps, delivery, receiver);
+    if (content === null) return { messageId, status: 204, attempts: attempt };
+    const { status, retryAfter } = await answerTo(receiver, messageId, content, which);
     if (status >= 200 && status < 300) return { messageId, status, attempts: attempt };
     if (status === 410) {
       await noteGone(deps, delivery, receiver);
@@ -78,15 +81,42 @@ async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, r
   }
 }
 
-async function answerTo(webhook: Webhook, delivery: WebhookDelivery, which: string): Promise<WebhookAnswer> {
+/** Most entries of a message. */
+export const entriesAtOnce = 100;
+
+/** What to send: of entries and digests what the store says now; null when nothing is left of them. */
+async function messageOf(
+  { feedback, notices }: ActivityDependencies,
+  { event }: WebhookDelivery,
+  receiver: Webhook,
+): Promise<WebhookMessage | null> {
+  const { timestamp } = event;
+  if (event.type === 'feedback.entries') {
+    const { org, project } = event.data;
+    const entries = await feedback.changedEntries(event.data, receiver.entries ?? {}, entriesAtOnce);
+    return entries.length === 0 ? null : { type: event.type, timestamp, data: { org, project, entries } };
+  }
+  if (event.type !== 'digest') return event;
+  const { org, from, to } = event.data;
+  const open = await notices.openNotices(org);
+  const waiting = open.map(({ type, subject, since }) => ({ type, subject, since }));
+  return {
+    type: event.type,
+    timestamp,
+    data: { org, from, to, ...(await feedback.weekFigures(org, from, to)), waiting },
+  };
+}
+
+async function answerTo(
+  webhook: Webhook,
+  messageId: string,
+  message: WebhookMessage,
+  which: string,
+): Promise<WebhookAnswer> {
   const { cancellationSignal } = Context.current();
-  const { messageId, event } = delivery;
   try {
-    return await sendWebhook(
-      webhook,
-      { messageId, body: messageBody(event, webhook.format, webhook.console) },
-      cancellationSignal,
-    );
+    const body = messageBody(message, webhook.format, webhook.console);
+    return await sendWebhook(webhook, { messageId, body }, cancellationSignal);
   } catch (error) {
     if (cancellationSignal.aborted) throw new CancelledFailure('cancelled');
     if (error instanceof WebhookUnreachable) {

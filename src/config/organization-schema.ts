@@ -12,7 +12,7 @@ import {
   siteRuleTexts,
 } from '../exports/rules/verification-rules.ts';
 import { noticeTypes } from '../runs/rules/notices.ts';
-import { webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
+import { usualEventTypes, webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
 import { calendarOfCron, spreadOf } from '../schedules/rules/schedule-settings.ts';
 import {
   domain,
@@ -177,6 +177,28 @@ const project = z
 /** What `defaults.projects` may hold. */
 export const projectDefaultsSchema = z.strictObject(freshening);
 
+const texts = (what: string) => z.array(text(what), `expected a list: ${what}`).min(1, `expected ${what}`);
+
+const entryFilter = z.strictObject({
+  projects: texts('the id of a project').exactOptional().describe('Absent: all projects of the organization.'),
+  sources: texts('the name of a source').exactOptional().describe('Absent: whatever the source.'),
+  statuses: texts('the name of a status').exactOptional().describe('Absent: whatever the status.'),
+  helpful: z.boolean('expected true or false').exactOptional().describe('Only entries that say so. Absent: all.'),
+  withWords: z.boolean('expected true or false').exactOptional().describe('Only entries with a comment. Absent: all.'),
+});
+
+const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** In milliseconds since Monday 0:00 UTC. */
+const weekTime = z
+  .string('expected a day and a time, such as Mon 9:00')
+  .regex(/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01]?\d|2[0-3]):[0-5]\d$/, 'expected a day and a time, such as Mon 9:00')
+  .transform((written) => {
+    const [day = '', hours = '', minutes = ''] = written.split(/[ :]/);
+    return ((days.indexOf(day) * 24 + Number(hours)) * 60 + Number(minutes)) * 60_000;
+  })
+  .meta({ title: 'day and time' });
+
 const webhook = z
   .strictObject({
     name: id('a name').default('default').describe('Name in workflows and in the UI, unique within the organization.'),
@@ -196,7 +218,20 @@ const webhook = z
       .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
       .min(1, 'expected at least one event')
       .optional()
-      .describe('Events to send. Absent: all; with `slack` and `teams` all but those that every run sends.'),
+      .describe(
+        'Events to send. Absent: all but `feedback.entries`; with `slack` and `teams` also without those that every run sends.',
+      ),
+    entries: entryFilter
+      .exactOptional()
+      .describe('Which entries to send with `feedback.entries`. Absent: every new or changed one.'),
+    digest: orNull(weekTime).describe(
+      'When to send what happened in the week before, in UTC, such as `Mon 9:00`. Absent: never.',
+    ),
+  })
+  .superRefine(({ events, entries }, context) => {
+    if (entries === undefined || events?.includes('feedback.entries')) return;
+    const message = 'goes with "events: [feedback.entries]", which sends entries at all';
+    context.addIssue({ code: 'custom', path: ['entries'], message });
   })
   .superRefine(({ format, secret }, context) => {
     const refuse = (message: string) => context.addIssue({ code: 'custom', path: ['secret'], message });
@@ -207,7 +242,7 @@ const webhook = z
   })
   .transform(({ events, ...webhook }) => ({
     ...webhook,
-    events: events ?? (webhook.format === 'standard' ? webhookEventTypes : noticeTypes),
+    events: events ?? (webhook.format === 'standard' ? usualEventTypes : noticeTypes),
   }));
 
 const shared = {

@@ -118,6 +118,18 @@ const consoleSchema = z
         'expected an address without a path: the console needs a separate host name, such as https://docferry.acme.example',
       ),
     ).describe('Address at which browsers reach the console through a proxy. Absent: the address it listens on.'),
+    previewUrl: orNull(
+      z
+        .string('expected an address')
+        .regex(
+          /^(https?:\/\/\*\.[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?|http:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\]):\d+)\/?$/,
+          'expected https://*.preview.example, all of whose names lead to the console, or http://10.1.2.3:8089 with a port for it to listen on',
+        )
+        .transform((url) => withoutEnd(url, '/'))
+        .meta({ title: 'address' }),
+    ).describe(
+      'Where browsers see a version before it is in service: `*` stands for a name of its own for each. Without `*` the console listens there and shows one version at a time. Absent: names below `localhost`, where the console runs on the same machine.',
+    ),
     temporalUi: orNull(baseAddress()).describe('Address of the Temporal UI, for links.'),
     proxy: orNull(proxy).describe('A reverse proxy that signs people in and says who they are.'),
     oidc: orNull(oidc).describe('An OpenID provider that signs people in.'),

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import type { ConsoleSetting } from './console-setting.ts';
 import type { OpenIdSetting, OpenIdSignIn } from './identity/openid.ts';
 import type { ProxyIdentity, ProxySetting } from './identity/proxy-identity.ts';
+import type { Previews } from './previews.ts';
 import type { ConsoleReader } from './readings/console-reader.ts';
 import type { ReadingTimes } from './readings/shared-reading.ts';
 import type { Roles } from './security/identity.ts';
@@ -16,6 +17,8 @@ export interface ConsoleOptions {
   port: number;
   /** Its address for browsers behind a proxy; null for where it listens. */
   url: string | null;
+  /** Where versions are shown before they are in service, `*` for a name of their own; null for below `localhost`. */
+  previewUrl: string | null;
   /** Whether operators may act. */
   write: boolean;
   /** A session ends after this long without a request, in milliseconds. */
@@ -49,6 +52,7 @@ export type ConsoleContext = Context<ConsoleEnv>;
 export interface ConsoleApp {
   options: ConsoleOptions;
   reader: ConsoleReader;
+  previews: Previews;
   known: KnownHosts;
   sessions: Sessions;
   /** Null where a proxy or provider signs people in, and with `--no-link`. */

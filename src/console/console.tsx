@@ -8,6 +8,7 @@ import type { ConsoleApp, ConsoleEnv, ConsoleOptions } from './app-context.ts';
 import { OpenIdSignIn } from './identity/openid.ts';
 import { ProxyIdentity } from './identity/proxy-identity.ts';
 import { MessagePage } from './pages/message-page.tsx';
+import { Previews } from './previews.ts';
 import { ConsoleReader } from './readings/console-reader.ts';
 import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
 import { answerOverlong, failurePage, notFound, page } from './routes/answers.tsx';
@@ -58,9 +59,18 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { port, url: local } = await listen(server, { host, port: options.port, flag: '--port or --console-port' });
   const address = url ?? local.replace('//0.0.0.0:', '//localhost:');
   const known = knownHosts({ host, port, url });
+  const previews = new Previews({
+    bundles: reader.installation.bundles,
+    previewUrl: options.previewUrl,
+    url: address,
+    host,
+    port,
+    framedBy: known.origins,
+  });
   const app: ConsoleApp = {
     options,
     reader,
+    previews,
     known,
     sessions: new Sessions(options),
     link:
@@ -73,6 +83,12 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     cookieName: known.secure ? '__Host-docferry_console' : `docferry_console_${port}`,
     closing: closing.signal,
   };
+  try {
+    await previews.start();
+  } catch (error) {
+    await stopListening(server, 0);
+    throw error;
+  }
   hono = appOf(app);
   return {
     url: address,
@@ -83,6 +99,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     async stop() {
       closing.abort();
       await stopListening(server, 0);
+      await previews.stop();
       await reader.installation.close();
     },
   };
@@ -91,6 +108,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
 function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
   const hono = new Hono<ConsoleEnv>();
   hono.use(async (c, next) => {
+    if (app.previews.tokenIn(c.req.header('host')) !== null) return next();
     for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
     const request = { method: c.req.method, header: (name: string) => c.req.header(name) };
     const refusal = refusalOf(request, app.known);
@@ -110,6 +128,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     const message = 'Too many of your requests are in progress. Nothing was done.';
     return page(c, <MessagePage title="Too many at once" message={message} />, 429);
   });
+  hono.use(async (c, next) => (await app.previews.answer(c.req.raw)) ?? next());
   const tooLong = (c: Context) => {
     const message = 'The form is longer than the console accepts. Nothing was done.';
     return c.html(`<!doctype html>\n${String(<MessagePage title="Too long" message={message} />)}`, 413);

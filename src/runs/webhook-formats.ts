@@ -2,11 +2,13 @@ import { counted, spanText, withoutEnd } from '../rules/text.ts';
 import { projectAddress, siteAddress } from '../rules/workflow-ids.ts';
 import type { Notice, NoticeState, NoticeType } from './rules/notices.ts';
 import type {
+  EntriesSent,
   ExportFinished,
   FeedbackRefreshed,
   PassFinished,
-  WebhookEvent,
   WebhookFormat,
+  WebhookMessage,
+  WeekSent,
 } from './rules/webhook-event.ts';
 
 /** An event as a person reads it in a chat. Plain text: each format escapes it. */
@@ -48,10 +50,12 @@ const asking: ReadonlySet<NoticeType> = new Set(['approval.wanted', 'approval.ex
 const doneByPerson: ReadonlySet<NoticeType> = new Set(['site.held', 'site.rolled-back']);
 
 /** Says in words what happened. */
-export function eventWords(event: WebhookEvent): EventWords {
+export function eventWords(event: WebhookMessage): EventWords {
   if (event.type === 'export.finished') return exportWords(event.data);
   if (event.type === 'feedback.pass.finished') return passWords(event.data);
   if (event.type === 'feedback.refreshed') return refreshWords(event.data);
+  if (event.type === 'feedback.entries') return entriesWords(event.data);
+  if (event.type === 'digest') return digestWords(event.data);
   return wordsOf(event.type, event.data, event.timestamp);
 }
 
@@ -111,6 +115,48 @@ function refreshWords({ org, projects, others }: FeedbackRefreshed): EventWords 
     facts: [['entries', others === 0 ? counts : `${counts}, and more in ${counted(others, 'project')}`]],
     command: null,
   };
+}
+
+function entriesWords({ org, project, entries }: EntriesSent): EventWords {
+  const said = entries.map(({ path, comment, status, deletedAt }): [string, string] => [
+    path,
+    `${comment ?? 'no comment'} (${deletedAt === null ? status : 'gone'})`,
+  ]);
+  return {
+    tone: 'note',
+    title: `${project} (${org}): ${counted(entries.length, 'entry', 'entries')} new or changed`,
+    reason: null,
+    facts: shortened(said),
+    command: null,
+  };
+}
+
+function digestWords({ org, from, to, comments, worstPages, released, waiting }: WeekSent): EventWords {
+  const versions = released.map((site) => `${site.domain}: ${counted(site.versions, 'version')}`);
+  const matters = waiting.map(({ type, subject }) => `${subject}: ${noticeWords[type].begun ?? type}`);
+  const facts: [string, string][] = [
+    ['released', versions.join(', ') || 'nothing'],
+    ['waits', matters.join(', ') || 'nothing'],
+    ...worstPages.map(({ project, path, notHelpful }): [string, string] => [
+      `${project}: ${path}`,
+      `not helpful: ${counted(notHelpful, 'time')}`,
+    ]),
+    ...comments.newest.map(({ project, path, comment }): [string, string] => [`${project}: ${path}`, comment]),
+  ];
+  return {
+    tone: waiting.length > 0 ? 'ask' : 'ok',
+    title: `${org}: the week from ${from.slice(0, 10)} to ${to.slice(0, 10)}`,
+    reason: `${counted(comments.count, 'new comment')}; ${counted(waiting.length, 'matter')} for a person`,
+    facts: shortened(facts),
+    command: null,
+  };
+}
+
+/** Some of the facts, each short enough to be read in a chat, and how many more there are. */
+function shortened(facts: readonly [string, string][]): [string, string][] {
+  const most = limits.fields - 1;
+  const shown = facts.slice(0, most).map(([name, value]): [string, string] => [cut(name, 100), cut(value, 280)]);
+  return facts.length > most ? [...shown, ['more', `${facts.length - most}`]] : shown;
 }
 
 /** `pagesAdded` as `pages added`. */
@@ -205,7 +251,9 @@ function teamsSafe(text: string): string {
 }
 
 /** Path of the console's page about an event. */
-function pageOf(event: WebhookEvent): string {
+function pageOf(event: WebhookMessage): string {
+  if (event.type === 'feedback.entries') return projectAddress(event.data.org, event.data.project);
+  if (event.type === 'digest') return '/';
   if (event.type === 'export.finished') return siteAddress(event.data.org, event.data.domain);
   if (event.type === 'feedback.pass.finished') return projectAddress(event.data.org, event.data.project);
   if (event.type === 'feedback.refreshed') return '/budget';
@@ -222,7 +270,7 @@ function pageOf(event: WebhookEvent): string {
  *
  * @param console address of the console, to which the message then links
  */
-export function messageBody(event: WebhookEvent, format: WebhookFormat, console: string | null = null): string {
+export function messageBody(event: WebhookMessage, format: WebhookFormat, console: string | null = null): string {
   const page = console === null ? null : `${withoutEnd(console, '/')}${pageOf(event).replaceAll(')', '%29')}`;
   if (format === 'slack') return JSON.stringify(slackMessage(eventWords(event), page));
   if (format === 'teams') return JSON.stringify(teamsMessage(eventWords(event), page));

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Webhook as Signature } from 'standardwebhooks';
 import { Agent, ProxyAgent, request } from 'undici';
 import { ProxyFailed, proxyFor } from '../rules/proxy.ts';
-import type { WebhookEventType, WebhookFormat } from './rules/webhook-event.ts';
+import type { EntryFilter, WebhookEventType, WebhookFormat } from './rules/webhook-event.ts';
 
 /** A configured receiver of messages. Address and secret are read when used, and never shown. */
 export interface Webhook {
@@ -10,6 +10,10 @@ export interface Webhook {
   name: string;
   format: WebhookFormat;
   events: readonly WebhookEventType[];
+  /** Which entries it gets, of `feedback.entries`. */
+  entries?: EntryFilter | undefined;
+  /** When in a week it gets a digest, in milliseconds since Monday 0:00 UTC; null for never. */
+  digestMs?: number | null;
   /** An address may hold a token: it is as secret as the key. */
   url(): string;
   /** `whsec_…`; null for formats that are not signed. */

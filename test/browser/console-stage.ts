@@ -7,7 +7,7 @@ import type { RunningConsole } from '../../src/console/console.tsx';
 import { applySchedules } from '../../src/schedules/schedules.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 
-const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 export const hasBrowser = existsSync(executablePath);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 

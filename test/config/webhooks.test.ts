@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { noticeTypes } from '../../src/runs/rules/notices.ts';
-import { webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';
+import { usualEventTypes } from '../../src/runs/rules/webhook-event.ts';
 import { failureOf, load, organizationWith, problemsOf } from './config-folder.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
@@ -19,7 +19,7 @@ describe('webhooks', () => {
     for (const yaml of [withWebhooks(webhook()), withWebhooks(webhook(fromEnvironment))]) {
       const config = load(yaml, { env });
       const [found] = config.organizations[0]?.webhooks ?? [];
-      expect([found?.name, found?.events]).toEqual(['default', webhookEventTypes]);
+      expect([found?.name, found?.events]).toEqual(['default', usualEventTypes]);
       expect([found?.url.read(), found?.secret?.read()]).toEqual([url, secret]);
       const printed = `${JSON.stringify(config)}${inspect(config, { depth: 10, showHidden: true })}${found?.url}${found?.secret}`;
       expect(printed).not.toContain('T0KEN');
@@ -30,7 +30,7 @@ describe('webhooks', () => {
   it('may be told of some events only, each webhook by its name', () => {
     const yaml = withWebhooks(webhook(), webhook({ name: 'ops', events: '[export.finished]' }));
     expect(load(yaml).organizations[0]?.webhooks.map(({ name, events }) => [name, events.length])).toEqual([
-      ['default', webhookEventTypes.length],
+      ['default', usualEventTypes.length],
       ['ops', 1],
     ]);
     expect(problemsOf(withWebhooks(webhook(), webhook()))).toEqual([

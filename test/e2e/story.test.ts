@@ -87,7 +87,9 @@ describe('the whole thread on a real server', () => {
       budget: '{ requests: 10, window: 10s, arrival: 2s }',
     });
     const result = await sync('sweep');
-    expect(result).toMatchObject({ pages: 30, requests: 30, throttled: 0, entries: { seen: 3_000 } });
+    expect(result).toMatchObject({ pages: 30, throttled: 0, entries: { seen: 3_000 } });
+    // A busy machine may lose the time of a permit or an answer: a page is asked for again.
+    expect(result.requests).toBe(scene.sandbox.log().filter(({ kind }) => kind === 'analytics').length);
     const { kept, rejected } = storedFeedback(scene);
     const truth = [...scene.sandbox.truth(scene.project)] as { id?: unknown; status?: unknown }[];
     // Entries that are not objects and read the same, such as two nulls, are kept aside once.

@@ -6,12 +6,12 @@ import {
   type NoticeType,
   noticeTypes,
 } from '../../src/runs/rules/notices.ts';
-import type { WebhookEvent } from '../../src/runs/rules/webhook-event.ts';
+import type { WebhookMessage } from '../../src/runs/rules/webhook-event.ts';
 import { eventWords, messageBody } from '../../src/runs/webhook-formats.ts';
 import { shapeProblem } from '../tools/servers/chat-shapes.ts';
 
 const timestamp = '2026-11-21T04:02:00.000Z';
-const runs: WebhookEvent[] = [
+const runs: WebhookMessage[] = [
   {
     type: 'feedback.pass.finished',
     timestamp,
@@ -46,7 +46,7 @@ const runs: WebhookEvent[] = [
     },
   },
 ];
-const notice = (type: NoticeType, more: Partial<Notice> = {}): WebhookEvent => ({
+const notice = (type: NoticeType, more: Partial<Notice> = {}): WebhookMessage => ({
   type,
   timestamp,
   data: {
@@ -88,7 +88,7 @@ describe.each(['slack', 'teams'] as const)('a message for %s', (format) => {
   });
 
   it('links to the page of the console, where there is one', () => {
-    const linked = (event: WebhookEvent) => messageBody(event, format, 'https://docferry.example/');
+    const linked = (event: WebhookMessage) => messageBody(event, format, 'https://docferry.example/');
     const base = 'https://docferry.example';
     expect(linked(notice('export.failed'))).toContain(`${base}/sites/acme/docs.acme.example`);
     expect(linked(notice('pass.failed', { subject: 'prj_1/sweep' }))).toContain(`${base}/projects/acme/prj_1`);

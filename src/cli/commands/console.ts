@@ -65,11 +65,12 @@ export async function startConsolePart(
   config: Config,
   { temporalUi, ...place }: ConsolePlace,
 ): Promise<{ console: RunningConsole; part: Part }> {
-  const { write, idleMs, lifetimeMs, url, viewers, operators, contacts, proxy, oidc } = config.console;
+  const { write, idleMs, lifetimeMs, url, previewUrl, viewers, operators, contacts, proxy, oidc } = config.console;
   const console = await startConsole({
     setting: consoleSetting(config, config.console.temporalUi ?? temporalUi),
     ...place,
     url,
+    previewUrl,
     write,
     idleMs,
     lifetimeMs,

@@ -1,7 +1,18 @@
 import { type AwaitedApproval, changesText, reasonText } from '../../exports/rules/site-export.ts';
 import { counted, countText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
-import { Act, changesAddress, Facts, Foreign, pagePath, Reason, siteAddress, type Viewer, When } from './parts.tsx';
+import {
+  Act,
+  changesAddress,
+  Facts,
+  Foreign,
+  pagePath,
+  previewAddress,
+  Reason,
+  siteAddress,
+  type Viewer,
+  When,
+} from './parts.tsx';
 
 /** Paths under a line that opens and closes them; nothing for none. */
 export function PathList({
@@ -70,10 +81,14 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
               title={`${counted(changes.pages[kind], 'page')} ${kind}`}
               paths={changes.listed[kind]}
               all={changes.pages[kind]}
+              addressOf={(path) => (kind === 'removed' ? null : previewAddress(site, version, path))}
             />
           ))}
         </div>
-        <p>
+        <p class="row">
+          <a id="preview-link" class="button" href={previewAddress(site, version)}>
+            Look at its pages
+          </a>
           <a id="changes-link" class="button" href={changesAddress(site, version)}>
             See what changes in the text
           </a>

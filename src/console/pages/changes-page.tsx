@@ -5,7 +5,7 @@ import { counted, countText, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide, PathList } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { Act, Facts, Foreign, pagePath, Reason, siteAddress, type Viewer } from './parts.tsx';
+import { Act, Facts, Foreign, pagePath, previewAddress, Reason, siteAddress, type Viewer } from './parts.tsx';
 
 interface Changes {
   viewer: Viewer;
@@ -26,6 +26,10 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
       <p class="under">
         <a id="to-site" href={address}>
           <Foreign text={site.domain} />
+        </a>
+        {' · '}
+        <a id="to-preview" href={previewAddress(site, to.version)}>
+          look at its pages
         </a>
         {to.version === waiting && viewer.mayAct && (
           <>
@@ -50,7 +54,13 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
             title={`${counted(counts.pages[kind], 'page')} ${kind}`}
             paths={pages[kind]}
             all={counts.pages[kind]}
-            addressOf={(path) => (shownTexts.has(path) ? `#text-${shownTexts.get(path)}` : null)}
+            addressOf={(path) =>
+              shownTexts.has(path)
+                ? `#text-${shownTexts.get(path)}`
+                : kind === 'removed'
+                  ? null
+                  : previewAddress(site, to.version, path)
+            }
           />
         ))}
       </div>
@@ -65,7 +75,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
               : `No text is shown: ${without}.`}
           </p>
           {texts.map((page, place) => (
-            <Text id={`text-${place}`} page={page} />
+            <Text id={`text-${place}`} page={page} preview={previewAddress(site, to.version, page.path)} />
           ))}
         </section>
       )}
@@ -92,11 +102,13 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
   );
 }
 
-function Text({ id, page: { path, parts } }: { id: string; page: ChangedPage }) {
+function Text({ id, page: { path, parts }, preview }: { id: string; page: ChangedPage; preview: string }) {
   return (
     <article class="text" id={id}>
       <h3>
-        <Foreign text={pagePath(path)} />
+        <a href={preview}>
+          <Foreign text={pagePath(path)} />
+        </a>
       </h3>
       {parts.length === 0 ? (
         <p class="quiet">The text is the same; only the markup differs.</p>

@@ -21,6 +21,13 @@ mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1
 @media (min-width:64rem){.hits>li{grid-template-columns:18rem minmax(0,1fr);gap:2.5rem}}
 `;
 
+/** What only the page of a preview needs. */
+const previewStyle = `
+.previews{display:grid;gap:0 1.5rem}
+.previews iframe{width:100%;height:75vh;border:1px solid var(--rule);background:#fff}
+@media (min-width:64rem){.previews{grid-template-columns:repeat(auto-fit,minmax(28rem,1fr))}}
+`;
+
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
 const serif = '"Iowan Old Style",Charter,"Source Serif 4","Palatino Linotype",Georgia,"Liberation Serif",serif';
 
@@ -147,5 +154,5 @@ th[scope=row]{min-width:12.5rem}
 .cards td:empty{display:none!important}
 .cards time span,.cards .state{white-space:normal}
 }
-${feedbackStyle}@media print{.top,.bulk,form{display:none!important}}
+${feedbackStyle}${previewStyle}@media print{.top,.bulk,form{display:none!important}}
 `;

@@ -155,6 +155,14 @@ export { projectAddress, siteAddress, targetAddress };
 export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
   `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;
 
+/** Address of a version as a website, or of one page of it. */
+export const previewAddress = (
+  { org, domain }: { org: string; domain: string },
+  version: string,
+  path: string | null = null,
+): string =>
+  `${siteAddress(org, domain)}/preview/${encodeURIComponent(version)}${path === null ? '' : `?page=${encodeURIComponent(path)}`}`;
+
 interface Field {
   /** Of the address and, on its page, its id. */
   name: string;

@@ -23,6 +23,7 @@ import {
   Facts,
   Foreign,
   Outcome,
+  previewAddress,
   Reason,
   Retries,
   siteAddress,
@@ -319,6 +320,9 @@ function Versions({ viewer, site, stored, waiting }: Kept) {
                   <td data-name="content">{`${counted(pages, 'page')}, ${sizeText(bytes)}`}</td>
                   <td data-name="">
                     <div class="row">
+                      <a id={`preview-${version}`} href={previewAddress(site, version)}>
+                        look at it
+                      </a>
                       {version !== stored.current && (
                         <a id={`changes-${version}`} href={changesAddress(site, version)}>
                           what it changes

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { isStoreName } from '../../exports/store/bundle-store.ts';
+import { addressOf } from '../../exports/verify/find-browser.ts';
 import { projectLines, siteLines } from '../../operations/status.ts';
 import { exportWorkflowId, workflowIdOf } from '../../rules/workflow-ids.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
@@ -12,6 +13,7 @@ import { BudgetPage } from '../pages/budget-page.tsx';
 import { ChangesPage } from '../pages/changes-page.tsx';
 import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
+import { PreviewPage } from '../pages/preview-page.tsx';
 import { ProjectPage } from '../pages/project-page.tsx';
 import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
 import { SitePage } from '../pages/site-page.tsx';
@@ -19,6 +21,7 @@ import { auditQuery } from '../readings/audit-query.ts';
 import type { KnownProject, OverviewFacts } from '../readings/console-reader.ts';
 import type { SiteFacts, StoredSite } from '../readings/facts.ts';
 import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
+import { policyFraming } from '../security/page-headers.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** Pages that show something. */
@@ -54,6 +57,30 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const { current } = storedIn(facts);
       const { value: changes } = await reader.changes.of(domain, current, version).get();
       return page(c, <ChangesPage viewer={viewerIn(c, app)} site={site} changes={changes} waiting={waiting} />);
+    } catch (error) {
+      return failurePage(c, app, error, siteAddress(org, domain));
+    }
+  });
+  hono.get('/sites/:org/:domain/preview/:version', async (c) => {
+    const { org, domain, version } = c.req.param();
+    const site = reader.knownSite(org, domain);
+    if (site === null || !isStoreName(version)) return notFound(c, app);
+    try {
+      const { value: facts } = await reader.site(site).get();
+      const { session } = c.get('signedIn');
+      const path = c.req.query('page') ?? null;
+      const show = async (of: string) => {
+        const origin = await app.previews.show(domain, of, session);
+        return { version: of, origin, address: path === null ? `${origin}/` : addressOf(origin, path) };
+      };
+      const { current } = storedIn(facts);
+      const isBeside = current !== null && current !== version && app.previews.hasNames;
+      const inService = isBeside ? await show(current) : null;
+      const shown = await show(version);
+      const waits = facts.running?.state?.approval?.version === version;
+      const origins = [shown, ...(inService === null ? [] : [inService])].map(({ origin }) => origin);
+      c.header('Content-Security-Policy', policyFraming(origins));
+      return page(c, <PreviewPage {...{ viewer: viewerIn(c, app), site, shown, inService, path, waits }} />);
     } catch (error) {
       return failurePage(c, app, error, siteAddress(org, domain));
     }

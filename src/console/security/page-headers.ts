@@ -4,23 +4,29 @@ import { liveScript } from '../pages/live-script.ts';
 
 const digest = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-const policy = [
-  "default-src 'none'",
-  `style-src ${digest(consoleStyle)}`,
-  `script-src ${digest(liveScript)}`,
-  "connect-src 'self'",
-  "img-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
+const style = digest(consoleStyle);
+const script = digest(liveScript);
+
+/** The policy of a page that shows other origins in frames. */
+export const policyFraming = (origins: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    `style-src ${style}`,
+    `script-src ${script}`,
+    "connect-src 'self'",
+    "img-src 'self'",
+    ...(origins.length > 0 ? [`frame-src ${origins.join(' ')}`] : []),
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
 
 /**
  * Headers of every answer: only the page's own style and script run, and no other site can frame the page or learn its
  * address.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': policy,
+  'Content-Security-Policy': policyFraming([]),
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   // Not `no-referrer`: forms of the console's own pages would then come with `Origin: null`.

@@ -38,15 +38,20 @@ interface Refusal {
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * What is foreign in a request: the name it asks for, or the page that sends it; null when neither is. A request that does
- * more than read must come from one of our own pages: browsers say so in `Sec-Fetch-Site` and `Origin`, which no other page
- * can change. One of the two must be there.
+ * What is foreign in a request: the name it asks for, or the page that sends it; null when neither is. Browsers say in
+ * `Sec-Fetch-Site` and `Origin` which page sends it, which no page can change. Another page, of the same site too, can do
+ * nothing but lead a person here; a request that does more than read must come from one of our own pages, so that one of
+ * the two headers must be there.
  */
 export function foreignIn({ method, header }: GuardedRequest, { hosts, origins }: KnownHosts): 'name' | 'page' | null {
   if (!hosts.has(header('host')?.toLowerCase() ?? '')) return 'name';
-  if (reading.has(method)) return null;
   const site = header('sec-fetch-site');
   const origin = header('origin');
+  if (reading.has(method)) {
+    const isVisit = header('sec-fetch-mode') === 'navigate' && header('sec-fetch-dest') === 'document';
+    const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+    return (isOwn || isVisit) && (origin === undefined || origins.has(origin)) ? null : 'page';
+  }
   const isOurs =
     (site === undefined || site === 'same-origin') &&
     (origin === undefined || origins.has(origin)) &&
@@ -63,8 +68,8 @@ export function refusalOf(request: GuardedRequest, known: KnownHosts): Refusal |
       'The console does not answer to this name. Use the address that docferry printed, or set console.url in docferry.yaml to the address in front of it.';
     return { status: 421, title: 'Another address', message };
   }
-  if (reading.has(method)) return null;
-  if (method !== 'POST') {
+  if (reading.has(method) && foreign === null) return null;
+  if (!reading.has(method) && method !== 'POST') {
     return { status: 405, title: 'Not possible', message: 'The console answers GET, HEAD and POST.' };
   }
   if (foreign === 'page') {

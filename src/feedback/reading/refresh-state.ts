@@ -27,6 +27,7 @@ import {
   type Tallies,
 } from '../rules/refresh/rates.ts';
 import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
+import { noteChanges } from '../store/outgoing-entries.ts';
 import { batchesOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { FeedbackDatabase, FeedbackTable, RefreshPagesTable, RefreshProjectsTable } from '../store/tables.ts';
 import type { ProjectView, RefreshView } from './pass-store.ts';
@@ -371,10 +372,14 @@ interface EntryChange extends Pick<RowChange, 'changed'> {
 }
 
 /**
- * Takes what a reading or a tombstone has changed over into what refresh knows: sums of pages, rates, arrivals. In the
+ * Takes what a reading or a tombstone has changed over into what refresh knows, sums of pages, rates, arrivals, and into
+ * the order of changes that webhooks follow. In the
  * transaction that writes the rows, of whatever pass (S4).
  */
 export async function noteRows(db: Trx, key: ProjectKey, rows: readonly RowChange[], at: Date): Promise<void> {
+  const isNews = ({ before, changed }: RowChange) => before === null || changed || before.deleted_at !== null;
+  const ids = rows.filter(isNews).map(({ id }) => id);
+  await noteChanges(db, key.project, ids, at);
   const project = rows.length === 0 ? undefined : await projectRow(db, key).executeTakeFirst();
   if (project === undefined) return;
   const marks = await marksOf(db, key, rows);

@@ -7,6 +7,7 @@ import type { PassBounds, StoredCounts } from '../rules/plan-slices.ts';
 import type { FeedbackSearch } from '../search/feedback-search.ts';
 import type { AuditRecords } from './audit-records.ts';
 import type { NoticeRecords } from './notice-records.ts';
+import type { OutgoingEntries } from './outgoing-entries.ts';
 import type { RunRecords } from './run-records.ts';
 import type { StoreLineage } from './store-lineage.ts';
 
@@ -42,6 +43,7 @@ export interface FeedbackStore
     RunRecords,
     AuditRecords,
     NoticeRecords,
+    OutgoingEntries,
     FeedbackSearch,
     StoreLineage {
   /** Writes and removes a row, to show that the store is writable. */

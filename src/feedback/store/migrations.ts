@@ -275,6 +275,22 @@ const shared = [
     changed_by text not null,
     changed_at text not null,
     constraint notices_key primary key (org_id, type, subject))`,
+
+  `create table feedback_positions (
+    project_id text not null,
+    id text not null,
+    change bigint not null,
+    constraint feedback_positions_key primary key (project_id, id),
+    constraint feedback_positions_entry foreign key (project_id, id)
+      references feedback (project_id, id) on delete cascade)`,
+  'create index feedback_positions_in_order on feedback_positions (project_id, change)',
+
+  `create table webhook_positions (
+    org_id text not null,
+    webhook text not null,
+    about text not null,
+    position bigint not null,
+    constraint webhook_positions_key primary key (org_id, webhook, about))`,
 ];
 
 /**

@@ -38,6 +38,7 @@ import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { refuseNewer } from './migrations.ts';
 import { lastExports, openNotices, turnNotice } from './notice-records.ts';
+import { changedEntries, moveWebhookPosition, newestChange, webhookPosition, weekFigures } from './outgoing-entries.ts';
 import { countRows, storedEntries } from './queries.ts';
 import { storeLineage } from './store-lineage.ts';
 import { jobDurations, latestRecords, listExportRuns, recordExportRun } from './stored-runs.ts';
@@ -114,6 +115,12 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
     openNotices: (org) => openNotices(db, org),
     lastExports: (org) => lastExports(db, org),
+    changedEntries: (range, filter, most) => changedEntries(db, range, filter, most),
+    newestChange: (project) => newestChange(db, project),
+    webhookPosition: (org, webhook, about) => webhookPosition(db, org, webhook, about),
+    moveWebhookPosition: (org, webhook, about, position) =>
+      write((trx) => moveWebhookPosition(trx, org, webhook, about, position)),
+    weekFigures: (org, from, to) => weekFigures(db, org, from, to),
     latestRecords: (of) => latestRecords(db, of),
     findEntries: (query) => findEntries(db, query),
     findDocuments: (query) => findDocuments(db, query),

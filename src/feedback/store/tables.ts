@@ -315,6 +315,23 @@ export interface SearchProgressTable {
   cleaned_at: string | null;
 }
 
+/** The last change of an entry (`outgoing-entries.ts`). */
+interface FeedbackPositionsTable {
+  project_id: string;
+  id: string;
+  /** A `bigint` column. */
+  change: number | string;
+}
+
+/** How far a webhook has come: with the changes of a project, or with its digests. */
+interface WebhookPositionsTable {
+  org_id: string;
+  webhook: string;
+  about: string;
+  /** A `bigint` column. */
+  position: number | string;
+}
+
 export interface FeedbackDatabase {
   audit: AuditTable;
   feedback: FeedbackTable;
@@ -336,6 +353,8 @@ export interface FeedbackDatabase {
   store_key: StoreKeyTable;
   erasures: ErasuresTable;
   notices: NoticesTable;
+  feedback_positions: FeedbackPositionsTable;
+  webhook_positions: WebhookPositionsTable;
   search_entries: SearchEntriesTable;
   search_progress: SearchProgressTable;
 }
@@ -422,6 +441,8 @@ const present: Readonly<Record<keyof FeedbackDatabase, boolean>> = {
   erasures: true,
   audit: true,
   notices: true,
+  feedback_positions: true,
+  webhook_positions: true,
   search_entries: false,
   search_progress: false,
 };

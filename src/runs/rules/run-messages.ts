@@ -85,7 +85,12 @@ const noticeShape = z.object({
   facts: z.object({}),
 });
 
+const entriesShape = z.object({ org: text(), project: text(), after: count(), upTo: count() });
+const digestShape = z.object({ org: text(), from: instant(), to: instant() });
+
 const shapes = {
+  'feedback.entries': entriesShape,
+  digest: digestShape,
   'feedback.pass.finished': passShape,
   'feedback.refreshed': refreshShape,
   'export.finished': exportShape,

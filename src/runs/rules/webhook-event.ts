@@ -7,8 +7,9 @@ import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
 /** Events that every run sends when it ends; a refresh only if it found something. */
 const runEventTypes = ['feedback.pass.finished', 'feedback.refreshed', 'export.finished'] as const;
 
-/** Events that are sent to webhooks. */
-export const webhookEventTypes = [...runEventTypes, ...noticeTypes] as const;
+/** Events that webhooks can be sent, and those that one gets which names none: entries only go where they are wanted. */
+export const usualEventTypes = [...runEventTypes, ...noticeTypes] as const;
+export const webhookEventTypes = [...usualEventTypes, 'feedback.entries'] as const;
 export type WebhookEventType = (typeof webhookEventTypes)[number];
 
 /** How a message is written: signed by Standard Webhooks, or as an incoming webhook of Slack or Teams takes it. */
@@ -55,7 +56,58 @@ export interface ExportFinished {
   runId: string;
 }
 
-/** The body of a message, as Standard Webhooks recommends it. */
+/** Changed entries of a project: where they stand, never what they say. */
+export interface EntryRange {
+  org: string;
+  project: string;
+  /** The first change is the one after this, the last is `upTo` (`outgoing-entries.ts`). */
+  after: number;
+  upTo: number;
+}
+
+/** The week of a digest, ISO 8601. */
+interface DigestWeek {
+  org: string;
+  from: string;
+  to: string;
+}
+
+/** Which entries a webhook gets; what is absent leaves nothing out. */
+export interface EntryFilter {
+  projects?: readonly string[] | undefined;
+  sources?: readonly string[] | undefined;
+  statuses?: readonly string[] | undefined;
+  helpful?: boolean | undefined;
+  /** Only entries with a comment. */
+  withWords?: boolean | undefined;
+}
+
+/** An entry as webhooks get it, after the privacy rules: never the contact, nor fields that the interface does not name. */
+export interface ChangedEntry {
+  id: string;
+  /** Grows with every change of an entry of the project: with the id, it names the change. */
+  change: number;
+  path: string;
+  comment: string | null;
+  createdAt: string | null;
+  source: string;
+  status: string;
+  helpful: boolean | null;
+  code: string | null;
+  filename: string | null;
+  lang: string | null;
+  /** Since when the service no longer returns it, ISO 8601; null for one that it does. */
+  deletedAt: string | null;
+}
+
+/** What an organization's people learn once a week. */
+export interface WeekFigures {
+  comments: { count: number; newest: { project: string; path: string; comment: string }[] };
+  worstPages: { project: string; path: string; notHelpful: number }[];
+  released: { domain: string; versions: number; latest: string | null }[];
+}
+
+/** What is delivered; of entries and digests only what they are about, which the step that sends them reads. */
 export type WebhookEvent = {
   /** When it happened, ISO 8601. */
   timestamp: string;
@@ -63,12 +115,30 @@ export type WebhookEvent = {
   | { type: 'feedback.pass.finished'; data: PassFinished }
   | { type: 'feedback.refreshed'; data: FeedbackRefreshed }
   | { type: 'export.finished'; data: ExportFinished }
+  | { type: 'feedback.entries'; data: EntryRange }
+  | { type: 'digest'; data: DigestWeek }
   | { type: NoticeType; data: Notice }
 );
 
+/** What is sent: an event, with the entries or the week that it is about. */
+export type WebhookMessage =
+  | Exclude<WebhookEvent, { type: 'feedback.entries' | 'digest' }>
+  | { timestamp: string; type: 'feedback.entries'; data: EntriesSent }
+  | { timestamp: string; type: 'digest'; data: WeekSent };
+
+export interface EntriesSent {
+  org: string;
+  project: string;
+  entries: ChangedEntry[];
+}
+
+export type WeekSent = DigestWeek & WeekFigures & { waiting: { type: NoticeType; subject: string; since: string }[] };
+
 /** What an event is about, in a few words: the workflow of a run, or the subject of a notice. */
 export function aboutEvent({ data }: WebhookEvent): string {
-  return 'workflowId' in data ? data.workflowId : `${data.subject} (${data.state})`;
+  if ('workflowId' in data) return data.workflowId;
+  if ('subject' in data) return `${data.subject} (${data.state})`;
+  return 'project' in data ? `${data.project}, changes up to ${data.upTo}` : `the week until ${data.to}`;
 }
 
 /** Input of `deliverWebhook`. The worker knows the address by the webhook's name: it may be secret. */
@@ -84,7 +154,7 @@ export interface WebhookDelivery {
 /** Result of a delivery. */
 export interface WebhookReceipt {
   messageId: string;
-  /** HTTP status of the answer, 200 to 299. */
+  /** HTTP status of the answer, 200 to 299; 204 too where nothing was left to send. */
   status: number;
   attempts: number;
 }

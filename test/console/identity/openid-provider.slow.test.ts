@@ -55,6 +55,7 @@ describe('signing in at a real OpenID provider', () => {
       host: '127.0.0.1',
       port: 0,
       url: null,
+      previewUrl: null,
       write: true,
       idleMs: 60_000,
       lifetimeMs: 600_000,

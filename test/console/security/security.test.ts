@@ -147,6 +147,53 @@ describe('requests of other pages', () => {
     expect(console.effects.calls).toEqual([]);
   });
 
+  it.each<[string, Record<string, string>, number]>([
+    [
+      'a visit from another site',
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      200,
+    ],
+    [
+      'an address that is typed',
+      { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      200,
+    ],
+    [
+      'a frame of another site',
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+      403,
+    ],
+    [
+      'a frame of a sister site',
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+      403,
+    ],
+    [
+      'an image of another site',
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+      403,
+    ],
+    [
+      'a script of a sister site',
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
+      403,
+    ],
+    [
+      'a script that reads',
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+      403,
+    ],
+    ['a sandboxed page that reads', { origin: 'null' }, 403],
+    ['a page of another port that reads', { origin: 'http://127.0.0.1:1' }, 403],
+  ])('lead a person here at most: %s', async (_what, headers, status) => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    for (const path of ['/', site, '/events', '/audit', '/feedback']) {
+      if (status === 200 && path !== '/') continue;
+      expect([path, await ask(console, path, { headers: { cookie, ...headers } })]).toMatchObject([path, { status }]);
+    }
+  });
+
   it('have no effect without any sign of where they come from', async () => {
     const console = await runningConsole();
     const cookie = await signIn(console);

@@ -33,6 +33,7 @@ export async function runningConsole(
     host: '127.0.0.1',
     port: 0,
     url: null,
+    previewUrl: null,
     write: true,
     idleMs: 60_000,
     lifetimeMs: 600_000,

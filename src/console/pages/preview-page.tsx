@@ -1,0 +1,78 @@
+import { visible } from '../../feedback/report/figure.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
+import { Decide } from './approval-section.tsx';
+import { Page } from './layout.tsx';
+import { changesAddress, Foreign, pagePath, siteAddress, type Viewer } from './parts.tsx';
+
+interface ShownVersion {
+  version: string;
+  /** Address of the page shown. */
+  address: string;
+}
+
+interface Preview {
+  viewer: Viewer;
+  site: KnownSite;
+  shown: ShownVersion;
+  /** What is in service, beside it; null for nothing, or where one version at a time has an address. */
+  inService: ShownVersion | null;
+  /** Path of the page that opens first; null for the index page. */
+  path: string | null;
+  /** Whether this version waits for approval. */
+  waits: boolean;
+}
+
+/** A version as a website, with what is in service beside it, before anybody says yes. */
+export function PreviewPage({ viewer, site, shown, inService, path, waits }: Preview) {
+  const { version } = shown;
+  return (
+    <Page title={`Preview of ${version}`} viewer={viewer}>
+      <p class="under">
+        <a id="to-site" href={siteAddress(site.org, site.domain)}>
+          <Foreign text={site.domain} />
+        </a>
+        {' · '}
+        <a id="to-changes" href={changesAddress(site, version)}>
+          what it changes
+        </a>
+        {path !== null && (
+          <>
+            {' · '}
+            <Foreign text={pagePath(path)} />
+          </>
+        )}
+      </p>
+      <p class="fine">
+        For an hour, and while you are signed in. Pages load nothing from other sites, keep nothing and send no forms.
+      </p>
+      <div class="previews">
+        {inService !== null && <Frame id="in-service" title="In service" shown={inService} />}
+        <Frame id="preview" title={waits ? 'Waits for approval' : 'This version'} shown={shown} />
+      </div>
+      {waits && viewer.mayAct && (
+        <section aria-labelledby="decide-title">
+          <h2 id="decide-title">Decide</h2>
+          <div class="acts">
+            <Decide viewer={viewer} site={site} version={version} />
+          </div>
+        </section>
+      )}
+    </Page>
+  );
+}
+
+function Frame({ id, title, shown: { version, address } }: { id: string; title: string; shown: ShownVersion }) {
+  return (
+    <section aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      <p class="fine">
+        {visible(version)}
+        {' · '}
+        <a id={`${id}-alone`} href={address} target="_blank" rel="noopener noreferrer">
+          in a tab of its own
+        </a>
+      </p>
+      <iframe id={`${id}-frame`} title={`${title}: ${visible(version)}`} src={address} sandbox="allow-scripts" />
+    </section>
+  );
+}

@@ -1,0 +1,281 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createAdaptorServer } from '@hono/node-server';
+import { Semaphore } from '../exports/semaphore.ts';
+import { type BundleStore, NoSuchVersion, VersionDamaged } from '../exports/store/bundle-store.ts';
+import { provenManifest } from '../exports/store/manifests.ts';
+import { SiteFiles } from '../exports/verify/find-browser.ts';
+import { keepConnections, listen, requestLimits, stopListening } from '../http-server.ts';
+import { isLoopback } from '../rules/loopback.ts';
+import { sizeText } from '../rules/text.ts';
+import { ConsoleFailure } from './console-failure.ts';
+import type { Session } from './security/sessions.ts';
+
+/** A version that is shown to somebody. */
+interface Preview {
+  domain: string;
+  version: string;
+  session: Session;
+  /** In milliseconds since the epoch. */
+  until: number;
+}
+
+/** The unpacked files of a version. */
+interface Unpacked {
+  /** Every file is as the manifest lists it. */
+  site: Promise<{ folder: string; files: SiteFiles }>;
+  usedAt: number;
+}
+
+interface PreviewOptions {
+  bundles(): Promise<BundleStore>;
+  /** `console.previewUrl`; null for names below `localhost`, where the console is reached on this machine. */
+  previewUrl: string | null;
+  /** Address of the console for browsers, and its own host and port. */
+  url: string;
+  host: string;
+  port: number;
+  /** Origins of the console's pages, which alone may frame a preview. */
+  framedBy: ReadonlySet<string>;
+}
+
+const lifetimeMs = 60 * 60_000;
+const mostPreviews = 500;
+const mostUnpacked = 4;
+const largestSite = 2 * 1024 ** 3;
+const unpackWithinMs = 10 * 60_000;
+const connections = 256;
+
+/**
+ * Versions opened as websites, each on an origin of its own (console.md "Preview"): the token is its host name, so that
+ * links from the root work, or one version at a time has an address. Pages run as in a sandbox without an origin: they
+ * have neither cookies nor storage nor service workers, load nothing from elsewhere, and read nothing of the console.
+ */
+export class Previews {
+  readonly #options: PreviewOptions;
+  /** Address with `*` in place of the token; null where the console has no such names. */
+  readonly #pattern: URL | null;
+  /** By token. */
+  readonly #open = new Map<string, Preview>();
+  readonly #unpacked = new Map<string, Unpacked>();
+  readonly #slot = new Semaphore(1);
+  readonly #sweeping: NodeJS.Timeout;
+  /** Serves the one version that is open where there are no names. */
+  #single: { server: Server; token: string | null } | null = null;
+
+  constructor(options: PreviewOptions) {
+    this.#options = options;
+    const { previewUrl, url, port } = options;
+    const address = previewUrl ?? (isLoopback(new URL(url).hostname) ? `http://*.localhost:${port}` : null);
+    this.#pattern = address === null ? null : new URL(address);
+    this.#sweeping = setInterval(() => this.#removeUnused(), lifetimeMs / 6).unref();
+  }
+
+  /** Listens where `console.previewUrl` is one address. Throws `PortTaken`. */
+  async start(): Promise<void> {
+    const { host } = this.#options;
+    if (this.#pattern === null || this.#pattern.hostname.startsWith('*.')) return;
+    const { host: own, port } = this.#pattern;
+    const fetch = async (request: Request) => {
+      const token = this.#single?.token ?? null;
+      if (request.headers.get('host')?.toLowerCase() !== own) return plain(421, 'not the address of the preview');
+      return this.#answer(request, token ?? '');
+    };
+    const server = createAdaptorServer({ fetch, overrideGlobalObjects: false, serverOptions: requestLimits }) as Server;
+    keepConnections(server, connections);
+    this.#single = { server, token: null };
+    await listen(server, { host, port: Number(port), flag: 'console.previewUrl' });
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#sweeping);
+    if (this.#single !== null) await stopListening(this.#single.server, 0);
+    this.#open.clear();
+    await Promise.all([...this.#unpacked.keys()].map((key) => this.#remove(key)));
+  }
+
+  /** Whether several versions can be open beside each other. */
+  get hasNames(): boolean {
+    return this.#single === null;
+  }
+
+  /**
+   * The origin at which a person sees a version, for an hour and while the session lasts. Throws `ConsoleFailure` where
+   * there is no address for previews, or the site is too large.
+   */
+  async show(domain: string, version: string, session: Session): Promise<string> {
+    if (this.#pattern === null) {
+      const hint = 'Set console.previewUrl in docferry.yaml, such as https://*.preview.example.';
+      throw new ConsoleFailure('NoPreview', 'the console has no address for previews', hint);
+    }
+    const { files } = await provenManifest(await this.#options.bundles(), domain, version);
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    if (bytes > largestSite) {
+      const hint = '`docferry export save` writes the bundle to a file.';
+      throw new ConsoleFailure('TooLarge', `${version} is too large for a preview: ${sizeText(bytes)}`, hint);
+    }
+    const token = this.#tokenOf(domain, version, session);
+    if (this.#single !== null) this.#single.token = token;
+    return this.#originOf(token);
+  }
+
+  /** The token in the name of a host; null when it is not the name of a preview, open or not. */
+  tokenIn(host: string | undefined): string | null {
+    const end = this.#pattern !== null && this.hasNames ? this.#pattern.host.slice(1) : null;
+    const asked = host?.toLowerCase() ?? '';
+    return end !== null && asked.endsWith(end) ? asked.slice(0, -end.length) : null;
+  }
+
+  /** Answers what asks for a preview by its name; null for anything else. */
+  async answer(request: Request): Promise<Response | null> {
+    const token = this.tokenIn(request.headers.get('host') ?? undefined);
+    return token === null ? null : this.#answer(request, token);
+  }
+
+  #originOf(token: string): string {
+    const { protocol = '', host = '' } = this.#pattern ?? {};
+    return `${protocol}//${host.replace('*', token)}`;
+  }
+
+  #tokenOf(domain: string, version: string, session: Session): string {
+    const now = Date.now();
+    for (const [token, { until }] of this.#open) if (until < now) this.#open.delete(token);
+    for (const [token, open] of this.#open) {
+      const isSame = open.domain === domain && open.version === version && open.session === session;
+      if (isSame && open.until - now > lifetimeMs / 2) return token;
+    }
+    const [oldest] = this.#open.keys();
+    if (this.#open.size >= mostPreviews && oldest !== undefined) this.#open.delete(oldest);
+    // As a host name, its letters are all small.
+    const token = randomBytes(16).toString('hex');
+    this.#open.set(token, { domain, version, session, until: now + lifetimeMs });
+    return token;
+  }
+
+  async #answer(request: Request, token: string): Promise<Response> {
+    const preview = this.#open.get(token);
+    if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'a preview answers GET and HEAD');
+    if (request.headers.has('service-worker')) return plain(403, 'a preview has no service workers');
+    if (preview === undefined || preview.until < Date.now() || preview.session.ended.aborted) {
+      return plain(410, 'This preview has ended. Open it again in the console.');
+    }
+    try {
+      return await this.#fileOf(request, preview, this.#originOf(token));
+    } catch (error) {
+      const isGone = error instanceof NoSuchVersion;
+      if (isGone) await this.#remove(keyOf(preview));
+      if (isGone) return plain(410, 'This version is gone: it was rejected, or retention has removed it.');
+      const isDamaged = error instanceof VersionDamaged || (error instanceof Error && error.name === 'UnpackMismatch');
+      if (isDamaged) return plain(500, 'This version is damaged: it is not what docferry verified.');
+      return plain(503, 'The files of this version cannot be read now.');
+    }
+  }
+
+  async #fileOf(request: Request, { domain, version }: Preview, origin: string): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const { files } = await this.#siteOf(domain, version);
+    const { status, file, type } = files.answer(pathname);
+    // What was rejected or removed is not shown any longer.
+    if (type.startsWith('text/html')) await (await this.#options.bundles()).manifest(domain, version);
+    const headers = new Headers({ ...this.#headers(request, origin), 'Content-Type': type });
+    if (file === null) return new Response('There is no such page.', { status, headers });
+    // Addresses on the index page of a folder are meant from within the folder.
+    const isFolder = status === 200 && /\/index\.html?$/.test(file) && !/(?:\/|\.html?)$/.test(pathname);
+    if (isFolder) {
+      headers.set('Location', `${pathname.replace(/^\/+/, '/')}/${search}`);
+      return new Response(null, { status: 302, headers });
+    }
+    headers.set('Content-Length', String((await stat(file)).size));
+    if (request.method === 'HEAD') return new Response(null, { status, headers });
+    return new Response(Readable.toWeb(createReadStream(file)) as ReadableStream, { status, headers });
+  }
+
+  /** Pages get no origin, so that what they load needs leave (`Access-Control-Allow-Origin`), and `'self'` is spelt out. */
+  #headers(request: Request, origin: string): Record<string, string> {
+    const policy = [
+      'sandbox allow-scripts',
+      `default-src ${origin} 'unsafe-inline' 'unsafe-eval' data: blob:`,
+      `base-uri ${origin}`,
+      "form-action 'none'",
+      `frame-ancestors ${[...this.#options.framedBy].join(' ')}`,
+    ];
+    return {
+      ...preventing,
+      'Content-Security-Policy': policy.join('; '),
+      ...(request.headers.get('origin') === 'null' && { 'Access-Control-Allow-Origin': 'null' }),
+    };
+  }
+
+  async #siteOf(domain: string, version: string): Promise<Awaited<Unpacked['site']>> {
+    const key = keyOf({ domain, version });
+    const unpack = () => this.#slot.use(undefined, () => this.#unpack(domain, version));
+    const known = { site: this.#unpacked.get(key)?.site ?? unpack(), usedAt: Date.now() };
+    // The one used last is the last.
+    this.#unpacked.delete(key);
+    this.#unpacked.set(key, known);
+    this.#removeUnused();
+    try {
+      return await known.site;
+    } catch (error) {
+      if (this.#unpacked.get(key)?.site === known.site) this.#unpacked.delete(key);
+      throw error;
+    }
+  }
+
+  async #unpack(domain: string, version: string) {
+    // No other page needs the readers of archives.
+    const { unpack } = await import('../exports/archive/unpack.ts');
+    const store = await this.#options.bundles();
+    const manifest = await provenManifest(store, domain, version);
+    const folder = await mkdtemp(join(tmpdir(), 'docferry-preview-'));
+    const signal = AbortSignal.timeout(unpackWithinMs);
+    try {
+      await store.withArchive(domain, version, (archive) => unpack(archive, manifest, folder, { signal }), { signal });
+    } catch (error) {
+      await removeFolder(folder);
+      throw error;
+    }
+    const paths = manifest.files.map(({ path }) => path);
+    return { folder, files: new SiteFiles(folder, paths) };
+  }
+
+  #removeUnused(): void {
+    const tooMany = this.#unpacked.size - mostUnpacked;
+    for (const [place, [key, { usedAt }]] of [...this.#unpacked].entries()) {
+      if (place < tooMany || usedAt + lifetimeMs < Date.now()) void this.#remove(key);
+    }
+  }
+
+  async #remove(key: string): Promise<void> {
+    const known = this.#unpacked.get(key);
+    this.#unpacked.delete(key);
+    const site = await known?.site.catch(() => undefined);
+    if (site !== undefined) await removeFolder(site.folder);
+  }
+}
+
+/** Headers of every answer of a preview. */
+const preventing = {
+  'X-Content-Type-Options': 'nosniff',
+  // The address is the key to the preview.
+  'Referrer-Policy': 'no-referrer',
+  'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+  'Cache-Control': 'no-store',
+  'X-Robots-Tag': 'noindex, nofollow',
+};
+
+function plain(status: number, text: string): Response {
+  const policy = "default-src 'none'; sandbox";
+  const headers = { ...preventing, 'Content-Security-Policy': policy, 'Content-Type': 'text/plain; charset=utf-8' };
+  return new Response(`${text}\n`, { status, headers });
+}
+
+const keyOf = ({ domain, version }: { domain: string; version: string }): string => JSON.stringify([domain, version]);
+
+const removeFolder = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
