@@ -9,7 +9,7 @@ import { defineConfig } from 'vitest/config';
 //   after the rest;
 // - everything else is a unit test: `npm run test:unit`, and first in `npm test`.
 //
-// `test/chaos` kills processes for minutes: `npm run test:chaos`. `test/cluster` does so to a whole cluster:
+// `test/chaos` kills processes, or plays a month, for minutes: `npm run test:chaos`. `test/cluster` does so to a whole cluster:
 // `npm run test:cluster`. `test/kube` needs a Kubernetes control plane, which `npm run test:kube` builds and starts.
 const onServers = [
   'test/{workflows,temporal,schedules,operations,cli,local}/**/*.test.ts',
@@ -72,15 +72,16 @@ export default defineConfig({
           include: slow,
           exclude: ['test/e2e/story.test.ts'],
           globalSetup,
-          maxWorkers: 2,
+          // They wait more than they compute.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 2 },
         },
       },
       {
         extends: true,
-        test: { name: 'chaos', include: chaos, globalSetup: ['test/tools/servers/postgres-setup.ts'], maxWorkers: 2 },
+        test: { name: 'chaos', include: chaos, globalSetup, maxWorkers: 2 },
       },
-      { extends: true, test: { name: 'kube', include: kube } },
+      { extends: true, test: { name: 'kube', include: kube, globalSetup: ['test/tools/temporal/temporal-setup.ts'] } },
       { extends: true, test: { name: 'cluster', include: cluster } },
     ],
   },

@@ -8,6 +8,7 @@ import {
   nextRequestAt,
   type Pace,
   type PaceSettings,
+  requestsAnHour,
 } from '../../src/feedback/rules/refresh/pace.ts';
 import {
   addEntry,
@@ -108,8 +109,9 @@ export class RefreshRun {
   }
 
   private expected(at: number): ExpectedDelays {
-    const { everyMs, windowMs, available, share } = this.settings(at);
-    const perHour = (share * available * 3_600_000) / windowMs;
+    const { everyMs, windowMs, limit, otherClients, share } = this.settings(at);
+    const window = { limit, reserve: this.options.reserve, windowMs, otherClients };
+    const perHour = requestsAnHour(share, this.pace, window, at);
     const { projects, ...delays } = expectedDelays(this.pages, [...this.projects.values()], { perHour, everyMs, at });
     return delays;
   }

@@ -126,7 +126,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
 
   /** Takes the pointer back from a version that a check refused, and holds the site there (E9). Safe to repeat. */
   async returnToVersionBefore(
-    input: PinnedVersion & { before: string | null; reason: string; at: number },
+    input: PinnedVersion & { reason: string; at: number },
   ): Promise<{ version: string | null }> {
     const at = new Date(input.at);
     return versionStep(

@@ -204,7 +204,7 @@ export const commands: readonly (CommandEntry | CommandGroup)[] = [
         file: () => import('./commands/export/export-carry.ts'),
       },
       {
-        term: 'deploy-local <domain> <version>',
+        term: 'deploy-local [options] <domain> <version>',
         summary: 'Put a version from the bundle store into service here, without Temporal or the service',
         file: () => import('./commands/export/export-deploy-local.ts'),
       },

@@ -1,12 +1,12 @@
 import { exportOf, forEach, passesOf, planApprovals, runs } from '../operations/bulk.ts';
 import { usualPass } from '../operations/operator.ts';
-import { workflowIdOf } from '../rules/workflow-ids.ts';
+import { type ScheduleTarget, targetName, targetOfWorkflowId, workflowIdOf } from '../rules/workflow-ids.ts';
 import { desiredSchedules } from '../schedules/rules/desired-schedules.ts';
 import type { FormSubmission } from './actions.ts';
 import { ConsoleFailure } from './console-failure.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from './readings/console-reader.ts';
 
-export const bulkVerbs = ['start', 'approve', 'pause'] as const;
+export const bulkVerbs = ['start', 'approve', 'pause', 'resume'] as const;
 type BulkVerb = (typeof bulkVerbs)[number];
 
 /** What each is called, before and after it is done. */
@@ -14,19 +14,21 @@ export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string 
   start: { label: 'Start', done: 'Started' },
   approve: { label: 'Approve', done: 'Approved' },
   pause: { label: 'Pause schedules', done: 'Paused' },
+  resume: { label: 'Resume schedules', done: 'Resumed' },
 };
 
-/** What was selected on the overview, with the version that a plan named. */
+/** What was selected, with the version that a plan named. */
 type Selected = { name: string; version: string | null } & (
   | ({ kind: 'site' } & KnownSite)
   | ({ kind: 'project' } & Omit<KnownProject, 'name'>)
+  | { kind: 'schedule'; target: ScheduleTarget }
 );
 
 /** One thing that would be done, or why it is skipped. */
 interface PlannedItem {
   name: string;
   /** Of the form; an approval's value names the version. */
-  field: { name: 'site' | 'project'; value: string };
+  field: { name: Selected['kind']; value: string };
   detail: string;
   skipped: boolean;
 }
@@ -35,7 +37,10 @@ const mostSelected = 1_000;
 /** Why a project's schedule cannot be paused. */
 const withOthers = "is refreshed with its organization's other projects, which the schedules page pauses";
 
-/** The sites and projects that a form names, written `org/name`. Throws for one that is not configured. */
+/**
+ * What a form names: sites and projects, written `org/name`, and schedules by the id of their work. Throws for one that is
+ * not configured.
+ */
 export function selectedIn(reader: ConsoleReader, form: URLSearchParams): Selected[] {
   const pick = (kind: 'site' | 'project') =>
     form.getAll(kind).map((value): Selected => {
@@ -44,14 +49,21 @@ export function selectedIn(reader: ConsoleReader, form: URLSearchParams): Select
       if (site) return { kind: 'site', ...site, name, version };
       const project = kind === 'project' ? reader.knownProject(org, name) : null;
       if (project) return { kind: 'project', ...project, name, version };
-      throw new ConsoleFailure('Unknown', 'something selected is not configured', 'reload the overview');
+      throw unknown();
     });
-  const selected = [...pick('site'), ...pick('project')];
+  const schedules = form.getAll('schedule').map((id): Selected => {
+    const target = targetOfWorkflowId(id);
+    if (target === null || !reader.knows(target)) throw unknown();
+    return { kind: 'schedule', target, name: targetName(target), version: null };
+  });
+  const selected = [...pick('site'), ...pick('project'), ...schedules];
   if (selected.length === 0)
     throw new ConsoleFailure('NothingSelected', 'nothing is selected', 'select some lines first');
   if (selected.length > mostSelected) throw new ConsoleFailure('TooMany', `more than ${mostSelected} are selected`);
   return selected;
 }
+
+const unknown = () => new ConsoleFailure('Unknown', 'something selected is not configured', 'reload the page');
 
 /** What would be done; nothing is done. */
 export async function planBulk(
@@ -63,23 +75,29 @@ export async function planBulk(
   const running = new Map(value.facts.live?.running?.map((work) => [work.workflowId, work]));
   const isRunning = (one: Selected) => targetsOf(one).some((target) => runs(running, target));
   const item = (one: Selected, detail: string, skipped = false): PlannedItem => {
-    const value = `${one.org}/${one.name}${one.version === null ? '' : `/${one.version}`}`;
+    const value =
+      one.kind === 'schedule'
+        ? workflowIdOf(one.target)
+        : `${one.org}/${one.name}${one.version === null ? '' : `/${one.version}`}`;
     return { name: one.name, field: { name: one.kind, value }, detail, skipped };
   };
   if (verb === 'start') {
     return selected.map((one) => {
       if (one.kind === 'project')
         return item(one, isRunning(one) ? 'joins the running pass, or starts one' : 'a pass starts');
+      if (one.kind === 'schedule') return item(one, 'starts now, unless it is running');
       return isRunning(one) ? item(one, 'an export is already running', true) : item(one, 'an export starts');
     });
   }
-  if (verb === 'pause') {
+  if (verb === 'pause' || verb === 'resume') {
     const { taskQueue, organizations } = reader.setting;
     const scheduled = new Set(desiredSchedules(taskQueue, organizations).map(({ target }) => workflowIdOf(target)));
     return selected.map((one) => {
       if (one.kind === 'project') return item(one, withOthers, true);
-      if (!scheduled.has(workflowIdOf(exportOf(one)))) return item(one, 'has no schedule', true);
-      return item(one, 'no export starts by itself');
+      const target = one.kind === 'site' ? exportOf(one) : one.target;
+      if (!scheduled.has(workflowIdOf(target))) return item(one, 'has no schedule', true);
+      const what = target.kind === 'export' ? 'export' : 'refresh';
+      return item(one, verb === 'pause' ? `no ${what} starts by itself` : `the ${what} starts by itself again`);
     });
   }
   const sites = selected.flatMap((one) => (one.kind === 'site' ? [{ ...one, version: null }] : []));
@@ -87,7 +105,7 @@ export async function planBulk(
   return [
     ...items.map((one) => item(one, one.version ?? '')),
     ...skipped.map((one) => item(one.item, one.why, true)),
-    ...selected.flatMap((one) => (one.kind === 'project' ? [item(one, 'projects have nothing to approve', true)] : [])),
+    ...selected.flatMap((one) => (one.kind === 'site' ? [] : [item(one, 'has nothing to approve', true)])),
   ];
 }
 
@@ -98,10 +116,13 @@ export async function runBulk(
   { id, operator, explain }: FormSubmission,
 ): Promise<string> {
   const work = async (one: Selected): Promise<unknown> => {
-    if (verb === 'pause') {
+    if (verb === 'pause' || verb === 'resume') {
       if (one.kind === 'project') throw new ConsoleFailure('NoSchedule', withOthers);
-      return operator.pauseSchedule(exportOf(one), `paused in the console by ${operator.actor.who}`);
+      const target = one.kind === 'site' ? exportOf(one) : one.target;
+      const note = `${verb}d in the console by ${operator.actor.who}`;
+      return verb === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note);
     }
+    if (one.kind === 'schedule') return operator.triggerSchedule(one.target);
     if (one.kind === 'project')
       return operator.startPass(one, await usualPass(await operator.installation.feedback(), one));
     if (verb === 'start') return operator.startExport(one, {});
@@ -114,4 +135,7 @@ export async function runBulk(
   return failures.length === 0 ? done : `${done} Failed: ${failures.slice(0, 20).join('; ')}`;
 }
 
-const targetsOf = (one: Selected) => (one.kind === 'site' ? [exportOf(one)] : passesOf(one));
+function targetsOf(one: Selected): ScheduleTarget[] {
+  if (one.kind === 'schedule') return [one.target];
+  return one.kind === 'site' ? [exportOf(one)] : passesOf(one);
+}

@@ -119,7 +119,8 @@ export async function writingKey(client: Client, workflowId: string): Promise<{ 
 
 /** `TASK_QUEUE_TYPE_WORKFLOW`. */
 const workflowTasks = 1;
-const [probes, nextProbeMs] = [20, 250];
+/** A busy server that counts tasks is given longer than one that may not count them. */
+const [probes, probesOfCounting, nextProbeMs] = [20, 120, 250];
 
 /**
  * Whether the server hands out tasks by priority: a task that nobody takes is counted under its priority or under the usual
@@ -133,9 +134,12 @@ export async function ordersByPriority(client: Client, taskQueue: string): Promi
   const settings = { workflowId, taskQueue: name, workflowExecutionTimeout: '1m', priority } as const;
   const { firstExecutionRunId: runId } = await client.workflow.start('doctorProbe', settings);
   try {
-    for (let left = probes; left > 0; left -= 1) {
+    for (let [probe, most] = [0, probes]; probe < most; probe += 1) {
       const asked = { namespace, taskQueue: { name }, taskQueueType: workflowTasks, reportStats: true };
-      const { statsByPriorityKey } = await answering(client, () => client.workflowService.describeTaskQueue(asked));
+      const { stats, statsByPriorityKey } = await answering(client, () =>
+        client.workflowService.describeTaskQueue(asked),
+      );
+      if (stats) most = probesOfCounting;
       const counted = Object.entries(statsByPriorityKey).filter(
         ([, stats]) => Number(stats.approximateBacklogCount) > 0,
       );

@@ -227,7 +227,7 @@ class ExportRun {
     });
     const refused = refusal(taken);
     if (refused === null || heldAt !== null) return null;
-    const returned = await returnSite(site, wanted, taken, refused);
+    const returned = await returnSite(site, wanted.version, taken, refused);
     const reasons = returnReasons(refused, returned);
     if ('problem' in returned) return { held: null, reasons };
     this.view.rollouts = returnedResults(this.view.rollouts, returned);

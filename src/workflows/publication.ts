@@ -2,9 +2,9 @@ import { CancellationScope, condition, isCancellation, log, proxyActivities } fr
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
 import {
-  changedTargets,
   nextStep,
   type Return,
+  reachedTargets,
   rolloutResults,
   type StepTaken,
   type TargetSteps,
@@ -259,16 +259,16 @@ export async function rollOutToTargets(
   return taken;
 }
 
-/** Takes the site back from a version that a step refused: the pointer, then each target that was changed (E9). */
+/** Takes the site back from a version that a step refused: the pointer, then each target that the rollout has reached (E9). */
 export async function returnSite(
   site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
-  { version, previous }: Pick<WantedRollout, 'version' | 'previous'>,
+  version: string,
   taken: readonly StepTaken[],
   refused: StepTaken,
 ): Promise<Return | { problem: string }> {
   const { domain, storeId, targets } = site;
   const reason = `${refused.target}: ${refused.detail}`.slice(0, longestReason);
-  const input = { domain, storeId, version, before: previous, reason, at: Date.now() };
+  const input = { domain, storeId, version, reason, at: Date.now() };
   try {
     // Even in a run that was cancelled: half a return would leave readers with the refused version.
     const { version: back } = await CancellationScope.nonCancellable(() =>
@@ -279,7 +279,7 @@ export async function returnSite(
     );
     if (back === null) return { version: null, results: [] };
     const results: RolloutResult[] = [];
-    for (const target of changedTargets(targets, taken)) {
+    for (const target of reachedTargets(targets, taken)) {
       const wanted = { version: back, previous: version, force: false };
       const steps = await rollOutToTargets({ ...site, targets: [target] }, wanted, () => {});
       results.push(...rolloutResults([target], steps));

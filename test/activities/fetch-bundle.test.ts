@@ -159,8 +159,8 @@ describe('fetchBundle', () => {
     };
     const current = async () => (await bundles.current(domain))?.version;
     const at = (day: number) => Date.UTC(2026, 10, day);
-    const refuse = async (before: string | null = null) => {
-      const input = { domain, storeId, version: `${await current()}`, before, reason: 'web: old pages', at: at(23) };
+    const refuse = async () => {
+      const input = { domain, storeId, version: `${await current()}`, reason: 'web: old pages', at: at(23) };
       // As a second attempt, after one whose answer was lost.
       for (let tries = 0; tries < 2; tries += 1) await run(() => returnToVersionBefore(input));
       return input.version;
@@ -184,7 +184,7 @@ describe('fetchBundle', () => {
     const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId: newJob.jobId }))).state;
     await expect.poll(stateOf).toBe('completed');
     await fetched(newJob.jobId, at(3));
-    const bad = await refuse(good);
+    const bad = await refuse();
     expect([await current(), bad === good, first === good]).toEqual([good, false, false]);
     const reasons = [{ rule: 'check-failed', path: null, detail: 'web: old pages' }];
     for (let again = 0; again < 3; again += 1) {
@@ -198,21 +198,21 @@ describe('fetchBundle', () => {
     // A person forces it, and a check refuses it again; then the service goes back to what is in service.
     expect(await fetched(newJob.jobId, at(10), true)).toMatchObject({ kept: null, published: { heldAt: null } });
     expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261110', null]);
-    await refuse(good);
+    await refuse();
     expect(await fetched(jobId, at(11))).toMatchObject({ heldAt: null, kept: { version: good } });
     expect(await bundles.holds.of(domain)).toBeNull();
 
     // Other content ends the hold once it becomes current; what a person holds stays.
     (scene.deps.organizations[0]?.sites[0] as Site).siteRules = { 'pages-removed': { level: 'off', limit: 0 } };
     await fetched(newJob.jobId, at(12));
-    await refuse(good);
+    await refuse();
     const file = join(scene.folder, 'small.zip');
     await writeFile(file, zip(smallSite));
     scene.sandbox.setFaults({ archiveFile: file });
     expect(await fetched(jobId, at(13))).toMatchObject({ kept: null, published: { heldAt: null } });
     expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261113', null]);
     await bundles.holds.place(domain, { version: null, reason: null, at: new Date() });
-    await expect(refuse(good)).rejects.toMatchObject({ type: 'SiteHeld' });
+    await expect(refuse()).rejects.toMatchObject({ type: 'SiteHeld' });
   });
 
   it('refuses what a rule about the change refuses, and keeps nothing of it', async () => {

@@ -49,6 +49,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
     expect(second).not.toBe(first);
     await person.inService(second);
 
+    await person.open('Hold this version …');
     await person.write('Why the site stays as it is (optional)', 'a fair');
     await person.press('Hold at this version');
     await person.reads('is held at');
@@ -93,15 +94,20 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
     await person.sees('sweep');
 
     await person.follow('Budget');
+    const emergency = `Emergency limits of ${scene.org}`;
+    await person.open(emergency);
     await person.choose('For', '1 hour');
     await person.press('Pause …');
     await person.press('Pause');
     await person.reads('is paused');
+    await person.open(emergency);
     await person.press('Resume');
     await person.reads('is resumed');
+    await person.open(emergency);
     await person.write('Requests', '50');
     await person.press('Override');
     await person.reads('are overridden');
+    await person.open(emergency);
     await person.press('End the override');
     await person.reads('are as configured');
 
@@ -147,7 +153,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
     await page.goto(`${stage.running.url}/projects/${org}/${project}`);
     // Charts are read once a minute at most.
     await expect.poll(() => page.locator('svg').count()).toBeGreaterThan(0);
-    const numbers = page.locator('details').first();
+    const numbers = page.locator('#charts details').first();
     await numbers.locator('summary').click();
     await page.getByLabel('Pass', { exact: true }).selectOption('review');
     await page.getByRole('button', { name: 'Sync now' }).focus();
@@ -181,6 +187,11 @@ class Person {
 
   async press(name: string): Promise<void> {
     await this.#goes(this.page.getByRole('button', { name, exact: true }).first());
+  }
+
+  /** Opens what a line hides. */
+  async open(summary: string): Promise<void> {
+    await this.#hands.press(this.page.locator('summary').filter({ hasText: summary }));
   }
 
   tick(label: string): Promise<void> {

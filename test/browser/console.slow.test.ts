@@ -42,6 +42,31 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     expect(await page.locator('h1').textContent()).not.toBe(domain);
   });
 
+  it('is walked by keys, and a version is copied by a click', async () => {
+    const version = await versionWaits();
+    const page = await signedIn({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(running.url);
+    const focused = () => page.evaluate('document.activeElement.textContent.trim()');
+    await page.keyboard.press('j');
+    expect(await focused()).toBe(scene.domain);
+    await page.keyboard.press('j');
+    expect(await focused()).not.toBe(scene.domain);
+    await page.keyboard.press('k');
+    await page.keyboard.press('x');
+    const row = page.getByRole('row').filter({ hasText: scene.domain });
+    expect(await row.getByRole('checkbox').isChecked()).toBe(true);
+    await page.keyboard.press('/');
+    await page.keyboard.type('jx?');
+    expect(await page.locator('main input[type=search]').inputValue()).toBe('jx?');
+    await page.locator('h1').click();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.goto(`${running.url}${sitePath()}`);
+    await page.locator(`[data-copy="${version}"] [aria-hidden]`).first().click();
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(version);
+  });
+
   /** Stored feedback, and the version that waits. */
   async function everythingToShow(): Promise<string> {
     const { client, taskQueue, org, project } = scene;

@@ -3,9 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Workflows } from '../../src/contract.ts';
 import { findFreePort } from '../../src/local/ports.ts';
 import { startExport } from '../../src/operations/exports.ts';
 import { startSync, syncHandle } from '../../src/operations/syncs.ts';
+import { refreshWorkflowId, workflowTypes } from '../../src/rules/workflow-ids.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import { PrometheusServer, prometheusProgram } from '../tools/servers/prometheus.ts';
@@ -71,6 +73,21 @@ async function startWatched(scene: Scene, temporal: string): Promise<{ prometheu
   return { prometheus: await watching(scene, port) };
 }
 
+/** A first reading, and an entry that came after it: a worker that starts then knows both delays at once. */
+async function refreshed({ client, taskQueue, org, project, folder, configFile, sandbox }: Scene): Promise<void> {
+  const worker = new DocferryProcess(['worker', '--config', configFile], { cwd: folder });
+  onTestFinished(() => worker.kill('SIGKILL'));
+  await worker.says('worker: ready');
+  await client.workflow.execute<Workflows['refreshFeedback']>(workflowTypes.refreshFeedback, {
+    taskQueue,
+    workflowId: refreshWorkflowId(org),
+    args: [{ org }],
+  });
+  sandbox.addEntries(project, { count: 1 });
+  await (await startSync(client, taskQueue, { org, project, pass: 'incremental' })).result();
+  await worker.kill('SIGTERM');
+}
+
 /** Does what leaves traces in every metric: successes, then failures of all kinds. */
 async function work(scene: Scene, prometheus: PrometheusServer): Promise<void> {
   const { client, taskQueue, org, project, domain, sandbox } = scene;
@@ -97,9 +114,11 @@ describe.skipIf(prometheusProgram('prometheus') === null)('a worker under a real
     const scene = await setScene({
       sandbox: { jobSeconds: 1, entries: 1_000 },
       job: '{ timeout: 5m, attempts: 1 }',
+      refresh: '{ every: 1m, share: 100% }',
       webhooks: `[{ name: down, url: "http://127.0.0.1:9/hook", secret: "${webhookSecret}" }]`,
     });
     onTestFinished(() => scene.end());
+    await refreshed(scene);
     const way = await cuttableWay(useDevServer().address);
     const { prometheus } = await startWatched(scene, way.address);
     const firing = async () =>

@@ -7,6 +7,7 @@ import { ourTables } from '../../src/feedback/store/tables.ts';
 import { filesBelow } from '../../src/files.ts';
 import { Database } from '../../src/sqlite.ts';
 import { ChaosScene } from '../chaos/chaos-scene.ts';
+import { releaseLocks } from '../tools/feedback/temporary-store.ts';
 
 const domain = 'docs.acme.example';
 const entries = 3_000;
@@ -28,7 +29,7 @@ const place = (...names: string[]) => join(scene.folder, ...names);
 const analytics = () => scene.sandbox.log().filter(({ kind }) => kind === 'analytics');
 const pagesRead = () => analytics().length;
 
-function tablesIn(file: string): Record<string, unknown[]> {
+async function tablesIn(file: string): Promise<Record<string, unknown[]>> {
   const database = new Database(file);
   try {
     const own = new Set(['store_identity', 'retired_identities']);
@@ -36,6 +37,8 @@ function tablesIn(file: string): Record<string, unknown[]> {
     return Object.fromEntries(tables.map((table) => [table, database.prepare(`select * from ${table}`).all()]));
   } finally {
     database.close();
+    // A test that looks often would otherwise run out of open files.
+    await releaseLocks();
   }
 }
 
@@ -70,7 +73,7 @@ it('a backup taken while a sync and an export run is restored after the loss of 
     bundles: { files: expect.any(Number) },
   });
   expect(await run('restore', 'kept', '--force')).toMatchObject({ exitCode: 1, error: { code: 'DatabaseInUse' } });
-  const inBackup = tablesIn(place('kept', 'feedback.db'));
+  const inBackup = await tablesIn(place('kept', 'feedback.db'));
   expect(inBackup.feedback?.length).toBeGreaterThan(0);
   expect(inBackup.feedback?.length).toBeLessThan(entries);
   const pass = inBackup.sync_passes?.[0];
@@ -87,19 +90,19 @@ it('a backup taken while a sync and an export run is restored after the loss of 
   const restoredAfter = Date.now();
   const restored = await run('restore', 'kept');
   expect(restored).toMatchObject({ exitCode: 0, budgets: ['acme'], aside: [], missing: [] });
-  expect(tablesIn(place('data', 'feedback.db'))).toEqual(inBackup);
+  expect(await tablesIn(place('data', 'feedback.db'))).toEqual(inBackup);
   expect(await bytesBelow(place('data', 'bundles'))).toEqual(bundles);
   expect(await run('restore', 'kept')).toMatchObject({ exitCode: 1, error: { code: 'PlaceTaken' } });
 
   const before = pagesRead();
   await scene.up();
   await expect
-    .poll(() => tablesIn(place('data', 'feedback.db')).sync_passes)
+    .poll(async () => (await tablesIn(place('data', 'feedback.db'))).sync_passes, { interval: 500 })
     .toMatchObject([{ pass_id: (pass as { pass_id: string }).pass_id, outcome: 'completed' }]);
   // What the lost ledger may have granted has left the window before the new one grants anything.
   expect(analytics()[before]?.at).toBeGreaterThanOrEqual(restoredAfter + leaseMs + arrivalMs + windowMs);
   expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(10);
-  expect(tablesIn(place('data', 'feedback.db')).feedback).toHaveLength(entries);
+  expect((await tablesIn(place('data', 'feedback.db'))).feedback).toHaveLength(entries);
   const current = async () => JSON.parse(await readFile(place('data', 'bundles', domain, 'current.json'), 'utf8'));
   await expect.poll(current).toMatchObject({ epoch: 2 });
 });

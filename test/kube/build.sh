@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what `npm run test:kube` needs, once: a Kubernetes control plane, kwok, which simulates pods, and helm. Takes Go,
-# an open network or its module proxy, 2 GB of memory and nine minutes on two busy cores. Usage: build.sh FOLDER
+# Builds what `npm run test:kube` needs, once: a Kubernetes control plane, kwok, which simulates pods, and helm 3 and 4.
+# Takes Go, an open network or its module proxy, 2 GB of memory and eleven minutes on two busy cores. Usage: build.sh FOLDER
 set -euo pipefail
 out=${1:?usage: build.sh FOLDER}
 mkdir -p "$out"
@@ -16,5 +16,6 @@ if [ ! -x "$out/etcd" ]; then
 fi
 [ -x "$out/kwok" ] || go install -p 2 sigs.k8s.io/kwok/cmd/kwok@v0.8.0
 # Beside the folder, where .ci/run keeps it too.
-[ -n "${HELM_PATH:-}" ] || command -v helm >/dev/null || [ -x "$out/../helm" ] ||
+[ -n "${HELM_PATH:-}" ] || [ -x "$out/../helm" ] ||
   GOBIN=$(dirname "$out") go install helm.sh/helm/v3/cmd/helm@v3.22.0
+[ -n "${HELM4_PATH:-}" ] || [ -x "$out/helm" ] || go install -p 2 helm.sh/helm/v4/cmd/helm@v4.3.1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Applies the chart of docferry to a real Kubernetes control plane on loopback, whose pods are simulated: no container
-# runs. Needs Go, kubectl and openssl; builds the rest once (build.sh). Not part of CI.
+# Applies the chart of docferry, and the rollouts of helm 3 and 4, to a real Kubernetes control plane on loopback, whose
+# pods are simulated: no container runs. Needs Go, kubectl and openssl; builds the rest once (build.sh). Not part of CI.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 programs=${XDG_CACHE_HOME:-$HOME/.cache}/docferry-ci/kube
@@ -9,8 +9,7 @@ for program in go kubectl openssl; do
   command -v "$program" >/dev/null || { echo "there is no $program" >&2; exit 1; }
 done
 timeout 1500 "$here/build.sh" "$programs"
-[ -n "${HELM_PATH:-}" ] || HELM_PATH=$(command -v helm || echo "$(dirname "$programs")/helm")
-export HELM_PATH
+export HELM_PATH=${HELM_PATH:-$(dirname "$programs")/helm} HELM4_PATH=${HELM4_PATH:-$programs/helm}
 
 data=$(mktemp -d)
 pids=()
@@ -82,4 +81,4 @@ kind: Node
 metadata: { name: node-1, annotations: { kwok.x-k8s.io/node: fake }, labels: { kubernetes.io/hostname: node-1 } }
 NODE
 kubectl wait --for=condition=Ready node/node-1 --timeout=60s
-timeout 300 npx vitest run --project kube
+timeout 1200 npx vitest run --project kube

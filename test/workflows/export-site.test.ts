@@ -406,7 +406,7 @@ describe('a version that a step refuses (E9)', () => {
       ],
     });
     const { version } = result ?? {};
-    expect(calls.returnToVersionBefore).toMatchObject([{ version, before, reason: expect.stringContaining('us: ') }]);
+    expect(calls.returnToVersionBefore).toMatchObject([{ version, reason: expect.stringContaining('us: ') }]);
     expect(calls.rollOut?.at(-1)).toMatchObject({ version: before, previous: version, force: false });
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version }]);
     expect(JSON.parse(calls.recordExportRun?.[0]?.detail ?? '{}')).toMatchObject({ held: before });

@@ -1,15 +1,17 @@
+import type { Child } from 'hono/jsx';
 import { type AwaitedApproval, changesText, reasonText } from '../../exports/rules/site-export.ts';
 import { counted, countText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import {
   Act,
   changesAddress,
-  Facts,
   Foreign,
+  Health,
   pagePath,
   previewAddress,
   Reason,
   siteAddress,
+  Version,
   type Viewer,
   When,
 } from './parts.tsx';
@@ -21,6 +23,7 @@ export function PathList({
   paths,
   all,
   addressOf = () => null,
+  folded = false,
 }: {
   id: string;
   title: string;
@@ -28,10 +31,12 @@ export function PathList({
   all: number;
   /** Where more is said of a path; null for nowhere. */
   addressOf?: (path: string) => string | null;
+  /** Closed at first, however few they are. */
+  folded?: boolean;
 }) {
   if (all === 0) return null;
   return (
-    <details id={id} open={paths.length <= 20}>
+    <details id={id} open={!folded && paths.length <= 20}>
       <summary>{title}</summary>
       <ul>
         {paths.map((path) => (
@@ -54,26 +59,32 @@ function Path({ path, address }: { path: string; address: string | null }) {
 
 const kinds = ['added', 'removed', 'changed', 'moved'] as const;
 
-/** The version that waits for a person, and what it changes. */
+/** The version that waits for a person: the decision first, then what it changes. */
 export function Approval({ viewer, site, approval }: { viewer: Viewer; site: KnownSite; approval: AwaitedApproval }) {
   const { version, since, expiresAt, asks, changes } = approval;
   return (
-    <section aria-labelledby="approval-title">
+    <section aria-labelledby="approval-title" class="decision">
       <h2 id="approval-title">Waits for approval</h2>
       <div class="acts">
-        <Facts
-          facts={[
-            ['version', version],
-            [
-              'waits',
-              <>
-                since <When at={since} />, until <When at={expiresAt} />; then it counts as rejected
-              </>,
-            ],
-            ...asks.map((reason) => ['because', <Foreign text={reasonText(reason)} />] as const),
-            ['changes', changesText(changes)],
-          ]}
-        />
+        <p>
+          <Version name={version} /> has waited <When at={since} lasting />; without a decision it counts as rejected{' '}
+          <When at={expiresAt} />.
+        </p>
+        <p>{changesText(changes)}</p>
+        {asks.map((reason) => (
+          <p>
+            <Health look="wait" text="because" />
+            <Foreign text={reasonText(reason)} />
+          </p>
+        ))}
+        <Decide viewer={viewer} site={site} version={version}>
+          <a id="preview-link" class="button" href={previewAddress(site, version)}>
+            Look at its pages
+          </a>
+          <a id="changes-link" class="button" href={changesAddress(site, version)}>
+            See what changes in the text
+          </a>
+        </Decide>
         <div class="changes">
           {kinds.map((kind) => (
             <PathList
@@ -82,37 +93,42 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
               paths={changes.listed[kind]}
               all={changes.pages[kind]}
               addressOf={(path) => (kind === 'removed' ? null : previewAddress(site, version, path))}
+              folded
             />
           ))}
         </div>
-        <p class="row">
-          <a id="preview-link" class="button" href={previewAddress(site, version)}>
-            Look at its pages
-          </a>
-          <a id="changes-link" class="button" href={changesAddress(site, version)}>
-            See what changes in the text
-          </a>
-        </p>
-        <Decide viewer={viewer} site={site} version={version} />
       </div>
     </section>
   );
 }
 
-/** Approves or rejects the version that waits. */
-export function Decide({ viewer, site, version }: { viewer: Viewer; site: KnownSite; version: string }) {
+/** Approves or rejects the version that waits; `children` stand between the two. */
+export function Decide({
+  viewer,
+  site,
+  version,
+  children,
+}: {
+  viewer: Viewer;
+  site: KnownSite;
+  version: string;
+  children?: Child;
+}) {
   const address = siteAddress(site.org, site.domain);
   return (
     <>
+      <div class="row">
+        <Act viewer={viewer} action={`${address}/approve`} label="Approve" fields={{ version }} first />
+        {children}
+        <Act viewer={viewer} action={`${address}/reject`} label="Reject …" fields={{ version }}>
+          <Reason id="reject-reason" label="Why it is rejected" />
+        </Act>
+      </div>
       {viewer.mayAct && (
         <p class="fine">
           Approving puts this version into service at once, unless the site is held. Rejecting removes it for good.
         </p>
       )}
-      <Act viewer={viewer} action={`${address}/approve`} label="Approve" fields={{ version }} first />
-      <Act viewer={viewer} action={`${address}/reject`} label="Reject …" fields={{ version }}>
-        <Reason id="reject-reason" label="Why it is rejected" />
-      </Act>
     </>
   );
 }

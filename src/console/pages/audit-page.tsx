@@ -1,8 +1,9 @@
+import { visible } from '../../feedback/report/figure.ts';
 import { counted, spanText } from '../../rules/text.ts';
 import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
 import { type AuditFacts, type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
 import { Page } from './layout.tsx';
-import { Aged, Choice, Foreign, NamePart, TableHead, type Viewer, When } from './parts.tsx';
+import { Aged, Chips, Choice, Foreign, NamePart, Table, type Viewer, When } from './parts.tsx';
 
 interface Audit {
   viewer: Viewer;
@@ -27,54 +28,47 @@ export function AuditPage({ viewer, query, organizations, facts: { auditEntries,
       {auditEntries.length === 0 ? (
         <p class="quiet">No matching audit entries.</p>
       ) : (
-        <div class="scroll">
-          <table class="cards audit">
-            <caption class="unseen">Audit entries, newest first</caption>
-            <TableHead columns={['did', 'to', 'who', 'when', 'why', 'with']} />
-            <tbody>
-              {auditEntries.map((entry) => (
-                <Line entry={entry} address={addressOf(entry)} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="Audit entries, newest first"
+          look="dense log"
+          rows={auditEntries}
+          columns={[
+            ['who', ({ who }) => <Foreign text={who} />],
+            ['did', ({ action }) => auditWords[action] ?? action],
+            ['what', (entry) => <What entry={entry} address={addressOf(entry)} />],
+            ['when', ({ at }) => <When at={at} />],
+            ['why', ({ reason, detail }) => <Reasons reason={reason} detail={auditDetail(detail)} />],
+          ]}
+        />
       )}
-      <ul class="chips">
-        {query.after !== null && (
-          <li>
-            <a href={auditAddress({ ...query, after: null })}>Newest</a>
-          </li>
-        )}
-        {next !== null && (
-          <li>
-            <a href={auditAddress({ ...query, after: next })}>Older</a>
-          </li>
-        )}
-      </ul>
+      <Chips
+        label="Pages"
+        links={[
+          query.after !== null && { href: auditAddress({ ...query, after: null }), text: 'Newest' },
+          next !== null && { href: auditAddress({ ...query, after: next }), text: 'Older' },
+        ]}
+      />
     </Page>
   );
 }
 
-function Line({ entry, address }: { entry: AuditEntry; address: string | null }) {
-  const { at, who, action, org, subject, reason, detail } = entry;
+function What({ entry: { subject, org }, address }: { entry: AuditEntry; address: string | null }) {
   const name = <Foreign text={subject ?? org ?? 'everything'} />;
+  return address === null ? name : <a href={address}>{name}</a>;
+}
+
+/** The person's words, then what the audit keeps besides. */
+function Reasons({ reason, detail }: { reason: string | null; detail: string }) {
   return (
-    <tr>
-      <th scope="row" data-name="did">
-        {auditWords[action] ?? action}
-      </th>
-      <td data-name="to">{address === null ? name : <a href={address}>{name}</a>}</td>
-      <td data-name="who">
-        <Foreign text={who} />
-      </td>
-      <td data-name="when">
-        <When at={at} />
-      </td>
-      <td data-name="why">{reason !== null && <Foreign text={reason} />}</td>
-      <td data-name="with">
-        <Foreign text={auditDetail(detail)} />
-      </td>
-    </tr>
+    <span title={visible([reason, detail].filter(Boolean).join(' · '))}>
+      {reason !== null && <Foreign text={reason} />}
+      {reason !== null && detail !== '' && ' · '}
+      {detail !== '' && (
+        <span class="quiet">
+          <Foreign text={detail} />
+        </span>
+      )}
+    </span>
   );
 }
 

@@ -1,11 +1,24 @@
 import type { WindowView } from '../../budget/rules/permits.ts';
 import { forgotten } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
-import { spanText } from '../../rules/text.ts';
+import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
+import { countText, spanText } from '../../rules/text.ts';
 import { targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import type { OrganizationBudget } from '../readings/facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, DoneAt, Facts, TableHead, Troubles, targetAddress, type Viewer, When } from './parts.tsx';
+import {
+  Act,
+  Aged,
+  DoneAt,
+  Foreign,
+  Health,
+  type HealthLook,
+  Table,
+  Troubles,
+  targetAddress,
+  type Viewer,
+  When,
+} from './parts.tsx';
 
 interface Budgets {
   viewer: Viewer;
@@ -14,23 +27,43 @@ interface Budgets {
   late: boolean;
 }
 
-/** The window of each organization. */
+/** The window of each organization on one line, and what asks for requests. */
 export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
   return (
     <Page title="Budget" viewer={viewer} at="/budget" events="/events?of=budget">
       <p class="under">
         How many analytics requests each organization may send the service within a window. Passes wait for free ones.
       </p>
-      <div id="budgets-age" data-live>
+      <div id="budgets" data-live>
         <Aged at={at} late={late} />
+        <Troubles troubles={budgets.flatMap(({ trouble }) => trouble ?? [])} />
+        <Table
+          caption="Windows"
+          look="windows"
+          rows={budgets}
+          columns={[
+            [
+              'organization',
+              ({ org, view }) => (
+                <>
+                  <Health {...healthOf(view)} />
+                  <Foreign text={org} />
+                </>
+              ),
+            ],
+            ['used', ({ org, view }) => (view === null ? 'unknown' : <Used org={org} view={view} />)],
+            ['free', ({ view }) => view && <Free view={view} />],
+            ['kept for others', ({ view }) => view && reserveText(view)],
+            ['state', ({ view }) => view && <State view={view} />],
+            [
+              'refresh plan: known within',
+              ({ promised }) => (promised === null ? <span class="quiet">–</span> : promiseText(promised)),
+            ],
+            viewer.mayAct && ['', ({ org, view }) => view && <Menu viewer={viewer} org={org} view={view} />],
+          ]}
+        />
+        <Askers budgets={budgets} />
       </div>
-      {budgets.map(({ org, view, trouble }) => (
-        <section id={`budget-${org}`} data-live aria-labelledby={`title-${org}`}>
-          <h2 id={`title-${org}`}>{org}</h2>
-          {trouble !== null && <Troubles troubles={[trouble]} />}
-          {view !== null && <Window viewer={viewer} org={org} view={view} at={at} />}
-        </section>
-      ))}
     </Page>
   );
 }
@@ -41,98 +74,112 @@ const pauses = {
   unauthorized: 'paused by a refused key (401)',
 } as const;
 
-function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: WindowView; at: number }) {
-  const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, otherClients, override } = view;
-  const last = view.releases.at(-1);
+function healthOf(view: WindowView | null): { look: HealthLook; text: string } {
+  if (view === null) return { look: 'none', text: 'unknown' };
+  if (view.pausedBy !== null) return { look: 'bad', text: pauses[view.pausedBy] };
+  if (view.override !== null) return { look: 'held', text: 'overridden' };
+  return view.available === 0 ? { look: 'wait', text: 'full' } : { look: 'good', text: 'free' };
+}
+
+function Used({ org, view: { limit, used, windowMs } }: { org: string; view: WindowView }) {
   return (
-    <div class="acts">
-      <Facts
-        facts={[
-          [
-            'used',
-            <>
-              <progress max={limit} value={Math.min(used, limit)} aria-label={`Used of ${org}`} />{' '}
-              {`${used} of ${limit} in ${spanText(windowMs)}`}
-            </>,
-          ],
-          ['free now', `${available}`],
-          nextFreeAt !== null && [
-            'next free',
-            <>
-              <When at={nextFreeAt} />
-              {`, in ${spanText(Math.max(0, nextFreeAt - at))}`}
-            </>,
-          ],
-          view.countsAsFullUntil !== null && [
-            'counts as full',
-            <>
-              {`${forgotten}: nothing is granted until `}
-              <When at={view.countsAsFullUntil} />
-            </>,
-          ],
-          last !== undefined && ['all free again', <When at={last} />],
-          pausedBy !== null && [
-            'state',
-            <>
-              <span class="state bad">{pauses[pausedBy]}</span>
-              {pausedUntil !== null && (
-                <>
-                  {' until '}
-                  <When at={pausedUntil} />
-                </>
-              )}
-            </>,
-          ],
-          ['kept for others', `${reserve}${otherClients === null ? '' : `; other clients use about ${otherClients}`}`],
-          override !== null && [
-            'override',
-            <>
-              {override.requests !== undefined && `${override.requests} requests `}
-              {override.reserve !== undefined && `reserve ${override.reserve} `}
-              {override.until === null ? 'until ended by hand' : 'until '}
-              {override.until !== null && <When at={override.until} />}
-            </>,
-          ],
-          ...view.programs.map(
-            ({ workflowId, used: held, share }) =>
-              [visible(workflowId), `${held} used${share === null ? '' : `, at most ${share} %`}`] as const,
-          ),
-        ]}
-      />
-      <Askers view={view} />
-      <Acts viewer={viewer} org={org} view={view} />
-    </div>
+    <>
+      <progress max={limit} value={Math.min(used, limit)} aria-label={`Used of ${org}`} />{' '}
+      {`${used} of ${limit} in ${spanText(windowMs)}`}
+    </>
   );
 }
 
-function Askers({ view: { holders, waiters } }: { view: WindowView }) {
-  if (holders.length + waiters.length === 0) return <p class="quiet">No requests in use or queued.</p>;
-  const rows = [
-    ...holders.map((one) => ({ ...one, what: `uses ${one.permits}`, expectedAt: null })),
-    ...waiters.map((one) => ({ ...one, what: 'waits' })),
-  ];
+function Free({ view: { available, nextFreeAt } }: { view: WindowView }) {
   return (
-    <div class="scroll">
-      <table class="cards">
-        <TableHead columns={['who', 'what', 'class', 'since', 'next', 'done']} />
-        <tbody>
-          {rows.map(({ workflowId, what, class: kind, since, expectedAt, forecast }) => (
-            <tr>
-              <th scope="row">
-                <Asker id={`${what}-${workflowId}`} workflowId={workflowId} />
-              </th>
-              <td data-name="what">{what}</td>
-              <td data-name="class">{kind}</td>
-              <td data-name="since">
-                <When at={since} />
-              </td>
-              <td data-name="next">{expectedAt !== null && <When at={expectedAt} />}</td>
-              <td data-name="done">{forecast !== null && <DoneAt forecast={forecast} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      {countText(available)}
+      {nextFreeAt !== null && (
+        <>
+          {', next '}
+          <When at={nextFreeAt} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Of the slowest project. */
+const promiseText = ({ newMostMs, statusMs, silentMs }: ExpectedDelays): string =>
+  (
+    [
+      ['new', newMostMs],
+      ['status', statusMs],
+      ['silent edits', silentMs],
+    ] as const
+  )
+    .flatMap(([name, ms]) => (ms === null ? [] : `${name} ${delayText(ms)}`))
+    .join(', ') || 'nothing is known yet';
+
+const reserveText = ({ reserve, otherClients }: WindowView): string =>
+  `${reserve}${otherClients === null ? '' : `; they use about ${otherClients}`}`;
+
+function State({ view }: { view: WindowView }) {
+  const { pausedBy, pausedUntil, countsAsFullUntil, override, programs } = view;
+  return (
+    <>
+      {pausedBy !== null && <span class="state bad">{pauses[pausedBy]}</span>}
+      {pausedBy !== null && pausedUntil !== null && (
+        <>
+          , ends <When at={pausedUntil} />
+        </>
+      )}
+      {countsAsFullUntil !== null && (
+        <div>
+          {`${forgotten}: counts as full until `}
+          <When at={countsAsFullUntil} />
+        </div>
+      )}
+      {override !== null && (
+        <div>
+          override:{override.requests !== undefined && ` ${override.requests} requests`}
+          {override.reserve !== undefined && ` reserve ${override.reserve}`}
+          {override.until === null ? ' until ended by hand' : ', ends '}
+          {override.until !== null && <When at={override.until} />}
+        </div>
+      )}
+      {programs.map(({ workflowId, used: held, share }) => (
+        <div>
+          <Foreign text={workflowId} />
+          {`: ${held} used${share === null ? '' : `, at most ${share} %`}`}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Askers({ budgets }: { budgets: readonly OrganizationBudget[] }) {
+  const rows = budgets.flatMap(({ org, view }) => [
+    ...(view?.holders ?? []).map((one) => ({ ...one, org, what: `uses ${one.permits}`, expectedAt: null })),
+    ...(view?.waiters ?? []).map((one) => ({ ...one, org, what: 'waits' })),
+  ]);
+  return (
+    <section aria-labelledby="askers-title">
+      <h2 id="askers-title">Requests in use or queued</h2>
+      {rows.length === 0 ? (
+        <p class="quiet">No requests in use or queued.</p>
+      ) : (
+        <Table
+          caption="Requests in use or queued"
+          look="dense"
+          rows={rows}
+          columns={[
+            ['who', ({ what, workflowId }) => <Asker id={`${what}-${workflowId}`} workflowId={workflowId} />],
+            ['organization', ({ org }) => org],
+            ['what', ({ what }) => what],
+            ['class', ({ class: kind }) => kind],
+            ['since', ({ since }) => <When at={since} />],
+            ['next', ({ expectedAt }) => expectedAt !== null && <When at={expectedAt} />],
+            ['done', ({ forecast }) => forecast !== null && <DoneAt forecast={forecast} />],
+          ]}
+        />
+      )}
+    </section>
   );
 }
 
@@ -147,27 +194,33 @@ function Asker({ id, workflowId }: { id: string; workflowId: string }) {
   );
 }
 
-function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
+/** What is seldom needed, and then at once. */
+function Menu({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
   const address = `/budget/${encodeURIComponent(org)}`;
   return (
-    <>
-      {view.pausedBy === 'paused' ? (
-        <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
-      ) : (
-        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Pause all requests">
-          <For id={`pause-${org}`} />
-        </Act>
-      )}
-      {view.override === null ? (
-        <Act viewer={viewer} action={`${address}/set`} label="Override" about="Override limits temporarily">
-          <Count id={`requests-${org}`} name="requests" label="Requests" />
-          <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
-          <For id={`set-${org}`} />
-        </Act>
-      ) : (
-        <Act viewer={viewer} action={`${address}/reset`} label="End the override" />
-      )}
-    </>
+    <details class="menu" id={`menu-${org}`}>
+      <summary>
+        Emergency<span class="unseen">{` limits of ${org}`}</span>
+      </summary>
+      <div>
+        {view.pausedBy === 'paused' ? (
+          <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
+        ) : (
+          <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Pause all requests">
+            <For id={`pause-${org}`} />
+          </Act>
+        )}
+        {view.override === null ? (
+          <Act viewer={viewer} action={`${address}/set`} label="Override" about="Override limits temporarily">
+            <Count id={`requests-${org}`} name="requests" label="Requests" />
+            <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
+            <For id={`set-${org}`} />
+          </Act>
+        ) : (
+          <Act viewer={viewer} action={`${address}/reset`} label="End the override" />
+        )}
+      </div>
+    </details>
   );
 }
 

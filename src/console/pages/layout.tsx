@@ -61,8 +61,9 @@ export function Page({ title, viewer, at, events, children }: Layout) {
           <footer class="bottom">
             <p>
               {viewer !== null && `${viewer.whyNot ?? `Your actions are logged as “${visible(viewer.login)}”.`} `}
-              <span class="zone">Times are in UTC.</span>
+              <span class="zone">Exact times are in UTC.</span>
             </p>
+            {viewer !== null && <Keys />}
           </footer>
         </div>
         <script>{raw(liveScript)}</script>
@@ -85,19 +86,52 @@ function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) 
           ))}
         </ul>
       </nav>
-      <form class="who" method="post" action="/sign-out">
-        <span>
-          {'signed in as '}
+      <details class="menu who">
+        <summary>
+          <bdi>{visible(viewer.login)}</bdi>
+        </summary>
+        <form method="post" action="/sign-out">
+          {!viewer.mayAct && <p class="fine">You may only look.</p>}
           <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
-            <bdi>{visible(viewer.login)}</bdi>
+            Sessions
           </a>
-          {!viewer.mayAct && ', may only look'}
-        </span>
-        <input type="hidden" name="token" value={viewer.formToken} />
+          <input type="hidden" name="token" value={viewer.formToken} />
+          <button type="submit" class="small">
+            Sign out
+          </button>
+        </form>
+      </details>
+    </>
+  );
+}
+
+const keys = [
+  ['/', 'search'],
+  ['j k', 'next and previous row; Enter opens it'],
+  ['x', 'select the row'],
+  ['?', 'these keys; Escape closes them'],
+] as const;
+
+/** Opened by the script. */
+function Keys() {
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <dl class="facts">
+        {keys.map(([key, text]) => (
+          <>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{text}</dd>
+          </>
+        ))}
+      </dl>
+      <form method="dialog">
         <button type="submit" class="small">
-          Sign out
+          Close
         </button>
       </form>
-    </>
+    </dialog>
   );
 }

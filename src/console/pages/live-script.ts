@@ -1,22 +1,33 @@
 /**
- * The only script. It writes moments in the reader's time zone, and while the server says that something has changed,
- * it loads the page again and replaces the parts that are marked, unless the reader is writing there. Without the
- * script every page is complete, as it was when it was loaded.
+ * The only script. It keeps ages true, says moments in the reader's time zone, copies versions, follows a few keys, and while
+ * the server says that something has changed, it loads the page again and replaces the parts that are marked, unless the
+ * reader is writing there. Without the script every page is complete, as it was when it was loaded.
  */
 export const liveScript = `'use strict';
-const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
+// English words, whatever the browser's language: the page around them is English.
+const format = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
 const isUtc = new Date().getTimezoneOffset() === 0;
-const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-function writeTimes(within) {
-  if (isUtc) return;
-  for (const text of within.querySelectorAll('.zone')) text.textContent = 'Times are in your time zone, with UTC beside them.';
-  for (const text of within.querySelectorAll('.hour')) text.textContent = hour.format(new Date(text.dataset.at));
-  for (const time of within.querySelectorAll('time:not(.zoned)')) {
-    const local = document.createElement('span');
-    local.textContent = format.format(new Date(time.dateTime));
-    time.prepend(local, ' ');
-    time.classList.add('zoned');
+const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+function ago(at) {
+  const now = Date.now();
+  const minutes = Math.floor(Math.abs(now - at) / 60000);
+  if (minutes >= 43200) return null;
+  if (minutes < 1) return at > now ? 'in a moment' : 'just now';
+  const span = minutes < 60 ? minutes + ' min' : minutes < 2880 ? Math.floor(minutes / 60) + ' h' : Math.floor(minutes / 1440) + ' d';
+  return at > now ? 'in ' + span : span + ' ago';
+}
+function writeAges(within) {
+  for (const time of within.querySelectorAll('time')) {
+    const text = ago(Date.parse(time.dateTime)) ?? time.textContent;
+    time.textContent = 'lasting' in time.dataset ? text.replace(/^(.+) ago$/, 'for $1') : text;
   }
+}
+function writeTimes(within) {
+  writeAges(within);
+  if (isUtc) return;
+  for (const text of within.querySelectorAll('.zone')) text.textContent = 'Exact times are in your time zone and in UTC.';
+  for (const text of within.querySelectorAll('.hour')) text.textContent = hour.format(new Date(text.dataset.at));
+  for (const time of within.querySelectorAll('time')) time.title = format.format(new Date(time.dateTime)) + ' · ' + time.title;
 }
 function isUsed(part) {
   const active = document.activeElement;
@@ -69,7 +80,40 @@ async function load() {
     }
   }
 }
+function step(by) {
+  const links = [...document.querySelectorAll('main tbody th[scope=row] a, .hits .page-of a')].filter((one) => one.offsetParent !== null);
+  const row = document.activeElement.closest('tr, .hits > li');
+  const at = links.findIndex((link) => row?.contains(link));
+  links[Math.min(links.length - 1, Math.max(0, at < 0 ? 0 : at + by))]?.focus();
+}
+const keys = {
+  '/': () => document.querySelector('main input[type=search]')?.focus(),
+  '?': () => document.getElementById('keys')?.showModal(),
+  j: () => step(1),
+  k: () => step(-1),
+  x: () => document.activeElement.closest('tr')?.querySelector('.select input')?.click(),
+};
+addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input:not([type=checkbox]), textarea, select')) return;
+  if (!Object.hasOwn(keys, event.key) || document.querySelector('dialog[open]')) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+addEventListener('click', async ({ target }) => {
+  const version = target.closest('[data-copy]');
+  const text = version?.lastElementChild;
+  if (!version || text.textContent === 'copied') return;
+  try {
+    const before = text.textContent;
+    await navigator.clipboard.writeText(version.dataset.copy);
+    text.textContent = 'copied';
+    setTimeout(() => (text.textContent = before), 1200);
+  } catch {
+    // The browser does not allow it, or the page came without TLS: the name can still be marked.
+  }
+});
 writeTimes(document);
+setInterval(() => writeAges(document), 30000);
 const from = document.body.dataset.events;
 if (from && 'EventSource' in window) {
   const events = new EventSource(from);

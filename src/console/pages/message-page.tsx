@@ -1,6 +1,6 @@
 import { visible } from '../../feedback/report/figure.ts';
 import { Page } from './layout.tsx';
-import { Facts, Foreign, Hidden, sentence, type Viewer } from './parts.tsx';
+import { Chips, Facts, Foreign, Hidden, Reason, sentence, Table, type Viewer } from './parts.tsx';
 
 interface Message {
   title: string;
@@ -18,13 +18,7 @@ export function MessagePage({ title, message, hint = null, viewer = null, links 
       <div class="narrow">
         <p>{sentence(message)}</p>
         {hint !== null && <p class="under">{sentence(hint)}</p>}
-        <ul class="chips">
-          {links.map(([address, text]) => (
-            <li>
-              <a href={address}>{text}</a>
-            </li>
-          ))}
-        </ul>
+        <Chips label="Go on" links={links.map(([href, text]) => ({ href, text }))} />
       </div>
     </Page>
   );
@@ -53,6 +47,7 @@ export function QuestionPage({ title, question, label, viewer, form, action, bac
         <form method="post" action={action} class="act">
           <input type="hidden" name="token" value={viewer.formToken} />
           <input type="hidden" name="sure" value="yes" />
+          {!form.has('reason') && <Reason id="reason" label="Why" />}
           {kept.map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
@@ -73,36 +68,30 @@ interface BulkQuestion {
   label: string;
   viewer: Viewer;
   items: readonly { name: string; field: { name: string; value: string }; detail: string; skipped: boolean }[];
+  back: string;
 }
 
 /** What would be done with each that was selected. */
-export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
+export function BulkQuestionPage({ verb, label, viewer, items, back }: BulkQuestion) {
   const planned = items.filter(({ skipped }) => !skipped);
   return (
     <Page
       title={planned.length === 0 ? `${label}: nothing to do` : `${label} ${planned.length} of ${items.length}?`}
       viewer={viewer}
     >
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">name</th>
-              <th scope="col">what happens</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map(({ name, detail, skipped }) => (
-              <tr>
-                <th scope="row">
-                  <bdi>{visible(name)}</bdi>
-                </th>
-                <td class={skipped ? 'quiet' : undefined}>{`${skipped ? 'skipped: ' : ''}${visible(detail)}`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption="What happens"
+        rows={items}
+        columns={[
+          ['name', ({ name }) => <Foreign text={name} />],
+          [
+            'what happens',
+            ({ skipped, detail }) => (
+              <span class={skipped ? 'quiet' : undefined}>{`${skipped ? 'skipped: ' : ''}${visible(detail)}`}</span>
+            ),
+          ],
+        ]}
+      />
       <form method="post" action={`/bulk/${verb}`} class="act bulk">
         <Hidden viewer={viewer} />
         <input type="hidden" name="sure" value="yes" />
@@ -114,7 +103,7 @@ export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
             {label}
           </button>
         )}
-        <a class="button" href="/">
+        <a class="button" href={back}>
           {planned.length === 0 ? 'Back' : 'Cancel'}
         </a>
       </form>

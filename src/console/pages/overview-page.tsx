@@ -1,173 +1,64 @@
 import { raw } from 'hono/html';
 import { isBadEnd } from '../../exports/rules/site-export.ts';
+import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
 import { counted, countText } from '../../rules/text.ts';
 import { bulkVerbs, bulkWords } from '../bulk-actions.ts';
 import {
   type Chip,
+  type Concern,
   chips,
+  concernsOf,
   hasChip,
+  healthOf,
+  type LineHealth,
   longestSearch,
   nameOf,
   type OverviewLine,
   type OverviewQuery,
   overviewAddress,
+  type Sort,
   searchText,
+  sorted,
 } from '../readings/overview-filter.ts';
 import { Page } from './layout.tsx';
 import {
+  Act,
   Aged,
+  BulkBar,
+  Chips,
   Choice,
   Foreign,
-  Hidden,
+  Health,
+  type HealthLook,
   NamePart,
   Outcome,
   projectAddress,
   siteAddress,
+  Table,
   Troubles,
+  Version,
   type Viewer,
   When,
   Why,
 } from './parts.tsx';
 
-interface Shown {
-  viewer: Viewer;
-  lines: readonly OverviewLine[];
-  /** Whether there are several organizations. */
-  several: boolean;
-  /** Milliseconds since the epoch. */
-  now: number;
-}
+const looks: Readonly<Record<LineHealth, HealthLook>> = {
+  failing: 'bad',
+  'key refused': 'bad',
+  'waits for approval': 'wait',
+  drifted: 'drift',
+  stale: 'stale',
+  held: 'held',
+  'waits for requests': 'wait',
+  running: 'run',
+  'no run yet': 'none',
+  healthy: 'good',
+};
 
-/** Sites and projects, a line each. */
-function OverviewTable({ viewer, lines, several, now }: Shown) {
-  return (
-    <div class="scroll">
-      <table class="cards">
-        <caption class="unseen">Sites and projects</caption>
-        <thead>
-          <tr>
-            {viewer.mayAct && (
-              <th scope="col">
-                <span class="unseen">select</span>
-              </th>
-            )}
-            <th scope="col">name</th>
-            {several && <th scope="col">organization</th>}
-            <th scope="col">now</th>
-            <th scope="col">last</th>
-            <th scope="col">in service, or complete as of</th>
-            <th scope="col">next start</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <Line viewer={viewer} line={line} several={several} now={now} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Line({ viewer, line, several, now }: { viewer: Viewer; line: OverviewLine; several: boolean; now: number }) {
-  const name = nameOf(line);
-  const address = line.kind === 'site' ? siteAddress(line.org, name) : projectAddress(line.org, name);
-  const box = `${line.kind}-${line.org}-${name}`;
-  return (
-    <tr>
-      {viewer.mayAct && (
-        <td class="select">
-          <input
-            type="checkbox"
-            id={box}
-            name={line.kind}
-            value={`${line.org}/${name}`}
-            aria-label={`Select ${line.title}`}
-          />
-        </td>
-      )}
-      <th scope="row">
-        <a id={`to-${box}`} href={address}>
-          <Foreign text={line.title} />
-        </a>
-        <div class="fine">{line.title === name ? line.kind : `${line.kind} ${name}`}</div>
-      </th>
-      {several && <td data-name="organization">{line.org}</td>}
-      <td data-name="now">
-        <NowText line={line} />
-      </td>
-      <td data-name="last">
-        <LastText line={line} now={now} />
-      </td>
-      <td data-name={line.kind === 'site' ? 'in service' : 'complete as of'}>
-        {line.kind === 'project' ? (
-          <When at={line.verifiedUpTo} />
-        ) : (
-          (line.current ?? <span class="quiet">nothing yet</span>)
-        )}
-      </td>
-      <td data-name="next start">{line.paused ? <span class="quiet">paused</span> : <When at={line.nextAt} />}</td>
-    </tr>
-  );
-}
-
-function NowText({ line }: { line: OverviewLine }) {
-  const { state } = line;
-  const what = line.kind === 'site' ? line.phase : line.running.join(', ');
-  const held = line.kind === 'site' && line.held !== null && state !== 'held' ? ', held' : '';
-  switch (state) {
-    case null:
-      return <span class="quiet">unknown</span>;
-    case 'idle':
-      return <span class="quiet">{`idle${held}`}</span>;
-    case 'held':
-      return <span class="state">held</span>;
-    case 'awaiting-approval':
-      return <span class="state wait">{`waits for approval${held}`}</span>;
-    case 'unauthorized':
-      return <span class="state bad">key refused</span>;
-    case 'waiting':
-      return <span class="state wait">{`waits for requests: ${what}`}</span>;
-    case 'running':
-      return <span class="state wait">{`${what?.replaceAll('-', ' ') || 'running'}${held}`}</span>;
-  }
-}
-
-function LastText({ line, now }: { line: OverviewLine; now: number }) {
-  if (line.lastOutcome === null) return <span class="quiet">nothing yet</span>;
-  const pass = (line.kind === 'project' && line.lastPass) || '';
-  // What ended since the failure need not be one: a pass of another kind, or what a person cancelled.
-  const isBad = line.failingSince !== null && isBadEnd(line.lastOutcome, {});
-  return (
-    <>
-      <Outcome outcome={line.lastOutcome} isBad={isBad} pass={pass} />
-      {line.lastAt !== null && ` ${ageText(now - Date.parse(line.lastAt))}`}
-      <div>
-        <When at={line.lastAt} />
-      </div>
-      {line.lastReason !== null && (
-        <div class="fine why">
-          <Why reason={line.lastReason} />
-        </div>
-      )}
-      {line.failingSince !== null && line.failingSince !== line.lastAt && (
-        <div class="fine">
-          failing since <When at={line.failingSince} />
-        </div>
-      )}
-    </>
-  );
-}
-
-/** `5 min ago`, `3 h ago`, `2 d ago`. */
-function ageText(ms: number): string {
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 1) return 'just now';
-  if (minutes < 60) return `${minutes} min ago`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`;
-}
+const addressOf = (line: OverviewLine): string =>
+  line.kind === 'site' ? siteAddress(line.org, line.domain) : projectAddress(line.org, line.project);
 
 interface Overview {
   viewer: Viewer;
@@ -177,7 +68,7 @@ interface Overview {
   unavailable: readonly Unavailable[];
   at: number;
   late: boolean;
-  /** The same table is written once for everybody. */
+  /** The same tables are written once for everybody. */
   written: WrittenTables;
 }
 
@@ -185,63 +76,168 @@ interface Overview {
 export type WrittenTables = Map<string, WrittenTable>;
 
 interface WrittenTable {
+  concerns: Concern[];
   /** Lines under each chip; first of all lines. Null for what Temporal alone knows while it is away. */
   counts: { chip: Chip | null; count: number | null }[];
   chosen: number;
   page: number;
   pages: number;
-  /** Null for a table without lines. */
-  table: string | null;
+  /** Null without lines. */
+  tables: string | null;
 }
 
 const mostWritten = 50;
 const linesPerPage = 200;
+/** Cards that are not folded away: one line of them on a laptop. */
+const shownConcerns = 4;
 
-/** All sites and projects in one table. */
+/** What needs a person, then all sites and projects. */
 export function OverviewPage(overview: Overview) {
-  const { viewer, query, organizations, unavailable, at, late } = overview;
-  const { chip } = query;
-  const { counts, chosen, page, pages, table } = writtenTable(overview);
+  const { viewer, query, lines, organizations, unavailable, at, late } = overview;
+  const { chip, sort, reversed, grouped } = query;
+  const { concerns, counts, chosen, page, pages, tables } = writtenTable(overview);
+  const kept = { is: chip, sort: sort && `${reversed ? '-' : ''}${sort}`, group: grouped ? 'org' : null };
+  const to = (change: Partial<OverviewQuery>) => overviewAddress({ ...query, page: 1, ...change });
   return (
     <Page title="Overview" viewer={viewer} at="/" events="/events?of=overview">
-      <form class="filter" method="get" action="/">
+      <form class="filter beside" method="get" action="/">
         <NamePart name="q" label="Name contains" value={query.search} longest={longestSearch} />
         {organizations.length > 1 && (
           <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
         )}
-        {chip !== null && <input type="hidden" name="is" value={chip} />}
+        {Object.entries(kept).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}
         <button type="submit">Search</button>
       </form>
       <div id="overview" data-live>
         <Aged at={at} late={late} />
         <Troubles troubles={unavailable} />
-        <nav aria-label="Filters">
-          <ul class="chips">
-            {counts.map((one) => (
-              <ChipLink query={query} chip={one.chip} count={one.count} />
-            ))}
-          </ul>
-        </nav>
-        {chip !== null && <p class="under">{meanings[chip]}</p>}
-        <form method="post" action="/bulk">
-          <Hidden viewer={viewer} />
-          {table === null ? <NothingShown overview={overview} /> : raw(table)}
-          {viewer.mayAct && table !== null && (
-            <div class="bulk">
-              <span class="fine">With selected:</span>
-              {bulkVerbs.map((verb) => (
-                <button type="submit" name="verb" value={verb}>
-                  {`${bulkWords[verb].label} …`}
-                </button>
-              ))}
-            </div>
+        <Concerns viewer={viewer} concerns={concerns} />
+        <div class="row">
+          <Chips
+            label="Filters"
+            links={counts.map((one) => ({
+              id: `chip-${one.chip ?? 'all'}`,
+              href: to({ chip: one.chip }),
+              isShown: chip === one.chip,
+              text: (
+                <>
+                  {one.chip ?? 'all'} <b>{one.count === null ? '?' : countText(one.count)}</b>
+                </>
+              ),
+            }))}
+          />
+          {organizations.length > 1 && (
+            <a id="group" href={to({ grouped: !grouped })}>
+              {grouped ? 'Do not group' : 'Group by organization'}
+            </a>
           )}
-        </form>
-        <Pages query={query} page={page} pages={pages} count={chosen} />
+          {sort !== null && (
+            <a id="worst" href={to({ sort: null, reversed: false })}>
+              Worst first
+            </a>
+          )}
+          {chip !== null && <span class="quiet">{meanings[chip]}</span>}
+        </div>
+        <div class="bulk-of">
+          {tables === null ? <NothingShown query={query} isEmpty={lines.length === 0} /> : raw(tables)}
+          <BulkBar viewer={viewer} verbs={bulkVerbs.map((verb) => [verb, bulkWords[verb].label])} />
+        </div>
+        {pages > 1 && (
+          <div class="row">
+            <Chips
+              label="Pages"
+              links={[
+                page > 1 && { id: 'page-before', href: to({ page: page - 1 }), text: 'Previous page' },
+                page < pages && { id: 'page-after', href: to({ page: page + 1 }), text: 'Next page' },
+              ]}
+            />
+            <p class="fine">{`Page ${page} of ${pages}: ${counted(chosen, 'line')}`}</p>
+          </div>
+        )}
       </div>
     </Page>
   );
 }
+
+/** A card for each reason, with what can be done. */
+function Concerns({ viewer, concerns }: { viewer: Viewer; concerns: readonly Concern[] }) {
+  if (concerns.length === 0) return null;
+  const cards = concerns.map((concern) => <Card viewer={viewer} concern={concern} />);
+  return (
+    <section aria-label="Needs a person" class="concerns">
+      <ul class="deck">{cards.slice(0, shownConcerns)}</ul>
+      {cards.length > shownConcerns && (
+        <details id="more-concerns">
+          <summary>{`${cards.length - shownConcerns} more`}</summary>
+          <ul class="deck">{cards.slice(shownConcerns)}</ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+const chipOf: Partial<Record<LineHealth, Chip>> = { failing: 'failed', drifted: 'drifted', stale: 'stale' };
+
+function Card({ viewer, concern: { health, lines, reason, since } }: { viewer: Viewer; concern: Concern }) {
+  const [line] = lines;
+  if (line === undefined) return null;
+  const address = addressOf(line);
+  const id = `card-${line.kind}-${line.org}-${nameOf(line)}`;
+  return (
+    <li class={looks[health]}>
+      <p>
+        <Health look={looks[health]} text={health} />
+        <a id={id} href={address} title={line.title}>
+          <Foreign text={line.title} />
+        </a>
+        {lines.length > 1 && ` and ${countText(lines.length - 1)} more`}
+      </p>
+      <p class="why" title={visible(reason)}>
+        {reason === '' ? health : <Why reason={reason} />}
+      </p>
+      <div class="row">
+        <span class="fine">
+          {since !== null && (
+            <>
+              {`${health} `}
+              <When at={since} lasting />
+            </>
+          )}
+        </span>
+        {lines.length > 1 ? (
+          <a class="button small" href={overviewAddress({ ...noQuery, chip: chipOf[health] ?? 'waiting' })}>
+            Show all
+          </a>
+        ) : health === 'waits for approval' ? (
+          <a class="button small" href={`${address}#approval-title`}>
+            Review
+          </a>
+        ) : health === 'key refused' ? (
+          <a class="button small" href="/budget">
+            Budget
+          </a>
+        ) : (
+          <Act
+            viewer={viewer}
+            action={`${address}/${line.kind === 'site' ? 'start' : 'sync'}`}
+            label={line.kind === 'site' ? 'Export again' : 'Sync now'}
+            small
+          />
+        )}
+      </div>
+    </li>
+  );
+}
+
+const noQuery: OverviewQuery = {
+  chip: null,
+  search: '',
+  org: '',
+  sort: null,
+  reversed: false,
+  grouped: false,
+  page: 1,
+};
 
 function writtenTable(overview: Overview): WrittenTable {
   const { viewer, query, at, written } = overview;
@@ -259,20 +255,29 @@ function writeTable({ viewer, query, lines, organizations, at }: Overview): Writ
   const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip, at)));
   const isUnknown = (chip: Chip | null) =>
     (chip === 'waiting' || chip === 'running') && found.some(({ state }) => state === null);
-  const chosen = under(query.chip);
-  const pages = Math.max(1, Math.ceil(chosen.length / linesPerPage));
+  const chosen = sorted(under(query.chip), query, at);
+  const sites = chosen.filter((line) => line.kind === 'site');
+  const projects = chosen.filter((line) => line.kind === 'project');
+  const pages = Math.max(1, Math.ceil(Math.max(sites.length, projects.length) / linesPerPage));
   const page = Math.min(query.page, pages);
-  const shown = chosen.slice((page - 1) * linesPerPage, page * linesPerPage);
+  const onPage = <Line,>(all: readonly Line[]) => all.slice((page - 1) * linesPerPage, page * linesPerPage);
+  const shown = { viewer, query, several: organizations.length > 1 && !query.grouped, at };
   return {
+    concerns: concernsOf(found, at),
     counts: [null, ...chips].map((chip) => ({ chip, count: isUnknown(chip) ? null : under(chip).length })),
     chosen: chosen.length,
     page,
     pages,
-    table:
-      shown.length === 0
+    tables:
+      chosen.length === 0
         ? null
         : inOnePiece(
-            String(<OverviewTable viewer={viewer} lines={shown} several={organizations.length > 1} now={at} />),
+            String(
+              <div class="pair">
+                <Lines {...shown} name="Sites" all={sites.length} lines={onPage(sites)} />
+                <Lines {...shown} name="Projects" all={projects.length} lines={onPage(projects)} />
+              </div>,
+            ),
           ),
   };
 }
@@ -280,58 +285,150 @@ function writeTable({ viewer, query, lines, organizations, at }: Overview): Writ
 /** The engine keeps a joined text as its thousands of parts, and would gather them again for each page that has it. */
 const inOnePiece = (text: string): string => Buffer.from(text).toString();
 
+interface Shown {
+  viewer: Viewer;
+  query: OverviewQuery;
+  /** Whether the organization stands beside the names of projects, which do not say it. */
+  several: boolean;
+  /** Milliseconds since the epoch. */
+  at: number;
+  name: 'Sites' | 'Projects';
+  all: number;
+  lines: readonly OverviewLine[];
+}
+
+/** Sites or projects, one line each. */
+function Lines({ viewer, query, several, at, name, all, lines }: Shown) {
+  if (lines.length === 0) return null;
+  const head = (sort: Sort, text: string) => <SortLink query={query} sort={sort} text={text} of={name} />;
+  return (
+    <section id={name.toLowerCase()} aria-label={name}>
+      <Table
+        caption={name}
+        look="dense"
+        rows={lines}
+        tick={
+          viewer.mayAct
+            ? (line) => ({ name: line.kind, value: `${line.org}/${nameOf(line)}`, label: line.title })
+            : null
+        }
+        groupOf={query.grouped ? (line) => line.org : null}
+        columns={[
+          [
+            'name',
+            (line) => <Name line={line} several={several} at={at} />,
+            <>
+              {head('name', name.toLowerCase())} {countText(all)}
+            </>,
+          ],
+          ['status', (line) => <Status line={line} />, head('last', 'status')],
+          name === 'Sites'
+            ? ['in service', (line) => line.kind === 'site' && <InService line={line} />]
+            : ['complete as of', (line) => line.kind === 'project' && <When at={line.verifiedUpTo} />],
+          name === 'Sites' && [
+            'next',
+            (line) => (line.paused ? <span class="quiet">paused</span> : <When at={line.nextAt} />),
+            head('next', 'next'),
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
+function SortLink({ query, sort, text, of }: { query: OverviewQuery; sort: Sort; text: string; of: string }) {
+  const isBy = query.sort === sort;
+  const reversed = isBy && !query.reversed;
+  return (
+    <a id={`sort-${of}-${sort}`} href={overviewAddress({ ...query, sort, reversed, page: 1 })}>
+      {text}
+      {isBy && (query.reversed ? ' ↑' : ' ↓')}
+    </a>
+  );
+}
+
+function Name({ line, several, at }: { line: OverviewLine; several: boolean; at: number }) {
+  const health = healthOf(line, at);
+  return (
+    <>
+      <Health look={looks[health]} text={health} />
+      <a id={`to-${line.kind}-${line.org}-${nameOf(line)}`} href={addressOf(line)} title={visible(line.title)}>
+        <Foreign text={line.title} />
+      </a>
+      {several && line.kind === 'project' && <span class="fine">{` ${line.org}`}</span>}
+    </>
+  );
+}
+
+function InService({ line }: { line: OverviewLine & { kind: 'site' } }) {
+  return (
+    <>
+      <Version name={line.current} />
+      {line.held !== null && <span class="fine"> held</span>}
+    </>
+  );
+}
+
+/** What it does, how the last run ended, when, and why. */
+function Status({ line }: { line: OverviewLine }) {
+  const { lastOutcome, lastAt, lastReason, failingSince } = line;
+  const doing = doingText(line);
+  // What ended since the failure need not be one: a pass of another kind, or what a person cancelled.
+  const isBad = failingSince !== null && lastOutcome !== null && isBadEnd(lastOutcome, {});
+  return (
+    <span title={lastReason === null ? undefined : visible(withoutFailureType(lastReason))}>
+      {doing !== null && <span class="state wait">{`${doing} `}</span>}
+      {lastOutcome === null
+        ? doing === null && <span class="quiet">nothing yet</span>
+        : doing === null && <Outcome outcome={lastOutcome} isBad={isBad} />}
+      {doing === null && lastAt !== null && (
+        <>
+          {' '}
+          <When at={lastAt} />
+        </>
+      )}
+      {doing === null && line.kind === 'project' && <span class="fine">{` ${line.lastPass ?? ''}`}</span>}
+      {lastReason !== null && (
+        <span class="fine">
+          {' '}
+          <Why reason={lastReason} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Null for nothing. */
+function doingText(line: OverviewLine): string | null {
+  const what = line.kind === 'site' ? line.phase?.replaceAll('-', ' ') : line.running.join(', ');
+  switch (line.state) {
+    case 'awaiting-approval':
+      return 'waits for approval';
+    case 'unauthorized':
+      return 'key refused';
+    case 'waiting':
+      return `waits for requests: ${what}`;
+    case 'running':
+      return what || 'running';
+    default:
+      return null;
+  }
+}
+
 const meanings: Readonly<Record<Chip, string>> = {
   failed: 'The last run failed, was refused by verification, or did not reach every target.',
   waiting: 'Sites wait for a person’s approval; projects wait for free requests of the budget.',
+  drifted: 'A target does not run the version that was put there.',
   running: 'An export or a pass is under way.',
   held: 'Exports go on, but put nothing into service until the hold ends.',
   stale: 'Newest entries not read, or no run finished, in the last 24 hours.',
 };
 
-function NothingShown({ overview: { lines, query } }: { overview: Overview }) {
-  if (lines.length === 0) return <p class="under">No sites or projects are configured.</p>;
+function NothingShown({ query: { search, org }, isEmpty }: { query: OverviewQuery; isEmpty: boolean }) {
+  if (isEmpty) return <p class="under">No sites or projects are configured.</p>;
   return (
     <p class="under">
-      {query.search === '' && query.org === '' ? 'None.' : 'No results.'} <a href="/">Show all</a>
+      {search === '' && org === '' ? 'None.' : 'No results.'} <a href="/">Show all</a>
     </p>
-  );
-}
-
-function ChipLink({ query, chip, count }: { query: OverviewQuery; chip: Chip | null; count: number | null }) {
-  return (
-    <li>
-      <a
-        id={`chip-${chip ?? 'all'}`}
-        href={overviewAddress({ ...query, chip, page: 1 })}
-        aria-current={query.chip === chip ? 'true' : undefined}
-      >
-        {chip ?? 'all'} <b>{count === null ? '?' : countText(count)}</b>
-      </a>
-    </li>
-  );
-}
-
-function Pages({ query, page, pages, count }: { query: OverviewQuery; page: number; pages: number; count: number }) {
-  if (pages === 1) return null;
-  return (
-    <nav aria-label="Pages">
-      <ul class="chips">
-        {page > 1 && (
-          <li>
-            <a id="page-before" href={overviewAddress({ ...query, page: page - 1 })}>
-              Previous page
-            </a>
-          </li>
-        )}
-        {page < pages && (
-          <li>
-            <a id="page-after" href={overviewAddress({ ...query, page: page + 1 })}>
-              Next page
-            </a>
-          </li>
-        )}
-      </ul>
-      <p class="fine">{`Page ${page} of ${pages}: ${counted(count, 'line')}`}</p>
-    </nav>
   );
 }

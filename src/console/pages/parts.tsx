@@ -26,14 +26,183 @@ export function pagePath(path: string): string {
   }
 }
 
-/** A moment in UTC; the script writes the reader's time before it. Milliseconds or ISO 8601; a dash for none. */
-export function When({ at }: { at: string | number | null }) {
+const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+/** `21 Nov 2026` of an ISO 8601 moment, in UTC. */
+const dayText = (iso: string): string =>
+  `${Number(iso.slice(8, 10))} ${months[Number(iso.slice(5, 7)) - 1]} ${iso.slice(0, 4)}`;
+
+/** `17 min ago`, `in 3 h`; the day beyond 30 days. `live-script.ts` keeps it true while a page is open. */
+function agoText(at: number, now: number): string {
+  const minutes = Math.floor(Math.abs(now - at) / 60_000);
+  if (minutes >= 30 * 1_440) return dayText(new Date(at).toISOString());
+  if (minutes < 1) return at > now ? 'in a moment' : 'just now';
+  const span =
+    minutes < 60
+      ? `${minutes} min`
+      : minutes < 2_880
+        ? `${Math.floor(minutes / 60)} h`
+        : `${Math.floor(minutes / 1_440)} d`;
+  return at > now ? `in ${span}` : `${span} ago`;
+}
+
+/** A moment by its age; hovering and print show the moment itself. Milliseconds or ISO 8601; a dash for none. */
+export function When({ at, lasting = false }: { at: string | number | null /** `for 3 h` */; lasting?: boolean }) {
   if (at === null) return <span class="quiet">–</span>;
   const iso = new Date(at).toISOString();
+  const text = agoText(Date.parse(iso), Date.now());
   return (
-    <time datetime={iso}>
-      <span class="utc">{`${iso.slice(0, 16).replace('T', ' ')} UTC`}</span>
+    <time datetime={iso} title={`${dayText(iso)}, ${iso.slice(11, 16)} UTC`} data-lasting={lasting ? '' : undefined}>
+      {lasting ? text.replace(/^(.+) ago$/, 'for $1') : text}
     </time>
+  );
+}
+
+/** `21 Nov 04:02 a3f9` for `20261121T040200Z-a3f9…`, which hovering shows and a click copies; a dash for none. */
+export function Version({ name }: { name: string | null }) {
+  if (name === null) return <span class="quiet">–</span>;
+  const [, month, day, hour, minute, digest] = /^\d{4}(\d\d)(\d\d)T(\d\d)(\d\d)\d\dZ-(.{4})/.exec(name) ?? [];
+  if (digest === undefined) return <Foreign text={name} />;
+  return (
+    <span class="version" data-copy={name} title={`${name}: click to copy`}>
+      <span class="unseen">{name}</span>
+      <span aria-hidden="true">{`${Number(day)} ${months[Number(month) - 1]} ${hour}:${minute} ${digest}`}</span>
+    </span>
+  );
+}
+
+/** What a shape says of health, in words too. */
+export function Health({ look, text }: { look: HealthLook; text: string }) {
+  return (
+    <span class={`health ${look}`} title={text}>
+      <span class="unseen">{`${text} `}</span>
+    </span>
+  );
+}
+
+/** Each has a shape and a colour of its own. */
+export type HealthLook = 'good' | 'bad' | 'wait' | 'run' | 'drift' | 'held' | 'stale' | 'none';
+
+/** A column: its name, what its cell holds, and its head where that is more than the name. */
+type Column<Row> = readonly [name: string, cell: (row: Row) => Child, head?: Child];
+
+interface TableOf<Row> {
+  caption: string;
+  /** The first names the row. One named `` holds what can be done. */
+  columns: readonly (Column<Row> | false)[];
+  rows: readonly Row[];
+  /** `dense`: one line a row. */
+  look?: string;
+  /** The box by which the bulk bar takes the row. */
+  tick?: ((row: Row) => { name: string; value: string; label: string }) | null;
+  /** Rows of one group stand together, below its name. */
+  groupOf?: ((row: Row) => string) | null;
+}
+
+/** A table, whose rows are cards on a phone. */
+export function Table<Row>({ caption, columns, rows, look = '', tick = null, groupOf = null }: TableOf<Row>) {
+  const shown = columns.filter((column) => column !== false);
+  let group: string | null = null;
+  return (
+    <div class="scroll">
+      <table class={`cards ${look}`.trim()}>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {tick && (
+              <th scope="col" class="select">
+                <span class="unseen">select</span>
+              </th>
+            )}
+            {shown.map(([name, , head]) => (
+              <th scope="col">{head ?? (name === '' ? <span class="unseen">actions</span> : name)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const box = tick?.(row);
+            const before = group;
+            group = groupOf?.(row) ?? null;
+            return (
+              <>
+                {group !== before && (
+                  <tr class="group">
+                    <th scope="rowgroup" colspan={shown.length + (tick ? 1 : 0)}>
+                      {group}
+                    </th>
+                  </tr>
+                )}
+                <tr>
+                  {box && (
+                    <td class="select">
+                      <input
+                        type="checkbox"
+                        form="bulk"
+                        id={`${box.name}-${box.value}`}
+                        name={box.name}
+                        value={box.value}
+                        aria-label={`Select ${visible(box.label)}`}
+                      />
+                    </td>
+                  )}
+                  {shown.map(([name, cell], index) =>
+                    index === 0 ? <th scope="row">{cell(row)}</th> : <td data-name={name}>{cell(row)}</td>,
+                  )}
+                </tr>
+              </>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Links that choose one of a few; the one that is shown is marked. */
+export function Chips({
+  label,
+  links,
+}: {
+  label: string;
+  links: readonly ({ id?: string; href: string; isShown?: boolean; text: Child } | false)[];
+}) {
+  const shown = links.filter((link) => link !== false);
+  if (shown.length === 0) return null;
+  return (
+    <nav aria-label={label}>
+      <ul class="chips">
+        {shown.map(({ id, href, isShown = false, text }) => (
+          <li>
+            <a id={id} href={href} aria-current={isShown ? 'true' : undefined}>
+              {text}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** What can be done with the rows that are ticked; it appears with the first tick. */
+export function BulkBar({
+  viewer,
+  verbs,
+}: {
+  viewer: Viewer;
+  verbs: readonly (readonly [verb: string, label: string])[];
+}) {
+  if (!viewer.mayAct) return null;
+  return (
+    <form id="bulk" method="post" action="/bulk" class="bulk" aria-label="With selected">
+      <Hidden viewer={viewer} />
+      <span class="ticked" />
+      {verbs.map(([verb, label]) => (
+        <button type="submit" name="verb" value={verb} class="small">
+          {`${label} …`}
+        </button>
+      ))}
+    </form>
   );
 }
 
@@ -204,36 +373,16 @@ export function NamePart({ name, label, value, longest }: Field & { longest: num
   );
 }
 
-/** Names of a table's columns; after them one for what can be done with a line, where the viewer may act. */
-export function TableHead({ columns, acts = false }: { columns: readonly string[]; acts?: boolean }) {
-  return (
-    <thead>
-      <tr>
-        {columns.map((column) => (
-          <th scope="col">{column}</th>
-        ))}
-        {acts && (
-          <th scope="col">
-            <span class="unseen">actions</span>
-          </th>
-        )}
-      </tr>
-    </thead>
-  );
-}
-
 interface Ended {
   outcome: string;
   /** Whether a person should look at it. */
   isBad: boolean;
-  /** Which pass of a project. */
-  pass?: string;
 }
 
 /** How a run or a pass ended. */
-export function Outcome({ outcome, isBad, pass = '' }: Ended) {
+export function Outcome({ outcome, isBad }: Ended) {
   const look = isBad ? 'state bad' : endsWell(outcome) ? 'state good' : 'state';
-  return <span class={look}>{`${pass === '' ? '' : `${pass} `}${outcome.replaceAll('-', ' ')}`}</span>;
+  return <span class={look}>{outcome.replaceAll('-', ' ')}</span>;
 }
 
 /** Why something ended or failed. Names and versions in it are foreign text. */

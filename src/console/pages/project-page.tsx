@@ -20,7 +20,7 @@ import {
   Outcome,
   projectAddress,
   Retries,
-  TableHead,
+  Table,
   Troubles,
   type Viewer,
   When,
@@ -129,32 +129,22 @@ function Passes({ stored }: { stored: StoredProject | null }) {
       {stored.passes.length === 0 ? (
         <p class="quiet">None yet. A pass is one reading of the project’s feedback.</p>
       ) : (
-        <div class="scroll">
-          <table class="cards">
-            <TableHead
-              columns={['pass', 'started', 'outcome', 'requests', 'seen', 'new', 'changed', 'deleted', 'why']}
-            />
-            <tbody>
-              {stored.passes.map(({ pass, startedAt, outcome, requests, entries, error }) => (
-                <tr>
-                  <th scope="row">{pass}</th>
-                  <td data-name="started">
-                    <When at={startedAt} />
-                  </td>
-                  <td data-name="outcome">
-                    <Outcome outcome={outcome} isBad={outcome === 'failed'} />
-                  </td>
-                  <td data-name="requests">{countText(requests)}</td>
-                  <td data-name="seen">{countText(entries.seen)}</td>
-                  <td data-name="new">{countText(entries.inserted)}</td>
-                  <td data-name="changed">{countText(entries.updated)}</td>
-                  <td data-name="deleted">{countText(entries.tombstoned)}</td>
-                  <td data-name="why">{error !== null && <Why reason={error} />}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="Passes, newest first"
+          look="dense log"
+          rows={stored.passes}
+          columns={[
+            ['pass', ({ pass }) => pass],
+            ['outcome', ({ outcome }) => <Outcome outcome={outcome} isBad={outcome === 'failed'} />],
+            ['started', ({ startedAt }) => <When at={startedAt} />],
+            ['requests', ({ requests }) => countText(requests)],
+            ['seen', ({ entries }) => countText(entries.seen)],
+            ['new', ({ entries }) => countText(entries.inserted)],
+            ['changed', ({ entries }) => countText(entries.updated)],
+            ['deleted', ({ entries }) => countText(entries.tombstoned)],
+            ['why', ({ error }) => error !== null && <Why reason={error} />],
+          ]}
+        />
       )}
     </section>
   );
@@ -270,11 +260,11 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
         </div>
         <BudgetForProject project={known} budget={budget} />
       </div>
-      <div id="charts" data-live>
-        <Charts charts={charts} />
-      </div>
       <div id="passes" data-live>
         <Passes stored={stored} />
+      </div>
+      <div id="charts" data-live>
+        <Charts charts={charts} />
       </div>
     </Page>
   );

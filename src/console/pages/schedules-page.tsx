@@ -1,7 +1,25 @@
+import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
+import { countText } from '../../rules/text.ts';
 import { type ScheduleTarget, targetName } from '../../rules/workflow-ids.ts';
+import { longestSearch } from '../readings/overview-filter.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, Foreign, TableHead, Troubles, targetAddress, type Viewer, When } from './parts.tsx';
+import {
+  Act,
+  Aged,
+  BulkBar,
+  Chips,
+  Choice,
+  Foreign,
+  Health,
+  type HealthLook,
+  NamePart,
+  Table,
+  Troubles,
+  targetAddress,
+  type Viewer,
+  When,
+} from './parts.tsx';
 
 /** A schedule of the configuration, as Temporal has it. */
 export interface ScheduleLine {
@@ -16,8 +34,29 @@ export interface ScheduleLine {
   running: boolean;
 }
 
+/** What the address of the page asks for; empty texts for all. */
+interface ScheduleQuery {
+  is: string;
+  /** Part of a name, in lower case. */
+  q: string;
+  org: string;
+}
+
+export const scheduleQuery = (parameters: URLSearchParams): ScheduleQuery => ({
+  is: parameters.get('is') ?? '',
+  q: (parameters.get('q') ?? '').trim().toLowerCase().slice(0, longestSearch),
+  org: parameters.get('org') ?? '',
+});
+
+function addressOf(query: ScheduleQuery): string {
+  const asked = Object.entries(query).filter(([, value]) => value !== '');
+  return asked.length === 0 ? '/schedules' : `/schedules?${new URLSearchParams(asked)}`;
+}
+
 interface Schedules {
   viewer: Viewer;
+  query: ScheduleQuery;
+  organizations: readonly string[];
   lines: readonly ScheduleLine[];
   unavailable: readonly Unavailable[];
   at: number;
@@ -27,10 +66,30 @@ interface Schedules {
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
+const filters: Readonly<Record<string, (line: ScheduleLine) => boolean>> = {
+  running: ({ running }) => running,
+  paused: ({ state }) => state?.paused === true,
+  unknown: ({ state }) => state === null,
+};
+
 /** What starts by itself, and when. */
-export function SchedulesPage({ viewer, lines, unavailable, at, late }: Schedules) {
+export function SchedulesPage({ viewer, query, organizations, lines, unavailable, at, late }: Schedules) {
+  const found = lines.filter(
+    ({ target }) =>
+      (query.org === '' || target.org === query.org) && targetName(target).toLowerCase().includes(query.q),
+  );
+  const under = (is: string) => found.filter((line) => filters[is]?.(line) ?? true);
+  const shown = under(query.is).sort((a, b) => ((a.state?.nextAt ?? '~') < (b.state?.nextAt ?? '~') ? -1 : 1));
   return (
     <Page title="Schedules" viewer={viewer} at="/schedules" events="/events?of=overview">
+      <form class="filter beside" method="get" action="/schedules">
+        <NamePart name="q" label="Name contains" value={query.q} longest={longestSearch} />
+        {organizations.length > 1 && (
+          <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
+        )}
+        {query.is !== '' && <input type="hidden" name="is" value={query.is} />}
+        <button type="submit">Search</button>
+      </form>
       <div id="schedules" data-live>
         <Aged at={at} late={late} />
         <Troubles troubles={unavailable} />
@@ -38,14 +97,36 @@ export function SchedulesPage({ viewer, lines, unavailable, at, late }: Schedule
           <p class="under">No schedules are configured.</p>
         ) : (
           <>
-            <NextDay lines={lines} at={at} />
-            <Table viewer={viewer} lines={lines} />
+            <Chips
+              label="Filters"
+              links={['', ...Object.keys(filters)].map((is) => ({
+                id: `is-${is}`,
+                href: addressOf({ ...query, is }),
+                isShown: query.is === is,
+                text: (
+                  <>
+                    {is || 'all'} <b>{countText(under(is).length)}</b>
+                  </>
+                ),
+              }))}
+            />
+            <NextDay lines={shown} at={at} />
+            <div class="bulk-of">
+              {shown.length === 0 ? <p class="under">No results.</p> : <Lines viewer={viewer} lines={shown} />}
+              <BulkBar viewer={viewer} verbs={bulkVerbs} />
+            </div>
           </>
         )}
       </div>
     </Page>
   );
 }
+
+const bulkVerbs = [
+  ['pause', 'Pause'],
+  ['resume', 'Resume'],
+  ['start', 'Start now'],
+] as const;
 
 /** The next starts within a day on one line of time. */
 function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) {
@@ -54,30 +135,25 @@ function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) 
     return moment >= at && moment < at + dayMs ? [{ name: targetName(target), moment }] : [];
   });
   const isKnown = lines.some(({ state }) => state !== null);
-  const label = isKnown
-    ? `${starts.length} of ${lines.length} schedules start within a day`
-    : 'Next starts are unavailable';
+  const label = isKnown ? `${starts.length} of ${lines.length} schedules start` : 'next starts are unavailable';
   return (
-    <section aria-labelledby="day-title">
-      <h2 id="day-title">The next 24 hours</h2>
-      <p class="fine">{`${label}.`}</p>
-      <TimeLine name="wide" width={1_200} label={label} starts={starts} at={at} />
-      <TimeLine name="narrow" width={360} label={label} starts={starts} at={at} />
-    </section>
+    <details id="day">
+      <summary>{`The next 24 hours: ${label}.`}</summary>
+      <TimeLine label={label} starts={starts} at={at} />
+    </details>
   );
 }
 
 interface Drawn {
-  /** Of the class: one of them is shown, by the width of the screen. */
-  name: 'wide' | 'narrow';
-  width: number;
   label: string;
   starts: readonly { name: string; moment: number }[];
   at: number;
 }
 
+const width = 1_200;
+
 /** The script writes the reader's hours above those of UTC. */
-function TimeLine({ name, width, label, starts, at }: Drawn) {
+function TimeLine({ label, starts, at }: Drawn) {
   const place = (moment: number) => Math.round(10 + ((width - 20) * (moment - at)) / dayMs);
   const first = Math.ceil(at / (6 * hourMs)) * 6 * hourMs;
   const hours = [0, 1, 2, 3].map((step) => first + step * 6 * hourMs).filter((moment) => moment < at + dayMs);
@@ -85,7 +161,7 @@ function TimeLine({ name, width, label, starts, at }: Drawn) {
   // A label at the very end would be cut off.
   const inside = (x: number) => Math.min(Math.max(x, 32), width - 32);
   return (
-    <svg class={`line ${name}`} viewBox={`0 0 ${width} 64`} role="img" aria-label={label}>
+    <svg class="line" viewBox={`0 0 ${width} 64`} role="img" aria-label={label}>
       <line x1="10" x2={width - 10} y1="16" y2="16" />
       {hours.map((moment) => (
         <>
@@ -105,59 +181,65 @@ function TimeLine({ name, width, label, starts, at }: Drawn) {
   );
 }
 
-function Table({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine[] }) {
-  const sorted = [...lines].sort((a, b) => (a.state?.nextAt ?? '~').localeCompare(b.state?.nextAt ?? '~'));
+function Lines({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine[] }) {
   return (
-    <div class="scroll">
-      <table class="cards">
-        <caption class="unseen">Schedules, the soonest first</caption>
-        <TableHead columns={['schedule', 'when', 'state', 'next start']} acts={viewer.mayAct} />
-        <tbody>
-          {sorted.map((line) => (
-            <Line viewer={viewer} line={line} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Schedules, the soonest first"
+      look="dense"
+      rows={lines}
+      tick={viewer.mayAct ? ({ id, target }) => ({ name: 'schedule', value: id, label: targetName(target) }) : null}
+      columns={[
+        [
+          'schedule',
+          ({ id, target, state, running }) => (
+            <>
+              <Health look={lookOf(state, running)} text={stateText(state, running)} />
+              <a id={`to-${id}`} href={targetAddress(target)} title={visible(targetName(target))}>
+                <Foreign text={targetName(target)} />
+              </a>
+            </>
+          ),
+        ],
+        ['when', ({ when }) => when],
+        ['state', ({ state, running }) => stateText(state, running)],
+        ['next start', ({ state, thenAt }) => <Starts starts={[state?.nextAt ?? null, ...thenAt]} />],
+        viewer.mayAct && [
+          '',
+          ({ id, state }) =>
+            state !== null && (
+              <div class="row">
+                <Act
+                  viewer={viewer}
+                  action={`/schedules/${state.paused ? 'resume' : 'pause'}`}
+                  label={state.paused ? 'Resume' : 'Pause'}
+                  fields={{ schedule: id }}
+                  small
+                />
+                <Act viewer={viewer} action="/schedules/trigger" label="Start now" fields={{ schedule: id }} small />
+              </div>
+            ),
+        ],
+      ]}
+    />
   );
 }
 
-function Line({ viewer, line: { id, target, when, state, thenAt, running } }: { viewer: Viewer; line: ScheduleLine }) {
+function Starts({ starts }: { starts: readonly (string | null)[] }) {
   return (
-    <tr>
-      <th scope="row">
-        <a id={`to-${id}`} href={targetAddress(target)}>
-          <Foreign text={targetName(target)} />
-        </a>
-      </th>
-      <td data-name="when">{when}</td>
-      <td data-name="state">{stateText(state, running)}</td>
-      <td data-name="next start">
-        <When at={state?.nextAt ?? null} />
-        {thenAt.map((at) => (
-          <div class="fine">
-            then <When at={at} />
-          </div>
-        ))}
-      </td>
-      {viewer.mayAct && (
-        <td data-name="">
-          {state !== null && (
-            <div class="row">
-              <Act
-                viewer={viewer}
-                action={`/schedules/${state.paused ? 'resume' : 'pause'}`}
-                label={state.paused ? 'Resume' : 'Pause'}
-                fields={{ schedule: id }}
-                small
-              />
-              <Act viewer={viewer} action="/schedules/trigger" label="Start now" fields={{ schedule: id }} small />
-            </div>
-          )}
-        </td>
-      )}
-    </tr>
+    <>
+      {starts.map((at, index) => (
+        <>
+          {index > 0 && <span class="quiet">, then </span>}
+          <When at={at} />
+        </>
+      ))}
+    </>
   );
+}
+
+function lookOf(state: ScheduleLine['state'], running: boolean): HealthLook {
+  if (running) return 'run';
+  return state === null ? 'none' : state.paused ? 'held' : 'good';
 }
 
 function stateText(state: ScheduleLine['state'], running: boolean): string {

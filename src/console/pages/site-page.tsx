@@ -22,13 +22,15 @@ import {
   changesAddress,
   Facts,
   Foreign,
+  Health,
   Outcome,
   previewAddress,
   Reason,
   Retries,
   siteAddress,
-  TableHead,
+  Table,
   Troubles,
+  Version,
   type Viewer,
   When,
   Why,
@@ -44,7 +46,7 @@ interface Happened {
   why: Child;
 }
 
-/** How exports ended and what people did, newest first. */
+/** How exports ended and what people did, newest first, one line each. */
 function History({
   runs,
   auditEntries,
@@ -60,32 +62,20 @@ function History({
       {rows.length === 0 ? (
         <p class="quiet">No export has ended yet, and no person did anything by hand.</p>
       ) : (
-        <div class="scroll">
-          <table class="cards">
-            <TableHead columns={['what', 'when', 'version', 'who', 'why']} />
-            <tbody>
-              {rows.map((row) => (
-                <Row row={row} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="History, newest first"
+          look="dense log"
+          rows={rows}
+          columns={[
+            ['what', ({ what }) => what],
+            ['when', ({ at }) => <When at={at} />],
+            ['version', ({ version }) => <Version name={version} />],
+            ['who', ({ who }) => (who === null ? <span class="quiet">docferry</span> : <Foreign text={who} />)],
+            ['why', ({ why }) => why],
+          ]}
+        />
       )}
     </section>
-  );
-}
-
-function Row({ row: { at, what, version, who, why } }: { row: Happened }) {
-  return (
-    <tr>
-      <th scope="row">{what}</th>
-      <td data-name="when">
-        <When at={at} />
-      </td>
-      <td data-name="version">{version ?? '–'}</td>
-      <td data-name="who">{who === null ? '–' : <Foreign text={who} />}</td>
-      <td data-name="why">{why}</td>
-    </tr>
   );
 }
 
@@ -97,40 +87,50 @@ function ended({ finishedAt, outcome, version, detail }: ExportRunRow): Happened
     what: <Outcome outcome={outcome} isBad={isBadEnd(outcome, end)} />,
     version,
     who: null,
-    why: why !== '' && <Why reason={why} />,
+    why: why !== '' && <OneLine text={why} child={<Why reason={why} />} />,
   };
 }
 
 function done({ at, action, who, reason, detail }: AuditEntry): Happened {
   const { version = null } = JSON.parse(detail) as { version?: string | null };
-  return { at, what: auditWords[action] ?? action, version, who, why: reason !== null && <Foreign text={reason} /> };
+  return {
+    at,
+    what: auditWords[action] ?? action,
+    version,
+    who,
+    why: reason !== null && <OneLine text={reason} child={<Foreign text={reason} />} />,
+  };
+}
+
+/** What a line cuts off is said by hovering. */
+function OneLine({ text, child }: { text: string; child: Child }) {
+  return <span title={visible(text)}>{child}</span>;
 }
 
 /** Holds the site at its version, or releases it. */
-function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite | null }) {
-  if (stored === null || (stored.current === null && stored.hold === null) || !viewer.mayAct) return null;
+function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite }) {
+  if ((stored.current === null && stored.hold === null) || !viewer.mayAct) return null;
   const address = siteAddress(site.org, site.domain);
+  if (stored.hold === null) {
+    return (
+      <details id="hold">
+        <summary>Hold this version …</summary>
+        <p class="fine">While a site is held, exports go on and are published, but put nothing into service.</p>
+        <Act viewer={viewer} action={`${address}/hold`} label="Hold at this version">
+          <Reason id="hold-reason" label="Why the site stays as it is" />
+        </Act>
+      </details>
+    );
+  }
   return (
-    <section aria-labelledby="hold-title">
-      <h2 id="hold-title">{stored.hold === null ? 'Hold' : 'Held'}</h2>
-      {stored.hold === null ? (
-        <>
-          <p class="under">While a site is held, exports go on and are published, but put nothing into service.</p>
-          <Act viewer={viewer} action={`${address}/hold`} label="Hold at this version">
-            <Reason id="hold-reason" label="Why the site stays as it is" />
-          </Act>
-        </>
-      ) : (
-        <>
-          <p class="under">
-            {stored.hold.refused
-              ? `A check refused ${stored.hold.refused.version}. Other content ends the hold; after the release the next export tries this content again.`
-              : 'Exports go on and are published, but put nothing into service. When the hold ends, what is in service stays until the next export.'}
-          </p>
-          <Act viewer={viewer} action={`${address}/release`} label="End the hold" />
-        </>
-      )}
-    </section>
+    <>
+      <p class="fine">
+        {stored.hold.refused
+          ? `A check refused ${stored.hold.refused.version}. Other content ends the hold; after the release the next export tries this content again.`
+          : 'Exports go on and are published, but put nothing into service. When the hold ends, what is in service stays until the next export.'}
+      </p>
+      <Act viewer={viewer} action={`${address}/release`} label="End the hold" />
+    </>
   );
 }
 
@@ -220,61 +220,84 @@ function Progress({ state }: { state: ExportState }) {
         ],
         download !== null && ['download', transferFacts(download).join(', ')],
         parameters.rollback !== undefined
-          ? ['rollback to', parameters.rollback]
-          : version !== null && ['version', version],
+          ? ['rollback to', <Version name={parameters.rollback} />]
+          : version !== null && ['version', <Version name={version} />],
       ]}
     />
   );
 }
 
-/** What is in service, and at each target. */
+/** What is in service, and at each target: what was put there, and what was read back. */
 function InService({ stored: { current, url, hold, targets } }: { stored: StoredSite }) {
   return (
-    <Facts
-      facts={[
-        ['version', current ?? 'nothing yet'],
-        hold !== null && [
-          'held',
-          <>
-            {`${hold.refused?.version === hold.version ? 'with nothing in service' : `at ${hold.version}`} since `}
-            <When at={hold.since} />
-            {hold.reason !== null && (
+    <div class="acts">
+      <Facts
+        facts={[
+          ['version', current === null ? 'nothing yet' : <Version name={current} />],
+          hold !== null && [
+            'held',
+            <>
+              {hold.refused?.version === hold.version && 'with nothing in service '}
+              <When at={hold.since} lasting />
+              {hold.reason !== null && (
+                <>
+                  {': '}
+                  <Foreign text={hold.reason} />
+                </>
+              )}
+            </>,
+          ],
+          hold !== null &&
+            hold.waiting !== null && [
+              'published meanwhile',
               <>
-                {': '}
-                <Foreign text={hold.reason} />
-              </>
-            )}
-          </>,
-        ],
-        hold !== null && hold.waiting !== null && ['published meanwhile', `${hold.waiting}, not in service`],
-        ...targets.map(
-          ({ name, version, seen }) =>
-            [
-              visible(name),
-              <>
-                {version === null
-                  ? 'nothing yet'
-                  : version === current
-                    ? `${version}`
-                    : `${version}, not what is in service`}
-                {seen !== null && (
-                  <span class="quiet">
-                    {'; '}
-                    <Foreign text={sightingText(seen)} /> since <When at={seen.since} />
-                  </span>
-                )}
+                <Version name={hold.waiting} />, not in service
               </>,
-            ] as const,
-        ),
-        url !== null && [
-          'bundle',
-          <a id="bundle-link" href={url} rel="noreferrer">
-            {url}
-          </a>,
-        ],
-      ]}
-    />
+            ],
+          url !== null && [
+            'bundle',
+            <a id="bundle-link" href={url} rel="noreferrer">
+              {url}
+            </a>,
+          ],
+        ]}
+      />
+      {targets.length > 0 && (
+        <Table
+          caption="Targets"
+          rows={targets}
+          columns={[
+            [
+              'target',
+              ({ name, version, seen }) => (
+                <>
+                  <TargetHealth current={current} version={version} seen={seen} />
+                  <Foreign text={name} />
+                </>
+              ),
+            ],
+            ['put there', ({ version }) => <Version name={version} />],
+            ['read back', ({ seen }) => (seen === null ? <span class="quiet">not yet</span> : <Seen seen={seen} />)],
+            ['since', ({ seen }) => <When at={seen?.since ?? null} />],
+          ]}
+        />
+      )}
+    </div>
   );
+}
+
+type Target = StoredSite['targets'][number];
+
+function TargetHealth({ current, version, seen }: { current: string | null } & Omit<Target, 'name'>) {
+  if (version === null) return <Health look="none" text="nothing yet" />;
+  if (seen?.runs === 'unknown') return <Health look="stale" text="unknown" />;
+  if (seen !== null && seen.version !== version) return <Health look="drift" text="drifted" />;
+  if (version !== current) return <Health look="wait" text="not what is in service" />;
+  return <Health look={seen === null ? 'none' : 'good'} text={seen === null ? 'not read back yet' : 'as in service'} />;
+}
+
+function Seen({ seen }: { seen: NonNullable<Target['seen']> }) {
+  return seen.runs === 'version' ? <Version name={seen.version} /> : <Foreign text={sightingText(seen)} />;
 }
 
 interface Kept {
@@ -290,66 +313,64 @@ function Versions({ viewer, site, stored, waiting }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
   // The newest first: what stands above it is newer than what is in service.
-  const inService = stored.versions.findIndex(({ version }) => version === stored.current);
+  const names = stored.versions.map(({ version }) => version);
+  const isNewer = (version: string) => names.indexOf(version) < names.indexOf(stored.current ?? '');
   return (
     <section aria-labelledby="versions-title">
       <h2 id="versions-title">Kept versions</h2>
       {stored.versions.length === 0 ? (
         <p class="quiet">None yet.</p>
       ) : (
-        <div class="scroll">
-          <p class="fine">Each HTML file counts as a page, the error page too; the service may count otherwise.</p>
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">version</th>
-                <th scope="col">published</th>
-                <th scope="col">content</th>
-                <th scope="col">
-                  <span class="unseen">changes, and rolling back</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {stored.versions.map(({ version, publishedAt, pages, bytes }, place) => (
-                <tr>
-                  <th scope="row">{version}</th>
-                  <td data-name="published">
-                    <When at={publishedAt} />
-                  </td>
-                  <td data-name="content">{`${counted(pages, 'page')}, ${sizeText(bytes)}`}</td>
-                  <td data-name="">
-                    <div class="row">
-                      <a id={`preview-${version}`} href={previewAddress(site, version)}>
-                        look at it
-                      </a>
-                      {version !== stored.current && (
-                        <a id={`changes-${version}`} href={changesAddress(site, version)}>
-                          what it changes
-                        </a>
-                      )}
-                      {version === stored.current ? (
-                        <span class="state good">in service</span>
-                      ) : version === waiting ? (
-                        <span class="state wait">waits for approval</span>
-                      ) : (
-                        <Act
-                          viewer={viewer}
-                          action={`${address}/rollback`}
-                          label={place < inService ? 'Put into service …' : 'Roll back to this …'}
-                          fields={{ version }}
-                          small
-                        >
-                          <Reason id={`reason-${version}`} label="Why" />
-                        </Act>
-                      )}
-                    </div>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="Kept versions, newest first"
+          look="dense"
+          rows={stored.versions}
+          columns={[
+            ['version', ({ version }) => <Version name={version} />],
+            ['published', ({ publishedAt }) => <When at={publishedAt} />],
+            [
+              'content',
+              ({ pages, bytes }) => (
+                <span title="Each HTML file counts as a page, the error page too; the service may count otherwise.">
+                  {`${counted(pages, 'page')}, ${sizeText(bytes)}`}
+                </span>
+              ),
+            ],
+            [
+              'state',
+              ({ version }) =>
+                version === stored.current ? (
+                  <span class="state good">in service</span>
+                ) : (
+                  version === waiting && <span class="state wait">waits for approval</span>
+                ),
+            ],
+            [
+              '',
+              ({ version }) => (
+                <div class="row">
+                  <a id={`preview-${version}`} href={previewAddress(site, version)}>
+                    look at it
+                  </a>
+                  {version !== stored.current && (
+                    <a id={`changes-${version}`} href={changesAddress(site, version)}>
+                      what it changes
+                    </a>
+                  )}
+                  {version !== stored.current && version !== waiting && (
+                    <Act
+                      viewer={viewer}
+                      action={`${address}/rollback`}
+                      label={isNewer(version) ? 'Put into service …' : 'Roll back to this …'}
+                      fields={{ version }}
+                      small
+                    />
+                  )}
+                </div>
+              ),
+            ],
+          ]}
+        />
       )}
     </section>
   );
@@ -384,7 +405,14 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
         <div class="split">
           <section aria-labelledby="service-title">
             <h2 id="service-title">In service</h2>
-            {stored === null ? <p class="quiet">unknown</p> : <InService stored={stored} />}
+            {stored === null ? (
+              <p class="quiet">unknown</p>
+            ) : (
+              <div class="acts">
+                <InService stored={stored} />
+                <Hold viewer={viewer} site={site} stored={stored} />
+              </div>
+            )}
           </section>
           <section aria-labelledby="running-title">
             <h2 id="running-title">Running</h2>
@@ -402,7 +430,6 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
         </div>
       </div>
       <div id="versions" data-live>
-        <Hold viewer={viewer} site={site} stored={stored} />
         <Versions viewer={viewer} site={site} stored={stored} waiting={approval?.version ?? null} />
         <History runs={facts.runs} auditEntries={facts.auditEntries} />
       </div>

@@ -1,8 +1,8 @@
-import type { WindowSettings } from '../../budget/rules/permits.ts';
+import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
 import { Semaphore } from '../../exports/semaphore.ts';
 import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
-import type { ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
+import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { ReportFigures } from '../../feedback/rules/report-figures.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { Installation } from '../../operations/installation.ts';
@@ -12,6 +12,7 @@ import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';
 import {
+  driftedSites,
   type OrganizationBudget,
   type ProjectFacts,
   readBudget,
@@ -20,6 +21,7 @@ import {
   type SiteFacts,
 } from './facts.ts';
 import { FeedbackReadings } from './feedback-readings.ts';
+import type { Drift } from './overview-filter.ts';
 import { LatestReadings, type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
 
 /** All entries are counted, so this is read more rarely than the rest. */
@@ -100,7 +102,12 @@ class VersionComparisons {
 export interface OverviewFacts {
   facts: Facts;
   unavailable: Unavailable[];
+  /** Sites with a target that does not run what was put there, by domain. */
+  drifts: ReadonlyMap<string, Drift>;
 }
+
+/** Asks the store for each site: more rarely than the rest, and the overview does not wait for the first reading. */
+const driftTimes: ReadingTimes = { freshMs: 120_000, maxWaitMs: 0, firstMs: 50 };
 
 /** A site as the configuration has it. */
 export interface KnownSite {
@@ -135,6 +142,7 @@ export class ConsoleReader {
   readonly #projects: ReadonlyMap<string, KnownProject>;
   readonly #audits: LatestReadings<AuditFacts>;
   readonly #delays: LatestReadings<ReadonlyMap<string, ProjectDelays>>;
+  readonly #drifts: SharedReading<ReadonlyMap<string, Drift>>;
   readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
   readonly #projectReadings = new Map<string, SharedReading<ProjectFacts>>();
 
@@ -154,6 +162,8 @@ export class ConsoleReader {
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
     this.#audits = new LatestReadings(auditsKept, times);
     this.#delays = new LatestReadings(mostDelays, { ...times, freshMs: delaysFreshMs });
+    const watched = sites.filter(({ targets }) => targets.length > 0);
+    this.#drifts = new SharedReading(async () => driftedSites(await this.installation.bundles(), watched), driftTimes);
     this.feedback = new FeedbackReadings(this.installation.feedback, times);
     this.changes = new VersionComparisons(this.installation.bundles, times);
     this.charts = new ProjectCharts(this.installation.feedback, times);
@@ -197,15 +207,18 @@ export class ConsoleReader {
   }
 
   #readProject(project: KnownProject): Promise<ProjectFacts> {
-    const { org } = project;
     return readProject(this.#setting, this.installation, project, async (window) => {
-      const organization = this.#setting.organizations.find(({ id }) => id === org);
-      if (organization === undefined) return null;
-      const reading = this.#delays.of(org, async () =>
-        (await this.installation.feedback()).refreshDelays(organization, window, Date.now()),
-      );
-      return (await reading.get()).value.get(project.project) ?? null;
+      return (await this.#delaysOf(project.org, window)).get(project.project) ?? null;
     });
+  }
+
+  async #delaysOf(org: string, window: WindowView): Promise<ReadonlyMap<string, ProjectDelays>> {
+    const organization = this.#setting.organizations.find(({ id }) => id === org);
+    if (organization === undefined) return new Map();
+    const reading = this.#delays.of(org, async () =>
+      (await this.installation.feedback()).refreshDelays(organization, window, Date.now()),
+    );
+    return (await reading.get()).value;
   }
 
   /** A page of the audit. */
@@ -229,15 +242,31 @@ export class ConsoleReader {
       inService: async () =>
         sites.length === 0 ? new Map() : (await bundles()).inService(sites.map(({ domain }) => domain)),
     };
-    return gatherFacts(sources, this.#setting.explain);
+    const drifts = this.#drifts.get().catch(() => null);
+    const gathered = await gatherFacts(sources, this.#setting.explain);
+    return { ...gathered, drifts: (await drifts)?.value ?? new Map() };
   }
 
   #readBudgets(): Promise<OrganizationBudget[]> {
-    const { organizations } = this.#setting;
-    return inBatches(organizations, callsAtOnce, ({ id: org, budget }) =>
-      readBudget(this.#setting, this.installation, { org, budget }),
-    );
+    return inBatches(this.#setting.organizations, callsAtOnce, async ({ id: org, budget }) => {
+      const read = await readBudget(this.#setting, this.installation, { org, budget });
+      // A store that is away leaves the windows.
+      const delays = read.view && (await this.#delaysOf(org, read.view).catch(() => null));
+      return { ...read, promised: delays && slowest([...delays.values()]) };
+    });
   }
+}
+
+/** The plan's delays of the project that is read the least: those of all others are shorter. */
+function slowest(delays: readonly ProjectDelays[]): ExpectedDelays | null {
+  const known = delays.flatMap(({ expected }) => expected ?? []);
+  if (known.length === 0) return null;
+  const most = (name: keyof ExpectedDelays) =>
+    known.reduce<number | null>(
+      (longest, one) => (one[name] === null ? longest : Math.max(longest ?? 0, one[name])),
+      null,
+    );
+  return { newMs: most('newMs'), newMostMs: most('newMostMs'), statusMs: most('statusMs'), silentMs: most('silentMs') };
 }
 
 function sitesOf({ id: org, sites }: ShownOrganization): KnownSite[] {

@@ -2,11 +2,12 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../budget/client.ts';
 import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
 import { untouchedView } from '../../budget/rules/window-view.ts';
+import { sightingText } from '../../exports/rules/rollout-steps.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
 import type { BundleStore, PublishedVersion, Sighting, SiteHold } from '../../exports/store/bundle-store.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
-import type { ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
+import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../operations/exports.ts';
@@ -15,7 +16,9 @@ import type { Trouble } from '../../operations/status.ts';
 import { syncHandle, syncState } from '../../operations/syncs.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import { type Retry, retriesIn } from '../../temporal/connection.ts';
+import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
+import type { Drift } from './overview-filter.ts';
 import { readerNoting } from './shared-reading.ts';
 
 /** What runs of a site. */
@@ -113,6 +116,27 @@ async function readStored(
   };
 }
 
+/** What the watch has read back, where it differs from what was put there last. */
+export async function driftedSites(
+  store: BundleStore,
+  sites: readonly { domain: string; targets: readonly string[] }[],
+): Promise<Map<string, Drift>> {
+  const drifts = new Map<string, Drift>();
+  await inBatches(sites, callsAtOnce, async ({ domain, targets }) => {
+    const seen = Object.entries(await store.observed(domain)).filter(([name]) => targets.includes(name));
+    if (seen.length === 0) return;
+    const current = (await store.current(domain))?.version ?? null;
+    for (const [name, sighting] of seen) {
+      const { runs, version, since } = sighting;
+      if (current === null || runs === 'unknown' || version === current) continue;
+      if ((await store.rolledOut(domain, name)) !== current) continue;
+      drifts.set(domain, { current, reason: `${name} ${sightingText(sighting)}`, since });
+      return;
+    }
+  });
+  return drifts;
+}
+
 async function feedbackAuditEntries(
   { feedback }: Installation,
   { org, domain }: { org: string; domain: string },
@@ -195,6 +219,8 @@ async function readPass(
 export interface OrganizationBudget {
   org: string;
   view: WindowView | null;
+  /** Within how long all its projects are known to be read, by the refresh plan; null without a plan. */
+  promised: ExpectedDelays | null;
   trouble: Trouble | null;
 }
 
@@ -206,9 +232,10 @@ export async function readBudget(
   try {
     const client = await installation.temporal();
     const view = await askWorker(client, () => budgetView(client, org));
-    return { org, view, trouble: null };
+    return { org, view, promised: null, trouble: null };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { org, view: untouchedView(budget), trouble: null };
-    return { org, view: null, trouble: explain(error) };
+    if (error instanceof WorkflowNotFoundError)
+      return { org, view: untouchedView(budget), promised: null, trouble: null };
+    return { org, view: null, promised: null, trouble: explain(error) };
   }
 }

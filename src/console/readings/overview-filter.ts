@@ -1,4 +1,5 @@
 import type { ProjectLine, SiteLine } from '../../operations/status.ts';
+import { naturalOrder } from '../../rules/text.ts';
 
 /** What the address of the overview says. */
 export interface OverviewQuery {
@@ -7,18 +8,38 @@ export interface OverviewQuery {
   search: string;
   /** Empty for all. */
   org: string;
+  /** Null: the worst first. */
+  sort: Sort | null;
+  /** Against the usual direction. */
+  reversed: boolean;
+  /** By organization. */
+  grouped: boolean;
   /** From 1 on. */
   page: number;
 }
 
-export const chips = ['failed', 'waiting', 'running', 'held', 'stale'] as const;
+export const chips = ['failed', 'waiting', 'drifted', 'running', 'held', 'stale'] as const;
 export type Chip = (typeof chips)[number];
+const sorts = ['name', 'last', 'next'] as const;
+export type Sort = (typeof sorts)[number];
 
 /** A site or project of the overview. */
 export type OverviewLine = (({ kind: 'site' } & SiteLine) | ({ kind: 'project' } & ProjectLine)) & {
   /** As people call it. */
   title: string;
+  /** When the run began that is under way, UTC ISO 8601; null for none. */
+  startedAt: string | null;
+  drift: Drift | null;
 };
+
+/** A target that does not run what was put there last. */
+export interface Drift {
+  /** In service when it was seen. */
+  current: string;
+  reason: string;
+  /** UTC ISO 8601. */
+  since: string;
+}
 
 /** Characters. */
 export const longestSearch = 200;
@@ -27,32 +48,88 @@ const dayMs = 86_400_000;
 /** What an address asks for; malformed parts are ignored. */
 export function overviewQuery(parameters: URLSearchParams): OverviewQuery {
   const page = Number(parameters.get('page') ?? '1');
+  const sort = parameters.get('sort') ?? '';
   return {
     chip: chips.find((chip) => chip === parameters.get('is')) ?? null,
     search: (parameters.get('q') ?? '').trim().toLowerCase().slice(0, longestSearch),
     org: parameters.get('org') ?? '',
+    sort: sorts.find((one) => one === sort.replace(/^-/, '')) ?? null,
+    reversed: /^-(name|last|next)$/.test(sort),
+    grouped: parameters.get('group') === 'org',
     page: Number.isInteger(page) && page >= 1 && page < 1e6 ? page : 1,
   };
 }
 
 /** The address of what a query asks for. */
-export function overviewAddress({ chip, search, org, page }: OverviewQuery): string {
+export function overviewAddress({ chip, search, org, sort, reversed, grouped, page }: OverviewQuery): string {
   const parameters = new URLSearchParams({
     ...(chip !== null && { is: chip }),
     ...(search !== '' && { q: search }),
     ...(org !== '' && { org }),
+    ...(sort !== null && { sort: `${reversed ? '-' : ''}${sort}` }),
+    ...(grouped && { group: 'org' }),
     ...(page > 1 && { page: String(page) }),
   });
   return parameters.size === 0 ? '/' : `/?${parameters}`;
 }
 
 /** What search and organization leave. */
-export function searchText(lines: readonly OverviewLine[], { search, org }: OverviewQuery): OverviewLine[] {
+export function searchText(
+  lines: readonly OverviewLine[],
+  { search, org }: Pick<OverviewQuery, 'search' | 'org'>,
+): OverviewLine[] {
   return lines.filter(
     (line) =>
       (org === '' || line.org === org) &&
       (search === '' || `${line.title}\n${nameOf(line)}`.toLowerCase().includes(search)),
   );
+}
+
+/** In the order that is asked for: without one the worst first. */
+export function sorted(
+  lines: readonly OverviewLine[],
+  { sort, reversed, grouped }: OverviewQuery,
+  now: number,
+): OverviewLine[] {
+  const rank = (line: OverviewLine) => worst.indexOf(healthOf(line, now));
+  const newest = (a: string | null, b: string | null) => ((a ?? '') < (b ?? '') ? 1 : (a ?? '') > (b ?? '') ? -1 : 0);
+  const compare: Record<Sort | 'worst', (a: OverviewLine, b: OverviewLine) => number> = {
+    worst: (a, b) => rank(a) - rank(b),
+    name: (a, b) => naturalOrder(a.title, b.title),
+    last: (a, b) => newest(a.lastAt, b.lastAt),
+    next: (a, b) => newest(b.nextAt ?? '~', a.nextAt ?? '~'),
+  };
+  const by = compare[sort ?? 'worst'];
+  const group = (a: OverviewLine, b: OverviewLine) => (grouped ? naturalOrder(a.org, b.org) : 0);
+  return [...lines].sort((a, b) => group(a, b) || (reversed ? by(b, a) : by(a, b)));
+}
+
+/** How a line is, the first that fits. */
+const worst = [
+  'failing',
+  'key refused',
+  'waits for approval',
+  'drifted',
+  'stale',
+  'held',
+  'waits for requests',
+  'running',
+  'no run yet',
+  'healthy',
+] as const;
+export type LineHealth = (typeof worst)[number];
+
+/** At a moment, in milliseconds. */
+export function healthOf(line: OverviewLine, now: number): LineHealth {
+  if (line.failingSince !== null) return 'failing';
+  if (line.state === 'unauthorized') return 'key refused';
+  if (line.state === 'awaiting-approval') return 'waits for approval';
+  if (hasChip(line, 'drifted', now)) return 'drifted';
+  if (line.state === 'running') return 'running';
+  if (isStale(line, now)) return 'stale';
+  if (line.kind === 'site' && line.held !== null) return 'held';
+  if (line.state === 'waiting') return 'waits for requests';
+  return line.lastOutcome === null ? 'no run yet' : 'healthy';
 }
 
 /** Whether a line belongs under a chip at a moment, in milliseconds. */
@@ -62,6 +139,8 @@ export function hasChip(line: OverviewLine, chip: Chip, now: number): boolean {
       return line.failingSince !== null;
     case 'waiting':
       return line.state === 'awaiting-approval' || line.state === 'waiting' || line.state === 'unauthorized';
+    case 'drifted':
+      return line.kind === 'site' && line.drift !== null && line.drift.current === line.current;
     case 'running':
       return line.state === 'running';
     case 'held':
@@ -76,6 +155,51 @@ function isStale(line: OverviewLine, now: number): boolean {
   const since = new Date(now - dayMs).toISOString();
   if (line.kind === 'project') return (line.newestReadAt ?? '') < since && (line.lastAt ?? '') < since;
   return line.nextAt !== null && (line.lastAt ?? '') < since;
+}
+
+/** Lines that need a person for the same reason. */
+export interface Concern {
+  health: LineHealth;
+  lines: readonly OverviewLine[];
+  /** Empty where the health says it all. */
+  reason: string;
+  /** Of the oldest, UTC ISO 8601; null where that is not known. */
+  since: string | null;
+}
+
+/** What needs a person, the worst first: what has the same reason is one. */
+export function concernsOf(lines: readonly OverviewLine[], now: number): Concern[] {
+  const found = new Map<string, Concern>();
+  for (const line of lines) {
+    const health = healthOf(line, now);
+    const why = whyOf(line, health);
+    if (why === null) continue;
+    const key = JSON.stringify([health, line.kind, why.reason]);
+    const before = found.get(key);
+    const since = [before?.since, why.since].filter((at) => typeof at === 'string').sort()[0] ?? null;
+    found.set(key, { health, lines: [...(before?.lines ?? []), line], reason: why.reason, since });
+  }
+  return [...found.values()].sort((a, b) => worst.indexOf(a.health) - worst.indexOf(b.health));
+}
+
+/** Null for what needs no person. */
+function whyOf(line: OverviewLine, health: LineHealth): { reason: string; since: string | null } | null {
+  switch (health) {
+    case 'failing':
+      return { reason: line.lastReason ?? '', since: line.failingSince };
+    case 'key refused':
+      return { reason: 'the service refuses the key; work continues once it accepts it', since: line.startedAt };
+    case 'waits for approval':
+      return { reason: 'a new version waits for a decision', since: line.startedAt };
+    case 'drifted':
+      return { reason: line.drift?.reason ?? '', since: line.drift?.since ?? null };
+    case 'stale':
+      return line.kind === 'project'
+        ? { reason: 'its newest entries were not read within 24 hours', since: line.newestReadAt }
+        : { reason: 'no run has finished within 24 hours', since: line.lastAt };
+    default:
+      return null;
+  }
 }
 
 export const nameOf = (line: OverviewLine): string => (line.kind === 'site' ? line.domain : line.project);

@@ -16,7 +16,7 @@ import { bulkVerbs, bulkWords, planBulk, runBulk, selectedIn } from '../bulk-act
 import { ConsoleFailure, reasonIn } from '../console-failure.ts';
 import { Page } from '../pages/layout.tsx';
 import { BulkQuestionPage, KeptFormPage, MessagePage, QuestionPage } from '../pages/message-page.tsx';
-import { Act, Foreign, projectAddress, siteAddress, TableHead, type Viewer, When } from '../pages/parts.tsx';
+import { Act, Foreign, projectAddress, siteAddress, Table, type Viewer, When } from '../pages/parts.tsx';
 import { remember, type Session, type SignedInLogin, sameSecret } from '../security/sessions.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
@@ -56,8 +56,9 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     orFailure(c, app, '/', async () => {
       const form = c.get('form');
       const verb = verbOf(form.get('verb'));
-      const items = await planBulk(reader, verb, selectedIn(reader, form));
-      const shown = { verb, label: bulkWords[verb].label, viewer: viewerIn(c, app), items };
+      const selected = selectedIn(reader, form);
+      const items = await planBulk(reader, verb, selected);
+      const shown = { verb, label: bulkWords[verb].label, viewer: viewerIn(c, app), items, back: pageOf(selected) };
       return page(c, <BulkQuestionPage {...shown} />);
     }),
   );
@@ -65,10 +66,13 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     orFailure(c, app, '/', async () => {
       const verb = verbOf(c.req.param('verb'));
       const selected = selectedIn(reader, c.get('form'));
-      return done(c, app, '/', (submission) => runBulk(verb, selected, submission), { bulk: true });
+      return done(c, app, pageOf(selected), (submission) => runBulk(verb, selected, submission), { bulk: true });
     }),
   );
 }
+
+/** Where it was selected. */
+const pageOf = ([first]: ReturnType<typeof selectedIn>): string => (first?.kind === 'schedule' ? '/schedules' : '/');
 
 /** Why the actor of a form may not act, as an answer; null when they may. */
 export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promise<Response> | null {
@@ -188,33 +192,22 @@ function SessionsPage({ viewer, logins }: Sessions) {
         <input type="hidden" name="everywhere" value="yes" />
         <button type="submit">Sign me out everywhere</button>
       </form>
-      <div class="scroll">
-        <table class="cards">
-          <caption class="unseen">Who is signed in, the last seen first</caption>
-          <TableHead columns={['login', 'sessions', 'since', 'last seen']} acts={viewer.mayAct} />
-          <tbody>
-            {logins.map(({ login, sessions, beganAt, seenAt }) => (
-              <tr>
-                <th scope="row">
-                  <Foreign text={login} />
-                </th>
-                <td data-name="sessions">{sessions}</td>
-                <td data-name="since">
-                  <When at={beganAt} />
-                </td>
-                <td data-name="last seen">
-                  <When at={seenAt} />
-                </td>
-                {viewer.mayAct && (
-                  <td data-name="">
-                    <Act viewer={viewer} action="/sessions/end" label="End sessions …" fields={{ login }} small />
-                  </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption="Who is signed in, the last seen first"
+        rows={logins}
+        columns={[
+          ['login', ({ login }) => <Foreign text={login} />],
+          ['sessions', ({ sessions }) => sessions],
+          ['since', ({ beganAt }) => <When at={beganAt} />],
+          ['last seen', ({ seenAt }) => <When at={seenAt} />],
+          viewer.mayAct && [
+            '',
+            ({ login }) => (
+              <Act viewer={viewer} action="/sessions/end" label="End sessions …" fields={{ login }} small />
+            ),
+          ],
+        ]}
+      />
     </Page>
   );
 }

@@ -15,7 +15,7 @@ import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
 import { PreviewPage } from '../pages/preview-page.tsx';
 import { ProjectPage } from '../pages/project-page.tsx';
-import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
+import { type ScheduleLine, SchedulesPage, scheduleQuery } from '../pages/schedules-page.tsx';
 import { SitePage } from '../pages/site-page.tsx';
 import { auditQuery } from '../readings/audit-query.ts';
 import type { KnownProject, OverviewFacts } from '../readings/console-reader.ts';
@@ -100,9 +100,10 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   });
   hono.get('/schedules', async (c) => {
     const { value, at, late } = await reader.overview.get();
+    const query = scheduleQuery(new URL(c.req.url).searchParams);
     const lines = scheduleLines(app, value);
     const unavailable = value.unavailable.filter(({ part }) => part === 'temporal');
-    const shown = { viewer: viewerIn(c, app), lines, unavailable, at, late };
+    const shown = { viewer: viewerIn(c, app), query, organizations, lines, unavailable, at, late };
     return page(c, <SchedulesPage {...shown} />);
   });
 }
@@ -123,12 +124,17 @@ async function chartsOf({ reader }: ConsoleApp, project: KnownProject): Promise<
   }
 }
 
-function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine[] {
+function linesOf({ reader }: ConsoleApp, { facts, drifts }: OverviewFacts): OverviewLine[] {
+  const begun = new Map(facts.live?.running?.map(({ workflowId, startedAt }) => [workflowId, startedAt.toISOString()]));
   return [
-    ...siteLines(reader.selection, facts).map((line) => ({ kind: 'site' as const, title: line.domain, ...line })),
+    ...siteLines(reader.selection, facts).map((line) => {
+      const startedAt = begun.get(exportWorkflowId(line.org, line.domain)) ?? null;
+      const drift = drifts.get(line.domain) ?? null;
+      return { kind: 'site' as const, title: line.domain, startedAt, drift, ...line };
+    }),
     ...projectLines(reader.selection, facts).map((line) => {
       const title = reader.knownProject(line.org, line.project)?.name ?? line.project;
-      return { kind: 'project' as const, title, ...line };
+      return { kind: 'project' as const, title, startedAt: null, drift: null, ...line };
     }),
   ];
 }

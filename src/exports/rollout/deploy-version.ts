@@ -1,7 +1,7 @@
 import {
-  changedTargets,
   nextStep,
   type Return,
+  reachedTargets,
   refusal,
   returnedResults,
   returnReasons,
@@ -20,10 +20,12 @@ interface Deployment {
   /** Stored and verified. */
   version: string;
   targets: readonly RolloutTarget[];
+  /** Tries content again that a check refused. */
+  force?: boolean;
   signal: AbortSignal;
 }
 
-/** What a deployment leaves; `held` and `reasons` if a step refused the version. */
+/** What a deployment leaves; `held` and `reasons` if the version was refused, now or before. */
 interface Deployed {
   previous: string | null;
   rollouts: RolloutResult[];
@@ -33,42 +35,57 @@ interface Deployed {
 
 /**
  * Does what an export does with a published version, without Temporal: makes it current, rolls it out and checks it, and
- * returns the site when a step refuses it (E9). Nothing is tried twice. A check's hold ends, since a person has named the
- * version. Safe to repeat. Throws `SiteHeld` when a person holds the site elsewhere, what the store throws, and the
- * signal's reason.
+ * returns the site when a step refuses it (E9). Nothing is tried twice. Content that a check refused before stays out of
+ * service unless forced; other content ends that hold. Safe to repeat. Throws `SiteHeld` when a person holds the site
+ * elsewhere, what the store throws, and the signal's reason.
  */
-export async function deployVersion(deployment: Deployment): Promise<Deployed> {
-  const { bundles, domain, version } = deployment;
-  const hold = await bundles.holds.of(domain);
-  if (hold?.refused) await bundles.holds.release(domain, hold.refused.version);
+export async function deployVersion({ force = false, ...deployment }: Deployment): Promise<Deployed> {
+  const { bundles, domain, version, targets } = deployment;
+  const plan = targets.map(stepsOf);
   const previous = (await bundles.current(domain))?.version ?? null;
+  const refusedBefore = await refusedHold(deployment);
+  if (refusedBefore?.isSame && !force) {
+    // An earlier return may have been cut off.
+    const back = await returnSite(bundles, { ...refusedBefore, domain, at: new Date() });
+    const taken = back === null ? [] : await takeSteps({ ...deployment, version: back }, refusedBefore.version);
+    const reasons = [{ rule: 'check-failed', path: null, detail: refusedBefore.reason }];
+    return { previous, rollouts: rolloutResults(plan, taken), held: back ?? refusedBefore.version, reasons };
+  }
+  if (refusedBefore) await bundles.holds.release(domain, refusedBefore.version);
   await pointAt(bundles, domain, version, new Date());
   const taken = await takeSteps(deployment, previous);
-  const plan = deployment.targets.map(stepsOf);
   const rollouts = rolloutResults(plan, taken);
   const refused = refusal(taken);
   if (refused === null) return { previous, rollouts, held: null, reasons: [] };
-  const returned = await goBack(deployment, previous, taken, refused);
+  const returned = await goBack(deployment, taken, refused);
   const reasons = returnReasons(refused, returned);
   if ('problem' in returned) return { previous, rollouts, held: null, reasons };
   return { previous, rollouts: returnedResults(rollouts, returned), held: returned.version ?? version, reasons };
 }
 
+/** The version that a check refused, why, and whether this one has the same content; null when no check holds the site. */
+async function refusedHold({ bundles, domain, version }: Omit<Deployment, 'force'>) {
+  const hold = await bundles.holds.of(domain);
+  if (!hold?.refused) return null;
+  const { contentDigest } = await bundles.manifest(domain, version);
+  const isSame = hold.refused.contentDigest === contentDigest;
+  return { version: hold.refused.version, reason: hold.reason ?? 'see hold.json', isSame };
+}
+
 async function goBack(
-  { signal, ...deployment }: Deployment,
-  before: string | null,
+  deployment: Omit<Deployment, 'force'>,
   taken: readonly StepTaken[],
   refused: StepTaken,
 ): Promise<Return | { problem: string }> {
-  const { bundles, domain, version, targets } = deployment;
+  const { bundles, domain, version, targets, signal } = deployment;
   const reason = `${refused.target}: ${refused.detail}`;
   try {
-    const back = await returnSite(bundles, { domain, version, before, reason, at: new Date() });
+    const back = await returnSite(bundles, { domain, version, reason, at: new Date() });
     if (back === null) return { version: null, results: [] };
     const results: RolloutResult[] = [];
-    for (const { target } of changedTargets(targets.map(stepsOf), taken)) {
+    for (const { target } of reachedTargets(targets.map(stepsOf), taken)) {
       const only = targets.filter(({ name }) => name === target);
-      const steps = await takeSteps({ ...deployment, signal, version: back, targets: only }, version);
+      const steps = await takeSteps({ ...deployment, version: back, targets: only }, version);
       results.push(...rolloutResults(only.map(stepsOf), steps));
     }
     return { version: back, results };
@@ -79,7 +96,7 @@ async function goBack(
 }
 
 async function takeSteps(
-  { bundles, domain, version, targets, signal }: Deployment,
+  { bundles, domain, version, targets, signal }: Omit<Deployment, 'force'>,
   previous: string | null,
 ): Promise<StepTaken[]> {
   const plan = targets.map(stepsOf);

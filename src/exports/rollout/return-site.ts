@@ -21,24 +21,21 @@ interface RefusedRollout {
   domain: string;
   /** The version that a check refused. */
   version: string;
-  /** The version in service before, null for none; `version` itself if it was already: then the newest older one kept. */
-  before: string | null;
   reason: string;
   at: Date;
 }
 
 /**
- * Holds the site at the version before a refused one, then makes that current: in this order, so that no export comes in
- * between. Returns it; null when none is left: then nothing is current, and the hold names the refused version. Safe to
- * repeat. Throws `SiteHeld` when a person holds the site, and what the store throws.
+ * Holds the site at the version that was in service before a refused one, then makes that current: in this order, so that
+ * no export comes in between. Returns it; null when none is left: then nothing is current, and the hold names the refused
+ * version. Safe to repeat. Throws `SiteHeld` when a person holds the site, and what the store throws.
  */
 export async function returnSite(
   bundles: BundleStore,
-  { domain, version, before, reason, at }: RefusedRollout,
+  { domain, version, reason, at }: RefusedRollout,
 ): Promise<string | null> {
   const { contentDigest } = await bundles.manifest(domain, version);
-  const wanted = before === version ? await olderThan(bundles, domain, version) : before;
-  const back = wanted !== null && (await manifestIfThere(bundles, domain, wanted)) !== null ? wanted : null;
+  const back = await versionBefore(bundles, domain, version);
   if (back !== null) await provenManifest(bundles, domain, back);
   const refused = { version, contentDigest };
   const hold = await bundles.holds.place(domain, { version: back ?? version, reason, at, refused });
@@ -47,6 +44,13 @@ export async function returnSite(
   return back;
 }
 
-async function olderThan(bundles: BundleStore, domain: string, version: string): Promise<string | null> {
-  return (await bundles.versions(domain)).find((kept) => kept.version < version)?.version ?? null;
+/** The newest kept one of the versions in service before; null for none. */
+async function versionBefore(bundles: BundleStore, domain: string, version: string): Promise<string | null> {
+  const current = await bundles.current(domain);
+  // An earlier attempt has returned already.
+  if (current !== null && current.version !== version) return current.version;
+  for (const before of current?.before ?? []) {
+    if ((await manifestIfThere(bundles, domain, before)) !== null) return before;
+  }
+  return null;
 }

@@ -62,10 +62,12 @@ export function refusal(taken: readonly StepTaken[]): StepTaken | null {
   return taken.find(({ blames }) => blames === 'version') ?? null;
 }
 
-/** The targets that a refused rollout has changed: they return to the version before, and all others stay untouched. */
-export function changedTargets(targets: readonly TargetSteps[], taken: readonly StepTaken[]): TargetSteps[] {
-  const changed = taken.filter(({ outcome }) => outcome !== 'already-current').map(({ target }) => target);
-  return targets.filter(({ target }) => changed.includes(target));
+/**
+ * The targets that a refused rollout has reached, now or in an earlier run: they return to the version before, and all
+ * others stay untouched.
+ */
+export function reachedTargets(targets: readonly TargetSteps[], taken: readonly StepTaken[]): TargetSteps[] {
+  return targets.filter(({ target }) => taken.some((step) => step.target === target));
 }
 
 /** What a refused version leaves behind: the version in service again, null for none, and the results of its return. */

@@ -112,6 +112,18 @@ export interface Current {
   publishedAt: string;
   /** Grows by one with every move of the pointer. */
   epoch: number;
+  /** The last versions in service before, newest first, without those that a check refused; absent when there are none. */
+  before?: string[];
+}
+
+const mostBefore = 5;
+
+/** What the pointer remembers once it has moved from `now` to `version`. */
+export function inServiceBefore(now: Current | null, version: string, hold: SiteHold | null): Pick<Current, 'before'> {
+  if (now === null) return {};
+  const forgotten = [version, hold?.refused?.version];
+  const before = [now.version, ...(now.before ?? [])].filter((one) => !forgotten.includes(one)).slice(0, mostBefore);
+  return before.length === 0 ? {} : { before };
 }
 
 export interface PublishedVersion {
@@ -224,7 +236,10 @@ export interface BundleStore {
   withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
   /** The immutable address of a version's archive under `publicUrl`. */
   urlOf(domain: string, manifest: Manifest): string;
-  /** The version that last rolled out to `target`; null for none, and once the rollout of another has begun. */
+  /**
+   * The version that last rolled out to `target`; null for none, and from the beginning of a rollout to its end: one that
+   * was cut off, back to the recorded version too, has to be taken again.
+   */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
   startRollout(domain: string, target: string, version: string): Promise<void>;

@@ -35,6 +35,7 @@ import {
   holdWaiting,
   type InService,
   identityPath,
+  inServiceBefore,
   inUsePath,
   isStoreName,
   type Manifest,
@@ -89,6 +90,7 @@ import {
   removeAbandoned,
   SharedLookout,
   withdrawable,
+  withoutRollout,
   withRollout,
 } from './retention.ts';
 
@@ -140,16 +142,15 @@ export class DirectoryBundleStore implements BundleStore {
     this.#signer = signer ?? null;
   }
 
-  /** Opens the store, or creates it. Throws `StoreNotWritable`. */
+  /** Opens the store, or creates it: one that only has to be read need not be writable. Throws `StoreNotWritable`. */
   static async open(options: DirectoryStoreOptions): Promise<DirectoryBundleStore> {
     const { root } = options;
-    const identity = await changing(root, async () => {
-      await mkdir(join(root, stagingRoot), { recursive: true, mode: 0o700 });
-      return ensureIdentity(root);
-    });
-    const store = new DirectoryBundleStore(identity, options);
-    await store.#checkFolder();
-    return store;
+    const staging = () => mkdir(join(root, stagingRoot), { recursive: true, mode: 0o700 });
+    const text = await readIfExists(join(root, identityPath)).catch(() => null);
+    // What a change needs and cannot have, it says itself.
+    if (text !== null) await staging().catch(() => undefined);
+    const create = () => staging().then(() => createIdentity(root));
+    return new DirectoryBundleStore(text === null ? await changing(root, create) : parseIdentity(text), options);
   }
 
   async stagingFile(stageId: string): Promise<string> {
@@ -206,7 +207,8 @@ export class DirectoryBundleStore implements BundleStore {
     return this.#locked(() => {
       const now = this.#read(currentPath(domain), parseCurrent);
       if (now?.version === version) return now;
-      requireNotHeldElsewhere(domain, this.#hold(domain), version);
+      const hold = this.#hold(domain);
+      requireNotHeldElsewhere(domain, hold, version);
       requireUnclaimed(domain, this.#claimedAt(domain), mover);
       const epoch = now?.epoch ?? 0;
       if (epoch !== expectedEpoch) {
@@ -214,7 +216,7 @@ export class DirectoryBundleStore implements BundleStore {
       }
       this.#requireVersion(domain, version);
       const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
-      return this.#record(currentPath(domain), next);
+      return this.#record(currentPath(domain), { ...next, ...inServiceBefore(now, version, hold) });
     });
   }
 
@@ -283,6 +285,7 @@ export class DirectoryBundleStore implements BundleStore {
     await this.#makeFolder(domain);
     await this.#locked(() => {
       this.#record(rolloutsPath(domain), { ...this.#rollouts(domain), [target]: version });
+      this.#record(inUsePath(domain), withoutRollout(this.#inUse(domain), target, version));
     });
   }
 
@@ -454,7 +457,7 @@ export class DirectoryBundleStore implements BundleStore {
 }
 
 /** The identity that the first process wrote. */
-function ensureIdentity(root: string): Promise<StoreIdentity> {
+function createIdentity(root: string): Promise<StoreIdentity> {
   const file = join(root, identityPath);
   return withStoreLock(root, () => {
     if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));

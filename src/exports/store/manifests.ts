@@ -37,8 +37,9 @@ const currentSchema = z.object({
   contentDigest: digest,
   publishedAt: z.string(),
   epoch: z.int().positive(),
+  before: z.array(z.string()).exactOptional(),
 });
-/** A run has claimed the domain before its first publication (`BundleStore.claim`): nothing is in service. */
+/** Nothing is in service: a run has claimed the domain before its first publication, or a check refused that. */
 const claimedSchema = z.object({ version: z.null() }).transform(() => null);
 const holdSchema = z.object({
   version: z.string(),

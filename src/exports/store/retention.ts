@@ -6,7 +6,7 @@ import { heldVersions, type SiteHold } from './bundle-store.ts';
 
 /** `in-use.json` of a domain: versions in use, besides those of its pointer, its hold and `rollouts.json`. */
 export interface InUse {
-  /** The version whose rollout began last, by target. */
+  /** The version whose rollout began last and has not ended, by target. */
   rollingOut: Record<string, string>;
   /** When each promotion under way began (ISO 8601), by `<version>/<attempt>`. */
   promoting: Record<string, string>;
@@ -32,14 +32,19 @@ export function withRollout(inUse: InUse, target: string, version: string): InUs
   return { ...inUse, rollingOut: { ...inUse.rollingOut, [target]: version } };
 }
 
+/** The record once this version's rollout to the target has ended; that of another may go on. */
+export function withoutRollout(inUse: InUse, target: string, version: string): InUse {
+  const { [target]: started, ...others } = inUse.rollingOut;
+  return started === version ? { ...inUse, rollingOut: others } : inUse;
+}
+
 /** As `BundleStore.rolledOut`. */
 export function lastRolledOut(
   rollouts: Readonly<Record<string, string>>,
   { rollingOut }: InUse,
   target: string,
 ): string | null {
-  const recorded = new Map(Object.entries(rollouts)).get(target) ?? null;
-  return (new Map(Object.entries(rollingOut)).get(target) ?? recorded) === recorded ? recorded : null;
+  return Object.hasOwn(rollingOut, target) ? null : (new Map(Object.entries(rollouts)).get(target) ?? null);
 }
 
 /** The record once this promotion has begun, or ended when `since` is null. */

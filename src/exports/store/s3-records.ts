@@ -9,6 +9,7 @@ import {
   holdPath,
   holdWaiting,
   type InService,
+  inServiceBefore,
   inUsePath,
   type Mover,
   manifestPath,
@@ -36,6 +37,7 @@ import {
   prunable,
   type RetentionFacts,
   withdrawable,
+  withoutRollout,
   withPromotion,
   withRollout,
 } from './retention.ts';
@@ -66,8 +68,11 @@ export class S3Marks {
     }
   }
 
-  async noCurrent(domain: string): Promise<void> {
-    for (const { path } of await this.#bucket.list(folderOf(domain, 'current'))) await this.#bucket.remove(path);
+  /** Takes the marks of a version away that is no longer the pointer's. */
+  async noCurrent(domain: string, version: string): Promise<void> {
+    for (const { path } of await this.#bucket.list(folderOf(domain, 'current'))) {
+      if (path.endsWith(`-${version}`)) await this.#bucket.remove(path);
+    }
   }
 
   /** Marks a domain before it is held: without a mark, `inService` would never report the hold. */
@@ -192,7 +197,8 @@ export class S3Records {
       // Also when our own write arrived and its answer was lost.
       if (now?.version === next.version) return now;
       // Read after the pointer: a later hold or claim changes the pointer's ETag, and the swap fails.
-      requireNotHeldElsewhere(domain, await this.hold(domain), next.version);
+      const hold = await this.hold(domain);
+      requireNotHeldElsewhere(domain, hold, next.version);
       if (mover) {
         const claim = await this.#read(claimPath(domain), parseClaim);
         requireUnclaimed(domain, claim?.since ?? null, mover);
@@ -203,16 +209,20 @@ export class S3Records {
       }
       await mover?.confirm();
       const condition = found === null ? 'absent' : { etag: found.etag };
-      if (await this.#bucket.write(path, toJson(next), condition)) return next;
+      const moved = { ...next, ...inServiceBefore(now, next.version, hold) };
+      if (await this.#bucket.write(path, toJson(moved), condition)) return moved;
       await waitAfterConflict(tries);
     }
     throw new StoreUnreachable('the object store refuses every change of current.json');
   }
 
-  /** As `BundleStore.unsetCurrent`. The pointer first: a mark without one is looked up. */
+  /** As `BundleStore.unsetCurrent`, by compare-and-swap; a repetition after a crash takes the mark away too. */
   async unsetCurrent(domain: string, version: string): Promise<void> {
-    if ((await this.current(domain))?.version === version) await this.#bucket.remove(currentPath(domain));
-    await this.marks.noCurrent(domain);
+    await this.#change(currentPath(domain), (text) => {
+      const isCurrent = text !== null && parseCurrent(text)?.version === version;
+      return isCurrent ? toJson({ version: null, claimedAt: new Date() }) : null;
+    });
+    await this.marks.noCurrent(domain, version);
   }
 
   /** As `BundleStore.claim`. The pointer changes, or begins to exist without a version, which fails a swap that has begun. */
@@ -244,6 +254,7 @@ export class S3Records {
     await this.#change(rolloutsPath(domain), (text) =>
       toJson({ ...(text === null ? {} : parseRollouts(text)), [target]: version }),
     );
+    await this.#changeInUse(domain, (inUse) => withoutRollout(inUse, target, version));
   }
 
   /** As `BundleStore.prune`. */

@@ -7,7 +7,8 @@ import { type KnownWindow, newPace, type Pace, requestsAnHour } from '../rules/r
 import {
   type Cut,
   changeOfSums,
-  cutPages,
+  covers,
+  ListCutter,
   type PageShape,
   type PageSums,
   type RefreshPage,
@@ -28,7 +29,7 @@ import {
 } from '../rules/refresh/rates.ts';
 import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
 import { noteChanges } from '../store/outgoing-entries.ts';
-import { batchesOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
+import { batchesOf, liveEntries, lockProject, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { FeedbackDatabase, FeedbackTable, RefreshPagesTable, RefreshProjectsTable } from '../store/tables.ts';
 import type { ProjectView, RefreshView } from './pass-store.ts';
 import { datesAreCoarse } from './passes.ts';
@@ -513,20 +514,28 @@ const entriesPerBatch = 2_000;
 
 /**
  * Cuts the lists of a project into pages anew, with the rates known by now. Looks through all its entries, in batches, so
- * that the thread is free in between. `floor`: where its first reading has come to, newest first; what is older is left.
+ * that the thread is free in between and few are in memory. `floor`: where its first reading has come to, newest first;
+ * what is older is left.
  */
 export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: number | null): Promise<void> {
+  await lockProject(db, key.project);
   const row = await refreshProject(db, key);
-  const before = (await pagesOfProject(db, key).execute()).map(pageOf);
+  const before = await pagesOfProject(db, key).execute();
   const rates = ratesOf(await fadeRates(db, row, at), pooled(await talliesOf(db, key.org)));
-  const entries: RefreshEntry[] = [];
-  for await (const entry of entriesByDate(db, key, floor)) entries.push(entry);
-  const pages = cutPages(key.project, entries, { at, rates }, before, await shapeOf(db, row))
+  const lists = new ListCutter(key.project, { at, rates }, await shapeOf(db, row));
+  for await (const entry of entriesByDate(db, key, floor)) lists.add(entry);
+  const pages = lists
+    .pages(before.map(pageOf))
     .filter(({ list }) => floor === null || list !== 'undated')
     // What was read before there were pages was read by the pass that brought it.
     .map((page) => ({ ...page, from: page.from ?? floor, readAt: page.readAt ?? at }));
   await db.deleteFrom('refresh_pages').where('org_id', '=', key.org).where('project_id', '=', key.project).execute();
   await writePages(db, key.org, pages);
+  // What is being read goes on as the page that has taken its place.
+  for (const { pass_id, list, date_from } of before.filter((page) => page.pass_id !== null)) {
+    const place = pages.find((page) => page.list === list && (list === 'undated' || covers(page, date_from)));
+    if (place !== undefined) await changePage(db, key.org, place).set({ pass_id }).execute();
+  }
   await changeProject(db, key, { cut_at: at, rates: JSON.stringify(rates), reshaped: 0 });
 }
 

@@ -30,8 +30,8 @@ async function auditOf(auditEntries: AuditEntry[]) {
       const { status, text } = await ask(console, address, { headers: { cookie } });
       const rows = text.split('<tr>').slice(2);
       const cells = rows.map((row) =>
-        ['who', 'did', 'to', 'why', 'with'].map(
-          (name) => new RegExp(`data-name="${name}">(.*?)</t[dh]>`).exec(row)?.[1],
+        ['scope="row"', 'data-name="did"', 'data-name="what"', 'data-name="why"'].map(
+          (mark) => new RegExp(`${mark}>(.*?)</t[dh]>`).exec(row)?.[1],
         ),
       );
       const [, older] = /<a href="([^"]+)">Older<\/a>/.exec(text) ?? [];
@@ -65,10 +65,10 @@ describe('the audit in the console', () => {
     const all = await show('/audit');
     expect(all.status).toBe(200);
     expect(all.rows).toEqual([
-      ['Bert', 'held the site', 'docs.acme.example', '', ''],
-      ['ada@acme.example', 'approved a version', 'docs.acme.example', 'as agreed', 'version v1'],
-      ['100%_of us', 'erased a person’s data', 'everything', '', 'version v1'],
-      ['ada@acme.example', 'erased a person’s data', 'prj_7', '', '2 entries'],
+      ['Bert', 'held the site', 'docs.acme.example', ''],
+      ['ada@acme.example', 'approved a version', 'docs.acme.example', 'as agreed · version v1'],
+      ['100%_of us', 'erased a person’s data', 'everything', 'version v1'],
+      ['ada@acme.example', 'erased a person’s data', 'prj_7', '2 entries'],
     ]);
     expect(all.text).toContain('href="/sites/acme/docs.acme.example"');
     expect(all.text).toContain('aria-current="page"');
@@ -88,11 +88,17 @@ describe('the audit in the console', () => {
 
   it('says in words for how long and how much', async () => {
     const { show } = await auditOf([
-      { ...entry, entryId: '1', action: 'budget-set', detail: '{"requests":50,"reserve":5,"forMs":900000}' },
-      { ...entry, entryId: '2', action: 'budget-pause', detail: '{"forMs":null}' },
-      { ...entry, entryId: '3', action: 'rollback', detail: '{"version":"v1","previous":null}' },
+      {
+        ...entry,
+        reason: null,
+        entryId: '1',
+        action: 'budget-set',
+        detail: '{"requests":50,"reserve":5,"forMs":900000}',
+      },
+      { ...entry, reason: null, entryId: '2', action: 'budget-pause', detail: '{"forMs":null}' },
+      { ...entry, reason: null, entryId: '3', action: 'rollback', detail: '{"version":"v1","previous":null}' },
     ]);
-    const words = (await show('/audit')).rows.map(([, did, , , details]) => `${did}: ${details}`);
+    const words = (await show('/audit')).rows.map(([, did, , details]) => `${did}: ${details}`);
     expect(words.sort()).toEqual([
       'paused the budget: without an end',
       'set the budget: 50 requests, reserve 5, for 15 min',

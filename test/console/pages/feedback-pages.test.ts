@@ -120,8 +120,8 @@ describe('the feedback page', () => {
   it('shows the moment that an address has, however it is written', async () => {
     const { look } = await looking();
     for (const [written, utc] of [
-      ['2026-11-20T10:00+01', '2026-11-20 09:00 UTC'],
-      ['2026-11-20T10:00:00,5Z', '2026-11-20 10:00 UTC'],
+      ['2026-11-20T10:00+01', '20 Nov 2026, 09:00 UTC'],
+      ['2026-11-20T10:00:00,5Z', '20 Nov 2026, 10:00 UTC'],
     ] as const) {
       const answer = await look(`/feedback?since=${encodeURIComponent(written)}`);
       expect(answer).toMatchObject({ status: 200, text: expect.stringContaining(utc) });

@@ -57,6 +57,6 @@ describe('the overview', () => {
   it('says of the schedules that they are not known, and not that none starts', async () => {
     const [organization] = fakeSetting({ calls: [], auditEntries: [] }).organizations;
     const page = await overview('/schedules', { connect: away, organizations: organization ? [organization] : [] });
-    expect(page).toContain('Next starts are unavailable.');
+    expect(page).toContain('next starts are unavailable.');
   });
 });

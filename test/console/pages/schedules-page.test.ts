@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ScheduleLine, SchedulesPage } from '../../../src/console/pages/schedules-page.tsx';
+import { type ScheduleLine, SchedulesPage, scheduleQuery } from '../../../src/console/pages/schedules-page.tsx';
 
 const viewer = { login: 'ada', mayAct: true, seesContacts: false, whyNot: null, formToken: 't', note: null };
 const line: ScheduleLine = {
@@ -10,15 +10,38 @@ const line: ScheduleLine = {
   thenAt: ['2026-11-24T05:00:00.000Z', '2026-11-25T05:00:00.000Z'],
   running: false,
 };
-const shown = (change: Partial<ScheduleLine>): string => {
-  const lines = [{ ...line, ...change }];
-  return String(SchedulesPage({ viewer, lines, unavailable: [], at: Date.parse('2026-11-22T12:00:00Z'), late: false }));
+const pageOf = (lines: readonly ScheduleLine[], asked = ''): string => {
+  const query = scheduleQuery(new URLSearchParams(asked));
+  const at = Date.parse('2026-11-22T12:00:00Z');
+  return String(SchedulesPage({ viewer, query, organizations: ['acme'], lines, unavailable: [], at, late: false }));
 };
+const shown = (change: Partial<ScheduleLine>): string => pageOf([{ ...line, ...change }]);
 const startsIn = (page: string) => [...page.matchAll(/<time datetime="([^"]+)"/g)].map(([, at]) => at?.slice(0, 16));
 
 describe('the page of schedules', () => {
   it('says of a cron expression when it starts next, and then', () => {
     expect(startsIn(shown({}))).toEqual(['2026-11-23T05:00', '2026-11-24T05:00', '2026-11-25T05:00']);
     expect(startsIn(shown({ thenAt: [] }))).toEqual(['2026-11-23T05:00']);
+  });
+
+  it('shows the soonest first, and those that an address asks for', () => {
+    const named = (domain: string, nextAt: string | null) => ({
+      ...line,
+      id: `export:acme:${domain}`,
+      target: { ...line.target, domain } as ScheduleLine['target'],
+      state: { nextAt, paused: nextAt === null },
+      thenAt: [],
+    });
+    const lines = [
+      named('paused.example', null),
+      named('late.example', '2026-11-24T05:00:00.000Z'),
+      named('soon.example', '2026-11-23T05:00:00.000Z'),
+    ];
+    const found = (asked: string) =>
+      [...pageOf(lines, asked).matchAll(/id="to-export:acme:([^"]+)"/g)].map(([, name]) => name);
+    expect(found('')).toEqual(['soon.example', 'late.example', 'paused.example']);
+    expect(found('is=paused')).toEqual(['paused.example']);
+    expect(found('q=LATE')).toEqual(['late.example']);
+    expect(found('org=other')).toEqual([]);
   });
 });

@@ -86,13 +86,13 @@ describe('the page of a site', () => {
       ['published', 'state good'],
     ]);
     expect(history).toContain('<bdi>path-traversal: a path leads out.</bdi>');
-    expect(history).toContain('<bdi>Not approved within 3 h.</bdi></td>');
+    expect(history).toContain('<bdi>Not approved within 3 h.</bdi></span></td>');
     expect(history).toContain('<bdi>The service has failed.</bdi>');
   });
 
   it('says what a hold does, and ends one by that name', async () => {
     const held = await sitePage({ bundles: holdOf('v9') });
-    expect(held).toContain('<dt>published meanwhile</dt><dd>v9, not in service</dd>');
+    expect(held).toContain('<dt>published meanwhile</dt><dd><bdi>v9</bdi>, not in service</dd>');
     expect(held).toMatch(/put nothing into service[\s\S]*>End the hold</);
     const refused = { version: 'v', contentDigest: 'd' };
     const nowhere = {
@@ -100,7 +100,7 @@ describe('the page of a site', () => {
       holds: { of: async () => ({ ...(await holdOf(null).holds.of()), refused }) },
     };
     expect(await sitePage({ bundles: nowhere })).toMatch(
-      /with nothing in service since[\s\S]*A check refused v\.[\s\S]*>End the hold</,
+      /with nothing in service [\s\S]*A check refused v\.[\s\S]*>End the hold</,
     );
     const free = await sitePage({ bundles: { holds: { of: async () => null } } });
     expect(free).toMatch(/put nothing into service[\s\S]*>Hold at this version</);
@@ -124,7 +124,7 @@ describe('the page of a site', () => {
 
   it('tells who may only look that they may', async () => {
     const page = await sitePage({ write: false });
-    expect(page).toContain(', may only look');
+    expect(page).toContain('You may only look.');
     expect(page).not.toContain(`action="${address}`);
     expect(await sitePage({})).toContain('Your actions are logged as “terminal”.');
   });

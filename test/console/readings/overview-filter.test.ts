@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
+  chips,
+  concernsOf,
   hasChip,
   type OverviewLine,
   overviewAddress,
   overviewQuery,
   searchText,
+  sorted,
 } from '../../../src/console/readings/overview-filter.ts';
 
 const now = Date.parse('2026-11-22T12:00:00.000Z');
@@ -24,6 +27,8 @@ const site = (given: Partial<OverviewLine> = {}): OverviewLine =>
     held: null,
     lastReason: null,
     failingSince: null,
+    startedAt: null,
+    drift: null,
     ...given,
   }) as OverviewLine;
 const project = (given: Partial<OverviewLine> = {}): OverviewLine =>
@@ -43,18 +48,20 @@ const project = (given: Partial<OverviewLine> = {}): OverviewLine =>
     verifiedUpTo: null,
     lastReason: null,
     failingSince: null,
+    startedAt: null,
+    drift: null,
     ...given,
   }) as OverviewLine;
 
 describe('the address of the overview', () => {
   it('says what is shown, and can be shared', () => {
-    const address = '/?is=failed&q=docs&org=acme&page=3';
+    const address = '/?is=failed&q=docs&org=acme&sort=-next&group=org&page=3';
     expect(overviewAddress(overviewQuery(new URL(address, 'http://x').searchParams))).toBe(address);
     expect(overviewAddress(overviewQuery(new URLSearchParams()))).toBe('/');
   });
 
   it.each(['is=nothing&page=-1', 'page=1e99&is=', 'page=abc', 'is=__proto__'])('ignores nonsense: %s', (nonsense) => {
-    expect(overviewQuery(new URLSearchParams(nonsense))).toEqual({ chip: null, search: '', org: '', page: 1 });
+    expect(overviewAddress(overviewQuery(new URLSearchParams(`${nonsense}&sort=worst&group=x`)))).toBe('/');
   });
 
   it('cuts a search of megabytes', () => {
@@ -65,7 +72,7 @@ describe('the address of the overview', () => {
 describe('what the overview finds', () => {
   it('is by part of the name, of the id and of the title, and by organization', () => {
     const lines = [site(), project(), site({ org: 'b' })];
-    const count = (search: string, org = '') => searchText(lines, { chip: null, search, org, page: 1 }).length;
+    const count = (search: string, org = '') => searchText(lines, { search, org }).length;
     expect([count(''), count('docs'), count('prj_'), count('product'), count('', 'b'), count('zzz')]).toEqual([
       3, 2, 1, 1, 1, 0,
     ]);
@@ -86,6 +93,16 @@ describe('what the overview finds', () => {
       site({ nextAt: '2026-11-23T00:00:00.000Z', lastAt: '2026-11-20T00:00:00.000Z' }),
       ['stale'],
     ],
+    [
+      'a site of which a target runs another version',
+      site({ drift: { current: 'v1', reason: 'runs v0', since: '2026-11-22T10:00:00.000Z' } }),
+      ['drifted'],
+    ],
+    [
+      'one that was in service otherwise when that was seen',
+      site({ drift: { current: 'v0', reason: 'runs v9', since: '2026-11-22T10:00:00.000Z' } }),
+      [],
+    ],
     ['a site without a schedule', site({ lastAt: '2026-01-01T00:00:00.000Z' }), []],
     ['a complete project', project(), []],
     [
@@ -99,7 +116,35 @@ describe('what the overview finds', () => {
       ['waiting', 'stale'],
     ],
   ])('%s', (_what, line, expected) => {
-    const all = ['failed', 'waiting', 'running', 'held', 'stale'] as const;
-    expect(all.filter((chip) => hasChip(line, chip, now))).toEqual(expected);
+    expect(chips.filter((chip) => hasChip(line, chip, now))).toEqual(expected);
+  });
+});
+
+describe('the order of the overview', () => {
+  const failing = site({ title: 'docs10', failingSince: '2026-11-21T00:00:00.000Z', lastReason: 'no room' });
+  const waiting = site({ title: 'docs9', state: 'awaiting-approval', org: 'beta' } as never);
+  const lines = [project(), waiting, failing];
+  const titles = (asked: string) =>
+    sorted(lines, overviewQuery(new URLSearchParams(asked)), now).map(({ title }) => title);
+
+  it('is the worst first, or what the address says', () => {
+    expect(titles('')).toEqual(['docs10', 'docs9', 'Product guide']);
+    expect(titles('sort=name')).toEqual(['docs9', 'docs10', 'Product guide']);
+    expect(titles('sort=-name')).toEqual(['Product guide', 'docs10', 'docs9']);
+    expect(titles('sort=name&group=org')).toEqual(['docs10', 'Product guide', 'docs9']);
+  });
+
+  it('makes one card of what has one reason, the oldest first seen', () => {
+    const other = site({ ...failing, title: 'docs11', failingSince: '2026-11-20T00:00:00.000Z' } as never);
+    const found = concernsOf([...lines, other], now).map(({ health, lines, reason, since }) => [
+      health,
+      lines.length,
+      reason,
+      since,
+    ]);
+    expect(found).toEqual([
+      ['failing', 2, 'no room', '2026-11-20T00:00:00.000Z'],
+      ['waits for approval', 1, 'a new version waits for a decision', null],
+    ]);
   });
 });

@@ -36,7 +36,7 @@ describe('fairness (B3)', () => {
     const handle = await startSync(client, taskQueue, small);
     await expect
       .poll(() => budgetView(client, org).then(({ waiters }) => waiters.map((waiter) => waiter.workflowId).sort()))
-      .toEqual(['sync:acme:prj_1:sweep', 'sync:acme:prj_2:sweep']);
+      .toEqual([`sync:${org}:prj_1:sweep`, `sync:${org}:prj_2:sweep`]);
     const result = await handle.result();
     expect(result).toMatchObject({ pages: 3, entries: { seen: 300 } });
     expect(result.waitedMs).toBeGreaterThan(0);

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import {
-  changedTargets,
   nextStep,
   type RolloutStep,
+  reachedTargets,
   refusal,
   returnedResults,
   returnReasons,
@@ -91,14 +91,14 @@ const back = (outcome: 'rolled-out' | 'failed', ...names: string[]) =>
 it.each<[string, Record<string, Answer>, string[]]>([
   ['the first check refuses the version', { 'a check': 'version' }, ['a']],
   ['a later target does', { 'c place': 'version' }, ['a', 'b', 'c']],
-  ['one before runs it already', { 'a place': 'current', 'b run': 'version' }, ['b']],
+  ['one before runs it since an earlier run', { 'a place': 'current', 'b run': 'version' }, ['a', 'b']],
   ['one before failed by itself, perhaps half-way', { 'a place': 'target', 'b run': 'version' }, ['a', 'b']],
-])('when %s, what was changed returns, and nothing else', (_what, answers, expected) => {
+])('when %s, what was reached returns, and nothing else', (_what, answers, expected) => {
   const steps: StepTaken[] = [];
   for (let next = nextStep(targets, steps); next !== null; next = nextStep(targets, steps)) {
     steps.push(taken(next.target, next.step, answers[`${next.target} ${next.step}`] ?? 'ok'));
   }
-  expect(changedTargets(targets, steps).map(({ target }) => target)).toEqual(expected);
+  expect(reachedTargets(targets, steps).map(({ target }) => target)).toEqual(expected);
 });
 
 it('says what became of the site, a return that failed first', () => {

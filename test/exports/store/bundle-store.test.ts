@@ -370,6 +370,22 @@ for (const backend of backends) {
         expect((await files()).filter((path) => path.includes(versionAt(8)))).toEqual([]);
       });
 
+      it('tells what a target runs only while no rollout to it is cut off, back to the recorded version too', async () => {
+        const { store } = await withVersions(2);
+        const rollOut = async (version: string) => {
+          await store.startRollout(siteDomain, 'run:a', version);
+          expect(await store.rolledOut(siteDomain, 'run:a')).toBeNull();
+          await store.recordRollout(siteDomain, 'run:a', version);
+          expect(await store.rolledOut(siteDomain, 'run:a')).toBe(version);
+        };
+        await rollOut(versionAt(1));
+        await store.startRollout(siteDomain, 'run:a', versionAt(2));
+        await rollOut(versionAt(1));
+        await store.startRollout(siteDomain, 'run:a', versionAt(2));
+        await store.recordRollout(siteDomain, 'run:a', versionAt(1));
+        expect(await store.rolledOut(siteDomain, 'run:a')).toBeNull();
+      });
+
       it('leaves other names alone, and does nothing for a site without versions', async () => {
         const { store, write, left } = await withVersions(2);
         await write(`${siteDomain}/versions/mine/note.txt`, 'mine');

@@ -1,6 +1,6 @@
-import { appendFile, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
 import { Database } from '../../../src/sqlite.ts';
 import { sealOfStaged, siteDomain, stage } from '../../tools/bundle/staged.ts';
@@ -64,6 +64,28 @@ describe('DirectoryBundleStore', () => {
     expect(await store.current(siteDomain)).toBeNull();
     other.close();
     expect(await moving).toMatchObject({ epoch: 1 });
+  });
+
+  it('is read where it cannot be written', async () => {
+    const { root, open, store } = await makeStore();
+    await stage(store, 'run-1');
+    await store.publish('run-1', v1, sealOfStaged());
+    const folders = [join(root, '..'), root, join(root, '.staging'), join(root, siteDomain)];
+    for (const folder of folders) await chmod(folder, 0o555);
+    onTestFinished(async () => {
+      for (const folder of folders) await chmod(folder, 0o755);
+    });
+    // To root every folder is writable.
+    if (process.geteuid?.() === 0) process.seteuid?.(65534);
+    try {
+      const readOnly = await open();
+      expect((await readOnly.versions(siteDomain)).map(({ version }) => version)).toEqual([v1]);
+      expect(await readOnly.current(siteDomain)).toBeNull();
+      await expect(readOnly.checkWritable()).rejects.toMatchObject({ name: 'StoreNotWritable' });
+      await expect(readOnly.moveCurrent(siteDomain, v1, 0, now)).rejects.toMatchObject({ name: 'StoreNotWritable' });
+    } finally {
+      if (process.getuid?.() === 0) process.seteuid?.(0);
+    }
   });
 
   it('names the folder that it cannot write to', async () => {

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { returnSite } from '../../../src/exports/rollout/return-site.ts';
 import { type BundleStore, NoSuchVersion, PointerMoved, SiteHeld } from '../../../src/exports/store/bundle-store.ts';
-import { publish, siteDomain } from '../../tools/bundle/staged.ts';
+import { filesOf, publish, siteDomain, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 
-const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
+/** Content differs from day to day; the name is that of its digest where a manifest has to be proved. */
+const digestOf = (day: number) => stagedManifest('', filesOf(`content of ${day}`)).contentDigest.slice(0, 12);
+const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${digestOf(day)}`;
 const now = new Date('2026-12-24T00:00:00Z');
 const request = { version: null, reason: null, at: now };
 
@@ -95,6 +98,47 @@ for (const backend of backends) {
       expect(await store.current(siteDomain)).toBeNull();
       expect((await store.inService([siteDomain])).get(siteDomain)?.current ?? null).toBeNull();
       expect((await store.moveCurrent(siteDomain, versionAt(2), 0, now)).epoch).toBe(1);
+    });
+
+    it('takes the pointer away in one step: a move in between stays', async () => {
+      const { store, open } = await withVersions(2);
+      const other = await open();
+      for (let round = 1; round <= 20; round += 1) {
+        const { epoch = 0 } =
+          (await store.current(siteDomain)) ?? (await store.moveCurrent(siteDomain, versionAt(1), 0, now));
+        const [, moved] = await Promise.allSettled([
+          store.unsetCurrent(siteDomain, versionAt(1)),
+          other.moveCurrent(siteDomain, versionAt(2), epoch, now),
+        ]);
+        const left = moved.status === 'fulfilled' ? versionAt(2) : undefined;
+        expect((await store.current(siteDomain))?.version).toBe(left);
+        expect((await store.inService([siteDomain])).get(siteDomain)?.current ?? undefined).toBe(left);
+        await store.unsetCurrent(siteDomain, versionAt(2));
+      }
+    });
+
+    it('returns a refused version to the one that was in service before it, whatever else is kept (E9)', async () => {
+      const { store } = await withVersions(6);
+      const refuse = (version: string) =>
+        returnSite(store, { domain: siteDomain, version, reason: 'web: old pages', at: now });
+      // Versions 2 and 5 have never been in service; 3 was refused.
+      await move(store, versionAt(3));
+      for (const _ of ['first', 'again']) expect(await refuse(versionAt(3))).toBe(versionAt(1));
+      await store.holds.release(siteDomain);
+      await move(store, versionAt(4));
+      await move(store, versionAt(6));
+      for (const _ of ['first', 'again']) expect(await refuse(versionAt(6))).toBe(versionAt(4));
+      await store.holds.release(siteDomain);
+      expect(await refuse(versionAt(4))).toBe(versionAt(1));
+      await store.holds.release(siteDomain);
+      for (const _ of ['first', 'again']) expect(await refuse(versionAt(1))).toBeNull();
+      expect(await store.current(siteDomain)).toBeNull();
+      expect(await store.holds.of(siteDomain)).toMatchObject({ refused: { version: versionAt(1) } });
+      // What retention has removed meanwhile is passed over.
+      await store.holds.release(siteDomain);
+      for (const day of [2, 3, 4]) await move(store, versionAt(day));
+      await store.withdraw(siteDomain, versionAt(3));
+      expect(await refuse(versionAt(4))).toBe(versionAt(2));
     });
 
     it('refuses to hold at a missing version', async () => {

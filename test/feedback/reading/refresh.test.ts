@@ -156,6 +156,32 @@ describe('the pages of a project', () => {
     process.stdout.write(`the next of 11,000 pages: ${took.sort((a, b) => a - b)[5]?.toFixed(1)} ms\n`);
   });
 
+  it('are cut again without losing the page that is read by half', async () => {
+    await using at = await temporaryStore();
+    const all = entries(400);
+    await swept(at.store, all);
+    const chosen = (await pagesOf(at.store, begun + dayMs)).find(
+      (one) => one.list === 'all' && one.from !== null && one.to !== null,
+    );
+    if (!chosen) throw new Error('no such page');
+    const inPage = all.filter(({ createdAt }) => {
+      const moment = Date.parse(createdAt ?? '');
+      return moment >= (chosen.from ?? 0) && moment < (chosen.to ?? 0);
+    });
+    const readAt = begun + 2 * dayMs;
+    const half = inPage.slice(0, 40);
+    const { pass } = await read(at.store, readAt, chosen, half, { hasMore: true, nextCursor: 'half' });
+    await at.store.prepareRefresh('acme', ['prj_1'], readAt + 1_000);
+    const { projects: views, pages } = await at.store.refreshView('acme', projects, readAt + 2_000);
+    expect(views[0]?.halfRead).toBe(pass.passId);
+    expect(pages[0]?.cutAt).toBe(readAt + 1_000);
+    await read(at.store, readAt + 3_000, chosen, inPage.slice(40));
+    const after = await at.store.refreshView('acme', projects, readAt + 4_000);
+    expect(after.projects[0]?.halfRead).toBeNull();
+    expect(after.pages.filter((one) => one.readAt === readAt)).toHaveLength(1);
+    expect(await gone(at)).toEqual([]);
+  });
+
   it('are made again from the entries when they are lost', async () => {
     await using at = await temporaryStore();
     await swept(at.store, entries(400));

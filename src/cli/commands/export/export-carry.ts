@@ -24,7 +24,7 @@ import { findSite } from '../../selection.ts';
 import { namedPublicKey } from '../../signed-manifest.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
-import { deploy, deploymentText } from './export-deploy-local.ts';
+import { deploy, deploymentText, exitCodeOf } from './export-deploy-local.ts';
 
 export default {
   load: (command, run) =>
@@ -32,6 +32,7 @@ export default {
       .argument('<file>', 'what `export save` wrote')
       .option('--store-only', 'put the version into the store, and not into service')
       .option('--older', 'also put a version into service that is older than the one there')
+      .option('--force', 'also content that a check refused')
       .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
       .addHelpText(
         'after',
@@ -53,11 +54,12 @@ export default {
 interface LoadFlags {
   storeOnly?: boolean;
   older?: boolean;
+  force?: boolean;
   signature?: string;
 }
 
 async function load(context: CommandContext, named: string, flags: LoadFlags): Promise<ExitCode> {
-  const { storeOnly = false, older = false, signature } = flags;
+  const { storeOnly = false, older = false, force = false, signature } = flags;
   const file = resolve(context.cwd, named);
   const found = await stat(file).catch(() => null);
   if (!found?.isFile()) throw noSuchThing('NoSuchFile', `there is no file ${named}`);
@@ -84,11 +86,12 @@ async function load(context: CommandContext, named: string, flags: LoadFlags): P
       report(context, store, manifest, null);
       return exitCodes.done;
     }
-    const deployed = await deploy(config, site, store, manifest.version, interrupt.signal);
+    const { version } = manifest;
+    const deployed = await deploy(config, site, { bundles: store, version, force, signal: interrupt.signal });
     // Only now: until its targets run the new version, the one before may be needed again.
     await store.prune(site.domain, config.store.keep);
     report(context, store, manifest, deployed);
-    return deployed.rollouts.some(({ outcome }) => outcome === 'failed') ? exitCodes.failed : exitCodes.done;
+    return exitCodeOf(deployed);
   } catch (error) {
     if (interrupt.signal.aborted) {
       const left = isStored ? 'load it again: not all targets were reached' : 'the store is unchanged';

@@ -21,6 +21,7 @@ export default {
     command
       .argument('<domain>', siteHelp)
       .argument('<version>', 'a version in the store, enough of its time or digest, or previous')
+      .option('--force', 'also content that a check refused')
       .addHelpText(
         'after',
         '\nVerifies the archive again and compares it with its manifest, makes the version current, rolls it out and' +
@@ -29,7 +30,12 @@ export default {
       .action(run(deployLocal)),
 } satisfies CommandFile;
 
-async function deployLocal(context: CommandContext, name: string, wanted: string): Promise<ExitCode> {
+async function deployLocal(
+  context: CommandContext,
+  name: string,
+  wanted: string,
+  { force = false }: { force?: boolean },
+): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { site } = findSite(config, name);
   const { domain } = site;
@@ -41,12 +47,12 @@ async function deployLocal(context: CommandContext, name: string, wanted: string
   const interrupt = onInterrupt();
   try {
     await verify(context, store, site, version, interrupt.signal);
-    const deployed = await deploy(config, site, store, version, interrupt.signal);
+    const deployed = await deploy(config, site, { bundles: store, version, force, signal: interrupt.signal });
     context.output.result(
       { domain, version, ...deployed },
       deploymentText(domain, version, deployed, context.output.paint),
     );
-    return deployed.rollouts.some(({ outcome }) => outcome === 'failed') ? exitCodes.failed : exitCodes.done;
+    return exitCodeOf(deployed);
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
     throw operationFailure('Interrupted', 'interrupted: the targets not yet reached are unchanged');
@@ -61,23 +67,38 @@ type Deployed = Awaited<ReturnType<typeof deployVersion>>;
 export async function deploy(
   config: Config,
   site: SiteConfig,
-  bundles: BundleStore,
-  version: string,
-  signal: AbortSignal,
+  deployment: Pick<Parameters<typeof deployVersion>[0], 'bundles' | 'version' | 'force' | 'signal'>,
 ): Promise<Deployed> {
-  const targets = rolloutTargets(config, site);
+  const { domain } = site;
   try {
-    return await deployVersion({ bundles, domain: site.domain, version, targets, signal });
+    return await deployVersion({ ...deployment, domain, targets: rolloutTargets(config, site) });
   } catch (error) {
     if (!(error instanceof SiteHeld)) throw error;
-    throw operationFailure('SiteHeld', error.message, `docferry export release ${site.domain} ends the hold`);
+    const left = `${deployment.version} is in the store, not in service`;
+    throw operationFailure(
+      'SiteHeld',
+      `${error.message}: ${left}`,
+      `\`docferry export release ${domain}\` ends the hold`,
+    );
   }
 }
 
-/** The version, what each target runs, and why the site has returned if it has. */
-export function deploymentText(domain: string, version: string, { rollouts, reasons }: Deployed, paint: Paint): string {
+/** A version that did not come into service everywhere has failed. */
+export function exitCodeOf({ rollouts, reasons }: Deployed): ExitCode {
+  const failed = reasons.length > 0 || rollouts.some(({ outcome }) => outcome === 'failed');
+  return failed ? exitCodes.failed : exitCodes.done;
+}
+
+/** The version, what each target runs, and why the site has returned, or stays where it is, if so. */
+export function deploymentText(
+  domain: string,
+  version: string,
+  { rollouts, reasons, held }: Deployed,
+  paint: Paint,
+): string {
   const lines = [`${version} of ${domain}`, indent(factLines(rolloutFacts(rollouts, paint)))];
   if (reasons.length > 0) lines.push('reasons:', reasonLines(reasons));
+  if (held !== null) lines.push(`${domain} is held at ${held}; --force tries content again that a check refused`);
   return lines.filter((line) => line !== '').join('\n');
 }
 

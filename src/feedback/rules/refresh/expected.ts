@@ -38,20 +38,28 @@ export interface ExpectedOfProject extends ExpectedDelays {
 /** A page with how often it is read. Times in hours. */
 interface Read {
   page: RefreshPage;
-  weight: number;
-  /** New entries an hour that it brings as a head; the other list's head brings them too. */
-  arriving: number;
-  twin: Read | null;
+  /** The worth that a reading must have where every request is to have a worth of 1. */
+  cost: number;
   /** Changes an hour that no page of another list shows. */
   own: number;
-  /** Changes an hour that a page of another list shows too. */
-  shared: { rate: number; by: Read }[];
+  shared: Shared[];
   /** The longest that it may go unread. */
   most: number;
   /** Between two readings for its worth. */
   period: number;
-  /** Readings an hour. */
+  /** Readings an hour that entries which have left the open list bring about, and for how long one of them waits. */
+  left: number;
+  wait: number;
+  /** Readings an hour, for its worth or for entries that have left. */
   often: number;
+}
+
+/** What a page of another list shows too, an hour; new entries with their weight. */
+interface Shared {
+  kind: 'new' | 'status';
+  rate: number;
+  /** Null where there is no such page. */
+  by: Read | null;
 }
 
 /** Changes of a kind that are expected, how late they are known, and within how long all are (for new entries). */
@@ -67,152 +75,144 @@ interface Part {
 const closing = 0.5;
 /** And those that are silent: edits and deletions. */
 const silent = 0.05;
-const searches = 40;
-const settling = 4;
+/** No page is expected to go unread for longer than a year. */
+const longest = 24 * 365;
+const searches = 28;
+const settling = 40;
 
 /**
  * What `perHour` requests an hour achieve when each goes to the page that is worth most: in the steady state all pages are
- * read at the same worth (`worthOf`), and it follows from the requests there are. The moments at which two lists show an
- * entry are taken as independent. Projects that have not been read are left out.
+ * read at the same worth (`worthOf`), and it follows from the requests there are. Where two lists show an entry, a page
+ * becomes worth a reading when the other one's is longest ago: their readings are evenly apart. Projects that have not
+ * been read are left out.
  */
 export function expectedDelays(
   pages: readonly RefreshPage[],
   projects: readonly RefreshProject[],
   { perHour, everyMs, at }: { perHour: number; everyMs: number; at: number },
 ): ExpectedDelays & { projects: ExpectedOfProject[] } {
-  const read = pages.filter(({ readAt }) => readAt !== null);
   const byProject = new Map<string, RefreshPage[]>(projects.map(({ project }) => [project, []]));
-  for (const page of read) byProject.get(page.project)?.push(page);
+  for (const page of pages) if (page.readAt !== null) byProject.get(page.project)?.push(page);
   const known = projects.flatMap((project) => {
     const its = byProject.get(project.project) ?? [];
     return its.length === 0 ? [] : [{ project: project.project, reads: readsOf(its, project, at) }];
   });
   const reads = known.flatMap((project) => project.reads);
+  const every = everyMs / hourMs;
   let [low, high] = [-25, 25];
   for (let n = 0; n < searches; n += 1) {
     const worth = (low + high) / 2;
-    for (let pass = 0; pass < settling; pass += 1) for (const one of reads) settle(one, Math.exp(worth), everyMs);
-    const used = reads.reduce((sum, { page, often }) => sum + page.requests * often, 0);
-    if (used > perHour) low = worth;
+    if (requestsFor(reads, Math.exp(worth), every) > perHour) low = worth;
     else high = worth;
   }
-  const parts = known.map((project) => project.reads.flatMap((one) => partsOf(one, Math.exp(high))));
+  const parts = known.map((project) => project.reads.flatMap((one) => partsOf(one, every)));
   return {
     ...delaysOf(parts.flat()),
     projects: known.map(({ project, reads: its }, index) => {
       const heads = its.filter(({ page }) => isHead(page)).reduce((sum, { often }) => sum + often, 0);
-      return { project, intervalMs: hourMs / heads, ...delaysOf(parts[index] ?? []) };
+      return { project, intervalMs: hourMs * Math.max(every, 1 / heads), ...delaysOf(parts[index] ?? []) };
     }),
   };
 }
 
 const isHead = ({ list, to }: RefreshPage): boolean => to === null && list !== 'undated';
 
-function readsOf(pages: readonly RefreshPage[], project: RefreshProject, at: number): Read[] {
-  const { weight, atMostMs, arrivals } = project;
-  const reads = pages.map((page): Read => {
-    const isOpenList = page.list === 'open';
-    return {
+function readsOf(pages: readonly RefreshPage[], { weight, atMostMs, arrivals }: RefreshProject, at: number): Read[] {
+  const reads = pages.map(
+    (page): Read => ({
       page,
-      weight,
-      arriving: isHead(page) ? newWeight * arrivalRate(arrivals, at) : 0,
-      twin: null,
-      own: Math.max(0, isOpenList ? 0 : page.rate - page.openRate),
+      cost: page.requests / weight,
+      own: page.list === 'open' ? 0 : Math.max(0, page.rate - page.openRate),
       shared: [],
-      most: (isHead(page) ? (atMostMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY) / hourMs,
-      period: 1,
-      often: 1,
-    };
-  });
+      most: isHead(page) && atMostMs !== null ? atMostMs / hourMs : longest,
+      period: longest,
+      left: 0,
+      wait: 0,
+      often: 0,
+    }),
+  );
   const of = (list: RefreshPage['list']) =>
     reads.filter(({ page }) => page.list === list).sort((a, b) => newestFirst(a.page, b.page));
-  share(of('all'), of('open'));
-  return reads;
+  const [all, open] = [of('all'), of('open')];
+  const [head] = all;
+  if (head !== undefined) show('new', newWeight * arrivalRate(arrivals, at), head, open.slice(0, 1));
+  let first = 0;
+  for (const one of [...all, ...of('undated')]) {
+    const { list, from, to, openRate } = one.page;
+    while (first < open.length - 1 && to !== null && (open[first]?.page.from ?? Number.NEGATIVE_INFINITY) >= to)
+      first += 1;
+    let next = list === 'undated' ? open.length : first + 1;
+    while (next < open.length && (from === null || (open[next]?.page.to ?? 0) > from)) next += 1;
+    show('status', Math.max(0, openRate), one, list === 'undated' ? [] : open.slice(first, next));
+  }
+  // Where one page shows all that a page of open entries does, it is worth more.
+  return reads.filter(
+    ({ page: { list }, shared: [one, ...others] }) => list !== 'open' || others.some(({ by }) => by !== one?.by),
+  );
 }
 
 const newestFirst = (a: RefreshPage, b: RefreshPage): number =>
   (b.to ?? Number.POSITIVE_INFINITY) > (a.to ?? Number.POSITIVE_INFINITY) ? 1 : -1;
 
-/** Open entries are on the pages of both lists that hold their dates; both come newest first. */
-function share(all: readonly Read[], open: readonly Read[]): void {
-  const [head, openHead] = [all[0], open[0]];
-  if (head !== undefined && openHead !== undefined) [head.twin, openHead.twin] = [openHead, head];
-  let first = 0;
-  for (const one of all) {
-    const { from, to, openRate } = one.page;
-    while (first < open.length - 1 && to !== null && (open[first]?.page.from ?? Number.NEGATIVE_INFINITY) >= to)
-      first += 1;
-    const its: Read[] = [];
-    for (let n = first; n < open.length; n += 1) {
-      const page = open[n];
-      if (page === undefined || (n > first && from !== null && (page.page.to ?? 0) <= from)) break;
-      its.push(page);
-    }
-    if (its.length === 0) one.own += Math.max(0, openRate);
-    for (const other of its) {
-      const rate = Math.max(0, openRate) / its.length;
-      one.shared.push({ rate, by: other });
-      other.shared.push({ rate, by: one });
-    }
+/** Notes what a page shows, and pages of open entries that show it too, each an equal part. */
+function show(kind: Shared['kind'], rate: number, one: Read, others: readonly Read[]): void {
+  if (others.length === 0) one.shared.push({ kind, rate, by: null });
+  for (const other of others) {
+    one.shared.push({ kind, rate: rate / others.length, by: other });
+    other.shared.push({ kind, rate: rate / others.length, by: one });
   }
+}
+
+/** The requests an hour with which all pages are read for `worth`. */
+function requestsFor(reads: readonly Read[], worth: number, every: number): number {
+  let used = 0;
+  for (let pass = 0; pass < settling; pass += 1) {
+    const before = used;
+    for (const one of reads) settle(one, worth, every);
+    used = reads.reduce((sum, { page, often }) => sum + page.requests * often, 0);
+    if (Math.abs(used - before) < 1e-5 * used) break;
+  }
+  return used;
 }
 
 /** One step towards the period at which a page is read for `worth`. */
-function settle(read: Read, worth: number, everyMs: number): void {
-  const { page, weight, period, most, own, shared, arriving, twin } = read;
-  const isAll = page.list !== 'open';
-  let gathered =
-    own * period * period + (twin === null ? arriving * period ** 2 : arriving * agedSquare(period, twin.period));
-  let growing = own + arriving;
+function settle(read: Read, worth: number, every: number): void {
+  const { page, cost, own, shared, period, most } = read;
+  const price = worth * cost;
+  let gathered = own * period ** 2;
+  let growing = own;
   let leaving = 0;
-  for (const { rate, by } of shared) {
-    gathered += rate * agedSquare(period, by.period);
+  for (const { kind, rate, by } of shared) {
+    const others = by?.often ?? 0;
+    const apart = 1 / (1 / period + others);
+    gathered += rate * apart ** 2;
     growing += rate;
-    if (!isAll || by.period >= period) continue;
-    gathered += closing * rate * (period - by.period) ** 2;
-    leaving += closing * rate;
+    if (kind === 'status' && page.list !== 'open') leaving += closing * rate * others * apart;
   }
-  const price = (worth * page.requests) / weight;
-  const grown = Math.max(gathered / 2 / period ** 2, 1e-12);
-  const longest = 24 * 365;
-  const least = Math.max(everyMs / hourMs / 2, 1e-4);
-  const wanted = Math.min(longest, most, Math.max(least, Math.sqrt(price / grown)));
-  read.period = Math.sqrt(period * wanted);
-  read.often = 1 / read.period + (readWhenLeft(growing, price) ? leaving : 0);
+  const wanted = period * Math.sqrt((2 * price) / Math.max(gathered, 1e-12 * period ** 2));
+  read.period = Math.min(longest, most, Math.max(every, wanted));
+  // At once, or when their ages together are the price (`worthOf`).
+  read.wait = 2 * growing * price <= 1 ? 0 : (Math.sqrt(1 + 2 * leaving * price) - 1) / Math.max(leaving, 1e-12);
+  read.left = leaving / (1 + leaving * read.wait);
+  const x = read.left * read.period;
+  read.often = Math.min(1 / every, x < 1e-3 ? 1 / read.period : read.left / -Math.expm1(-x));
 }
 
-/** Whether a page is read as soon as an entry is known to have left the open list (`worthOf`). */
-const readWhenLeft = (growing: number, price: number): boolean => 1 / (2 * Math.max(growing, 1e-6)) >= price;
-
-/** The mean square of the age of what this page and another one show, each after its own period, when this one is read. */
-function agedSquare(period: number, other: number): number {
-  return other >= period ? period ** 2 * (1 - (2 * period) / (3 * other)) : other ** 2 / 3;
-}
-
-/** The mean time until either of two pages is read. */
-function sooner(one: number, other: number): number {
-  const [short, long] = one < other ? [one, other] : [other, one];
-  return short / 2 - short ** 2 / (6 * long);
-}
-
-function partsOf(read: Read, worth: number): Part[] {
-  const { page, own, shared, arriving, twin, often, weight } = read;
+function partsOf({ page, own, shared, often, wait }: Read, every: number): Part[] {
   if (page.list === 'open') return [];
-  const period = 1 / often;
-  const parts: Part[] = [{ kind: 'silent', rate: own, mean: period / 2, most: period }];
-  if (arriving > 0) {
-    const apart = 1 / (often + (twin?.often ?? 0));
-    parts.push({ kind: 'new', rate: arriving / newWeight, mean: apart / 2, most: apart });
-  }
-  const price = (worth * page.requests) / weight;
-  const growing = own + arriving + shared.reduce((sum, { rate }) => sum + rate, 0);
-  for (const { rate, by } of shared) {
-    const shown = sooner(period, by.period);
-    const wait = by.period >= period || readWhenLeft(growing, price) ? 0 : Math.min(period / 2, price);
-    const closed = Math.min(period / 2, shown + wait);
-    const changed = { kind: 'status', mean: closing * closed + (1 - closing) * shown, most: period } as const;
-    parts.push({ ...changed, rate: (1 - silent) * rate });
-    parts.push({ kind: 'silent', rate: silent * rate, mean: shown, most: period });
+  const alone = 0.5 / often;
+  const parts: Part[] = [{ kind: 'silent', rate: own, mean: alone, most: 1 / often }];
+  for (const { kind, rate, by } of shared) {
+    const others = by?.often ?? 0;
+    const apart = Math.max(every, 1 / (often + others));
+    const shown = apart / 2;
+    if (kind === 'new') {
+      parts.push({ kind, rate: rate / newWeight, mean: shown, most: apart });
+      continue;
+    }
+    const closed = Math.min(alone, shown + (others / (often + others)) * wait);
+    parts.push({ kind, rate: (1 - silent) * rate, mean: closing * closed + (1 - closing) * shown, most: apart });
+    parts.push({ kind: 'silent', rate: silent * rate, mean: closed, most: apart });
   }
   return parts;
 }

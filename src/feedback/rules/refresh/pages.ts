@@ -138,17 +138,38 @@ export function cutPages(
   before: readonly RefreshPage[] = [],
   shape: PageShape = usualShape,
 ): RefreshPage[] {
-  const lists: RefreshList[] = shape.ignoresStatus ? ['all'] : ['all', 'open'];
-  const cutters = lists.map((list) => new Cutter(project, list, cut, shape));
-  const undated = blankPage(project, 'undated', cut.at);
-  for (const entry of entries) {
-    for (const cutter of cutters) cutter.add(entry);
-    addEntry(undated, 'undated', entry, cut);
+  const lists = new ListCutter(project, cut, shape);
+  for (const entry of entries) lists.add(entry);
+  return lists.pages(before);
+}
+
+/** `cutPages` for entries that come one by one: it keeps none of them. */
+export class ListCutter {
+  private readonly cutters: readonly Cutter[];
+  private readonly undated: RefreshPage;
+  private readonly cut: Cut;
+  private readonly shape: PageShape;
+
+  constructor(project: string, cut: Cut, shape: PageShape) {
+    const lists: RefreshList[] = shape.ignoresStatus ? ['all'] : ['all', 'open'];
+    this.cutters = lists.map((list) => new Cutter(project, list, cut, shape));
+    this.undated = blankPage(project, 'undated', cut.at);
+    this.cut = cut;
+    this.shape = shape;
   }
-  const pages = cutters.flatMap((cutter) => cutter.pages());
-  const all = cutters[0]?.count ?? 0;
-  if (undated.entries > 0) pages.push({ ...undated, requests: requestsFor(all + undated.entries, shape) });
-  return pages.map((page) => inherited(page, before));
+
+  add(entry: RefreshEntry): void {
+    for (const cutter of this.cutters) cutter.add(entry);
+    addEntry(this.undated, 'undated', entry, this.cut);
+  }
+
+  pages(before: readonly RefreshPage[]): RefreshPage[] {
+    const { cutters, undated, shape } = this;
+    const pages = cutters.flatMap((cutter) => cutter.pages());
+    const all = cutters[0]?.count ?? 0;
+    if (undated.entries > 0) pages.push({ ...undated, requests: requestsFor(all + undated.entries, shape) });
+    return pages.map((page) => inherited(page, before));
+  }
 }
 
 /** Requests that reading so many entries takes: an empty answer costs one too. */

@@ -1,6 +1,8 @@
 import { access, cp, mkdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { listen } from '../../../service/http-server.ts';
 import { tarGz } from '../../../tools/bundle/build-archive.ts';
 import { publishSite, smallSiteVersion } from '../../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
@@ -153,6 +155,74 @@ staticExport:
     expect(await inService()).toEqual([`releases/${newer}`, newer]);
     expect((await deploy()).exitCode).toBe(0);
     expect(await inService()).toEqual([`releases/${version}`, version]);
+  });
+
+  it('returns what it has reached of three targets, and tries refused content again only when forced', async () => {
+    const newer = version.replace('20261121', '20261122');
+    let isStale = true;
+    let site = '';
+    const served: string[] = [];
+    const web = createServer(async (request, response) => {
+      const [, target = '', ...path] = `${request.url}`.split('/');
+      const current = await readlink(join(site, target, 'current'));
+      served.push(`${target} ${current.slice(9, 17)}`);
+      // What readers get of the newer version at the second target.
+      if (isStale && target === 'two' && current.endsWith(newer)) return void response.end('<p>another page</p>');
+      const page = await readFile(join(site, target, 'current', path.join('/') || 'index.html')).catch(() => null);
+      response.writeHead(page === null ? 404 : 200).end(page);
+    });
+    const url = `http://127.0.0.1:${await listen(web)}`;
+    onTestFinished(() => void web.close().closeAllConnections());
+    const checked = (name: string) =>
+      `{ directory: { path: ./${name} }, check: { url: "${url}/${name}", within: 2s } }`;
+    const { cwd, folder, deploy } = await isolatedHost(
+      `[${checked('one')}, ${checked('two')}, { directory: { path: ./three } }]`,
+    );
+    site = cwd;
+    const copy = join(folder, '..', newer);
+    await cp(folder, copy, { recursive: true });
+    const manifest = await readFile(join(copy, 'manifest.json'), 'utf8');
+    await writeFile(join(copy, 'manifest.json'), manifest.replaceAll(version, newer));
+    const inService = async () => {
+      const { current, held } = (await docferryJson(['export', 'versions', domain], { cwd })).document as {
+        current: string | null;
+        held: string | null;
+      };
+      const links = ['one', 'two', 'three'].map((name) => readlink(join(cwd, name, 'current')));
+      return { current, held, runs: (await Promise.all(links)).map((link) => link.slice('releases/'.length)) };
+    };
+    expect((await deploy()).exitCode).toBe(0);
+    const before = { current: version, held: null, runs: [version, version, version] };
+    expect(await inService()).toEqual(before);
+    served.length = 0;
+    const refused = await deploy(newer);
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      document: {
+        previous: version,
+        held: version,
+        reasons: [{ rule: 'check-failed', detail: expect.stringContaining('directory:./two') }],
+        rollouts: [
+          { target: 'directory:./one', outcome: 'failed', detail: `runs ${version} again` },
+          { target: 'directory:./two', outcome: 'failed', detail: expect.stringMatching(/again; .*another content/) },
+        ],
+      },
+    });
+    expect(await inService()).toEqual({ ...before, held: version });
+    // The return is checked at both, and the third target has never had the version.
+    expect(new Set(served.slice(-6).map((read) => read.split(' ')[0]))).toContain('two');
+    expect(served.at(-1)).toBe('two 20261121');
+    await expect(access(join(cwd, 'three', 'releases', newer))).rejects.toMatchObject({ code: 'ENOENT' });
+
+    served.length = 0;
+    isStale = false;
+    const again = { held: version, reasons: [{ rule: 'check-failed', detail: expect.stringContaining('./two') }] };
+    expect(await deploy(newer)).toMatchObject({ exitCode: 1, document: again });
+    expect(await inService()).toEqual({ ...before, held: version });
+    expect(served).toEqual([]);
+    const forced = await docferryJson(['export', 'deploy-local', domain, newer, '--force'], { cwd });
+    expect(forced).toMatchObject({ exitCode: 0, document: { held: null, reasons: [] } });
+    expect(await inService()).toEqual({ current: newer, held: null, runs: [newer, newer, newer] });
   });
 
   it('says what is missing', async () => {

@@ -29,12 +29,12 @@ function projectOf(id: string, count: number, everyHours: number, changes: Parti
   return { pages, project };
 }
 
-function expected(parts: ReturnType<typeof projectOf>[], perHour: number) {
+function expected(parts: ReturnType<typeof projectOf>[], perHour: number, everyMs = 60_000) {
   const pages = parts.flatMap((part) => part.pages);
   return expectedDelays(
     pages,
     parts.map(({ project }) => project),
-    { perHour, everyMs: 60_000, at: now },
+    { perHour, everyMs, at: now },
   );
 }
 
@@ -49,6 +49,25 @@ describe('expected delays', () => {
     expect(many.newMs).toBeLessThan(many.statusMs ?? 0);
     expect(many.statusMs).toBeLessThan(many.silentMs ?? 0);
     expect((many.newMostMs ?? 0) / (many.newMs ?? 1)).toBeCloseTo(1.9, 1);
+  });
+
+  it('are never later with more requests, also for small projects whose lists hold the same entries', () => {
+    const sizes = [[81], [3, 60], [1_469, 77], [1_583, 69, 28, 1_010], [5_000]];
+    for (const [place, counts] of sizes.entries()) {
+      const parts = counts.map((count, n) => projectOf(`p${n}`, count, 0.03 * 3 ** ((place + n) % 5)));
+      for (const everyMs of [60_000, 300_000, 900_000]) {
+        let before: ReturnType<typeof expected> | null = null;
+        for (const perHour of [1, 2.5, 3, 4, 5, 7.5, 9, 25, 50, 75, 90]) {
+          const after = expected(parts, perHour, everyMs);
+          for (const name of ['newMs', 'newMostMs', 'statusMs', 'silentMs'] as const) {
+            const said = `${counts} ${name} every ${everyMs} with ${perHour}`;
+            expect(after[name], said).toBeLessThanOrEqual((before?.[name] ?? Number.POSITIVE_INFINITY) * 1.001);
+            expect(after[name], said).toBeGreaterThan(everyMs / 2 - 1);
+          }
+          before = after;
+        }
+      }
+    }
   });
 
   it('are shorter for a busy project, for one with more weight, and within a deadline', () => {
