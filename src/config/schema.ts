@@ -60,7 +60,7 @@ function inOneList(role: string, names: readonly unknown[]): string {
     ...(groups.length === 0 ? [] : [`groups: ${JSON.stringify(groups)}`]),
     ...(logins.length === 0 ? [] : [`logins: ${JSON.stringify(logins)}`]),
   ];
-  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move what is of the other kind`;
+  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move the others`;
 }
 
 /** An IP address, or a range of them. */
@@ -291,7 +291,7 @@ const temporal = z
         keys: z
           .array(
             z.strictObject({
-              id: id('a key id').describe('Name of the key, which stands in clear text beside what it encrypts.'),
+              id: id('a key id').describe('Name of the key, stored in clear text beside the data it encrypts.'),
               keyFile: filePath('the path of a file').describe(
                 'File with the key, as `openssl rand -hex 32` writes it.',
               ),

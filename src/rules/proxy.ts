@@ -1,6 +1,6 @@
 import { isLoopback } from './loopback.ts';
 
-/** The proxy opened no tunnel; its answer is not the service's, whatever the status. */
+/** The proxy opened no tunnel; the status of its answer is not the service's. */
 export class ProxyFailed extends Error {
   override readonly name = 'ProxyFailed';
 }

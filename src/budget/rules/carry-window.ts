@@ -124,7 +124,7 @@ export const untilNow = 4_102_444_800_000;
 
 /**
  * When an earlier ledger may last have granted permits, as far as a store's passes show, and when the store was restored:
- * what was sent between the backup and the restoration left no trace. Null when nothing shows a request.
+ * requests sent between the backup and the restoration left no trace. Null when nothing shows a request.
  */
 export function lastGrantOf(passes: readonly PassTrace[], restoredAt: Date | null = null): number | null {
   const ends = passes
@@ -141,11 +141,11 @@ export function lastGrantOf(passes: readonly PassTrace[], restoredAt: Date | nul
 export function windowAfter(settings: WindowSettings, earlierGrantAt: number | null, now: number): WindowState {
   const fresh = emptyWindow(settings, now);
   if (earlierGrantAt === null) return fresh;
-  // Nothing was granted later than now, whatever another clock says.
+  // Nothing was granted later than now, even if another clock says so.
   return { ...fresh, unknownUntil: Math.min(earlierGrantAt, now) + leaseMs + settings.arrivalMs };
 }
 
-/** The window of a ledger that was set back: what it granted since may be unknown, or known with another moment. */
+/** The window of a ledger that was set back: grants since may be unknown, or known with another time. */
 export function windowAfterReset(before: WindowState, at: number): WindowState {
   const state = advance(before, at);
   return { ...state, unknownUntil: state.now + leaseMs + state.settings.arrivalMs };

@@ -49,7 +49,7 @@ export interface StoredProject extends ProjectKey {
 
 /** Numbers about projects, counted by the database. */
 export interface FigureStore {
-  /** The contents of these projects, with so many of their newest passes each, in a few statements. */
+  /** The contents of these projects, with the newest `passes` of each, in a few statements. */
   storedProjects(projects: readonly ProjectKey[], passes: number): Promise<StoredProject[]>;
   stats(org: string, project: string): Promise<FeedbackStats>;
   /** The figures of `feedback report` for a project, from one snapshot; without contacts and code. */

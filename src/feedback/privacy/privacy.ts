@@ -58,14 +58,14 @@ export interface ErasureRequest {
 
 /** What an erasure removed. */
 export interface Erasure {
-  /** Keyed hash of the contact, by which it is kept out. */
+  /** Keyed hash of the contact, which syncs compare. */
   contact: string;
   entries: number;
   changes: number;
   rejects: number;
   /** Those in which there was anything of the person. */
   projects: { project: string; entries: number; changes: number; rejects: number }[];
-  /** Whether what was removed is gone from the database's files too, as far as they are the database's own. */
+  /** Whether the removed bytes are gone from the database's own files too. */
   scrubbed: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface PrivacyStore {
   erase(request: ErasureRequest): Promise<Erasure>;
   /** Removes from everything stored what `privacy` does not let stay, in many transactions. */
   applyPrivacy(at: Date): Promise<PrivacyChanges>;
-  /** Removes from one project what has become too old. */
+  /** Removes entries and contacts of one project that have become too old. */
   expire(project: string, at: Date): Promise<PrivacyChanges>;
   /** Counts the rows that are not yet as `privacy` asks for. */
   countUntreated(at: Date): Promise<PrivacyChanges>;

@@ -175,7 +175,7 @@ export interface RefreshStore {
   refreshView(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
   /** All pages of the projects, and what decides how often they are read: what can be expected (`expectedDelays`). */
   refreshOutlook(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
-  /** How late the store knows what happens in these projects: by plan, with the window as it is known, and as measured. */
+  /** How late the store learns of changes in these projects: as the plan expects, given the window, and as measured. */
   refreshDelays(
     organization: ConfiguredRefresh,
     window: KnownWindow,

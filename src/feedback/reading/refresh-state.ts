@@ -93,7 +93,7 @@ export async function refreshOutlook(
   return { ...view, pages: rows.map(pageOf) };
 }
 
-/** The latest entries by which delays are measured: at most so many, and so old. */
+/** Delays are measured on the latest entries: at most this many, none older than this. */
 const [measured, measuredMs] = [200, 7 * dayMs];
 
 export async function refreshDelays(
@@ -119,7 +119,7 @@ export async function refreshDelays(
   return found;
 }
 
-/** How late the latest entries came, in milliseconds: of those only that are newer than the project's first reading. */
+/** Delays of the latest entries, in milliseconds; entries older than the project's first reading do not count. */
 async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Promise<number[]> {
   const first = await db
     .selectFrom('sync_passes')

@@ -73,7 +73,7 @@ export interface StoredCounts {
   inBounds: number;
   /** Of these, those whose status is open. */
   open: number;
-  /** Whether a sweep has completed, so that `stored` tells how many there are. */
+  /** Whether a sweep has completed, so that `stored` is the true number. */
   everSwept: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { FeedbackRecord } from '../files/feedback-record.ts';
  */
 export interface EntrySelection {
   /**
-   * What people wrote in comments and code: every word must occur, whatever its case and accents. `"two words"` side by
+   * What people wrote in comments and code: every word must occur; case and accents do not matter. `"two words"` side by
    * side, `confi*` by its beginning. Chinese, Japanese, Korean and Thai are found without blanks. Everything else is taken
    * literally; a text without a letter, digit or emoji is refused (`SearchRefused`).
    */
@@ -39,9 +39,9 @@ export interface SearchQuery extends EntrySelection {
   contacts?: boolean;
 }
 
-/** Part of a text, with what was found in it. */
+/** Part of a text, with the words found in it. */
 export interface FoundText {
-  /** As stored; at most 1,000 characters, around what was found first. */
+  /** As stored; at most 1,000 characters, around the first word found. */
   text: string;
   /** Where `text` begins in the whole, in UTF-16 units. */
   from: number;

@@ -111,13 +111,13 @@ interface Wanted {
   selection: EntrySelection;
 }
 
-/** Counting stops here: it costs more than the page of answers, and a larger number tells a person no more. */
+/** Counting stops here: it costs more than the page of answers, and nobody needs a larger number. */
 const mostCounted = 1_000;
 
 /** How many hits are counted by document. */
 const mostGrouped = 10_000;
 
-/** Paths are counted by so many first characters: each of ten thousand may have megabytes. */
+/** Paths are grouped by their first characters, this many: each of ten thousand may have megabytes. */
 const longestPath = 4_000;
 
 /** The next hits below a place, the newest first. */
@@ -134,7 +134,7 @@ async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: num
 /** What is counted of a hit by document. */
 type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
 
-/** The newest hits with what is counted of them, up to one more than `mostGrouped`. */
+/** The newest hits with the columns that are counted, at most `mostGrouped` + 1. */
 async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
   const { rows } = await sql<CountedHit>`
     select f.org_id, f.project_id, substr(f.path, 1, ${longestPath}) as path, f.helpful, f.created_at_utc

@@ -24,7 +24,7 @@ export interface AuditFilter {
   action?: AuditAction | undefined;
   /** A domain or project. */
   subject?: string | undefined;
-  /** A part of the name of a site or project, whatever the case of its ASCII letters. */
+  /** Part of the name of a site or project; the case of ASCII letters does not matter. */
   named?: string | undefined;
   /** A part of the name of the person, likewise. */
   who?: string | undefined;

@@ -149,7 +149,7 @@ function configure(database: Database): void {
   addDocumentKey(database);
 }
 
-/** Takes the bytes of what was removed out of the file and its log; `daily`: of the file at most once a day. */
+/** Scrubs removed bytes from the file and its log; `daily`: from the file at most once a day. */
 async function scrub(db: Kysely<FeedbackDatabase>, path: string, how: 'now' | 'daily'): Promise<boolean> {
   try {
     if (how === 'now' || !(await recentlyScrubbed(db))) return await rewriteFile(path);

@@ -183,7 +183,7 @@ export interface RefreshProjectsTable {
   head_read_at: string | null;
 }
 
-/** Changes seen among the entries of a class, over so many hours. */
+/** Changes seen among the entries of a class, and the hours over which they were seen. */
 interface RefreshRatesTable {
   org_id: string;
   project_id: string;
@@ -257,7 +257,7 @@ interface StoreKeyTable {
   key: string;
 }
 
-/** One row an erasure: what was removed, and a keyed hash of the person it keeps out. */
+/** One row for each erasure: counts of what it removed, and a keyed hash of the person, who stays out of the store. */
 interface ErasuresTable {
   erasure_id: string;
   contact: string;
@@ -418,7 +418,7 @@ function instant(text: string): number | null {
 
 /**
  * Every table of a feedback store, those that others refer to before those; a table that is missing here does not compile.
- * False: what it holds is made from the others.
+ * False: its rows are derived from other tables.
  */
 const present: Readonly<Record<keyof FeedbackDatabase, boolean>> = {
   store_identity: true,

@@ -41,7 +41,7 @@ export interface RefreshPage extends PageSums {
   list: RefreshList;
   /** Inclusive; null for the beginning. */
   from: number | null;
-  /** Exclusive; null for the head, which brings what is new. */
+  /** Exclusive; null for the head, which shows new entries. */
   to: number | null;
   /** When the lists were cut (`Cut`): the sums count from here. */
   cutAt: number;
@@ -66,7 +66,7 @@ const noSums: PageSums = {
 
 const sumNames = Object.keys(noSums) as readonly (keyof PageSums)[];
 
-/** Of a page of 100, so many are filled: some room for what comes, and for neighbours at the bounds. */
+/** Share of a page that is filled: leaves room for new entries, and for neighbours at the bounds. */
 const filled = 0.95;
 
 /** What was learnt of the service, as far as it decides how lists are cut. */
@@ -143,7 +143,7 @@ export function cutPages(
   return lists.pages(before);
 }
 
-/** `cutPages` for entries that come one by one: it keeps none of them. */
+/** `cutPages` for a stream of entries: it keeps none of them. */
 export class ListCutter {
   private readonly cutters: readonly Cutter[];
   private readonly undated: RefreshPage;
@@ -172,7 +172,7 @@ export class ListCutter {
   }
 }
 
-/** Requests that reading so many entries takes: an empty answer costs one too. */
+/** Requests that it takes to read this many entries: an empty answer costs one too. */
 function requestsFor(entries: number, { pageSize: size }: Pick<PageShape, 'pageSize'> = usualShape): number {
   return Math.max(1, Math.ceil(entries / size));
 }
@@ -261,7 +261,7 @@ function overlap(a: Stretch, b: Stretch): boolean {
   return (a.from === null || b.to === null || a.from < b.to) && (b.from === null || a.to === null || b.from < a.to);
 }
 
-/** Of a page of 100, so many entries make a head full, and so many stay in it. */
+/** Share of a page at which a head counts as full, and the share that stays in it when it is cut. */
 const headFull = 0.98;
 const headKept = 0.92;
 
