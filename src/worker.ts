@@ -221,7 +221,7 @@ async function createWorkers(
     metrics,
     deliver: (delivery) => startDelivery(client, delivery, { taskQueue, failover }),
     outlook: {
-      budget: (org) => watchedBudget(client, org),
+      budget: (org) => client.withDeadline(Date.now() + readWithinMs, () => watchedBudget(client, org)),
       refusedRuns: (org) => countRefusedRuns(client, org),
       cutRuns: (org, since) => cutRuns(client, taskQueue, org, since),
     },
@@ -351,7 +351,10 @@ function urgentWork(
 const configuredWithinMs = 15_000;
 /** A heartbeat that takes longer is sent again. */
 const heartbeatWithinMs = 5_000;
-/** A budget that does not answer a query in time is asked again with the next reading. */
+/**
+ * A budget that does not answer a query in time is asked again with the next reading. It may be on the worker that asks, and
+ * that worker stops: then nothing answers, and a look that waits on would keep the worker from stopping.
+ */
 const readWithinMs = 5_000;
 
 async function connectNatively(config: Config): Promise<NativeConnection> {

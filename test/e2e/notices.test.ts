@@ -6,7 +6,7 @@ import { approveUpdate, attributesOf, syncStateQuery } from '../../src/contract.
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
 import { exportHandle, exportState, startExport, startRollback } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
-import { exportWorkflowId, watchWorkflowId } from '../../src/rules/workflow-ids.ts';
+import { budgetWorkflowId, exportWorkflowId, watchWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { Notice } from '../../src/runs/rules/notices.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
@@ -302,4 +302,26 @@ describe('runs that an operator cuts off', () => {
     expect(states(ops, 'export.failed')).toEqual(['begun']);
     expectFolded(ops);
   });
+});
+
+it('a worker stops while a look waits for a budget that nobody answers for', async () => {
+  scene = await setScene({
+    webhooks: `[{ url: "${(await receiver()).url}", secret: ${webhookSecret} }]`,
+    watch: { every: '1s' },
+  });
+  const { client, org, taskQueue } = scene;
+  const args = [{ org }];
+  await client.workflow.start('rateBudget', { workflowId: budgetWorkflowId(org), taskQueue: `${taskQueue}-none`, args });
+  const worker = await scene.startWorker();
+  const look = async () => {
+    const query = `WorkflowId STARTS_WITH "${watchWorkflowId(org)}-" AND ExecutionStatus = "Running"`;
+    for await (const { workflowId } of client.workflow.list({ query })) {
+      const { raw } = await client.workflow.getHandle(workflowId).describe();
+      if (raw.pendingActivities?.length) return workflowId;
+    }
+    return null;
+  };
+  await expect.poll(look, quick).not.toBeNull();
+  await worker.stop();
+  expect(worker.state()).toBe('STOPPED');
 });
