@@ -21,7 +21,6 @@ import {
   schedulePrefix,
   targetOfScheduleId,
   watchScheduleId,
-  watchWorkflowId,
   workflowIdOf,
   workflowTypes,
 } from '../rules/workflow-ids.ts';
@@ -339,8 +338,6 @@ export async function applyWatch(
 ): Promise<void> {
   const desired = watchSchedule(taskQueue, watched, failover);
   await createSchedule(client, desired);
-  // The watch was one run without an end.
-  await terminateRun(client, watchWorkflowId(watched.id));
   await triggerSchedule(client, desired.id);
 }
 

@@ -311,7 +311,11 @@ it('a worker stops while a look waits for a budget that nobody answers for', asy
   });
   const { client, org, taskQueue } = scene;
   const args = [{ org }];
-  await client.workflow.start('rateBudget', { workflowId: budgetWorkflowId(org), taskQueue: `${taskQueue}-none`, args });
+  await client.workflow.start('rateBudget', {
+    workflowId: budgetWorkflowId(org),
+    taskQueue: `${taskQueue}-none`,
+    args,
+  });
   const worker = await scene.startWorker();
   const look = async () => {
     const query = `WorkflowId STARTS_WITH "${watchWorkflowId(org)}-" AND ExecutionStatus = "Running"`;

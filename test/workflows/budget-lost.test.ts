@@ -97,6 +97,8 @@ it('a budget that was reset forgets who waited and is gone (B2)', async () => {
       for (const id of ['a', 'b', 'c']) await ask(id);
       const waiting = async () => (await budgetView(env.client, org)).waiters.map(({ workflowId }) => workflowId);
       expect(await waiting()).toEqual([`sync:${org}:c`]);
+      // Another task: of messages in its latest one, a reset lets the run take them again.
+      await client.configure(org);
       const runId = await resetRun(env.client, budgetWorkflowId(org), 'latest');
       await expect.poll(waiting).toEqual([]);
       await replayChain(env, { workflowId: budgetWorkflowId(org), runId });

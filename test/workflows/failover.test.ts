@@ -74,7 +74,7 @@ it('what a budget hands to the audit while the database is down follows the fail
         forMs: null,
       });
       const workflowId = budgetWorkflowId(org);
-      expect(await childTaskTimeout(workflowId)).toBe(taskTimeoutMs);
+      await expect.poll(() => childTaskTimeout(workflowId)).toBe(taskTimeoutMs);
       await env.client.workflow.getHandle(workflowId).terminate();
     }
   });
