@@ -9,7 +9,7 @@ import type { WindowView } from './budget/rules/permits.ts';
 import type { EndDetail, RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
 import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
-import type { AnalyticsAccess } from './service/analytics-access.ts';
+import type { AnalyticsAccess } from './service/client.ts';
 import type { DocumentationService, RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
 import type { OpenAnswer } from './service/outgoing-call.ts';

@@ -1,26 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
-import type { PermitSource, Refusal } from '../budget/lease.ts';
+import type { PermitSource } from '../budget/lease.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
 import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
 import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
 import type { ExportPhase } from '../exports/rules/site-export.ts';
 import type { ChangeRuleLimits, RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
 import type { BundleStore } from '../exports/store/bundle-store.ts';
-import type { FigureStore } from '../feedback/figures/figure-store.ts';
-import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
-import type { PassStore, RefreshStore } from '../feedback/reading/pass-store.ts';
 import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
-import type { AuditRecords } from '../feedback/store/audit-records.ts';
-import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store.ts';
-import type { NoticeRecords } from '../feedback/store/notice-records.ts';
-import type { OutgoingEntries } from '../feedback/store/outgoing-entries.ts';
-import type { RunRecords } from '../feedback/store/run-records.ts';
+import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
-import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
 import type { Metrics } from '../temporal/metrics.ts';
 import { notConfigured, permanent } from './failures.ts';
 
@@ -81,22 +73,13 @@ interface Outlook {
 /** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */
 export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 
-/** What a pass needs of the feedback store. */
-type FeedbackRoles = PassStore &
-  RefreshStore &
-  EntryStore &
-  OutgoingEntries &
-  PrivacyStore &
-  FigureStore &
-  StoreIdentity;
-
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {
   organizations: readonly Organization[];
-  feedback: FeedbackRoles;
-  runs: RunRecords;
-  auditEntries: AuditRecords;
-  notices: NoticeRecords;
+  feedback: FeedbackStore;
+  runs: FeedbackStore;
+  auditEntries: FeedbackStore;
+  notices: FeedbackStore;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
   keepVersions: number;
@@ -143,17 +126,6 @@ export function requireStore(
     'StoreMismatch',
     `this worker's ${what} store is not the one this run began with: give all workers of a task queue the same store`,
   );
-}
-
-/** A full window or a refused key, for which the whole organization must wait. */
-export function refusalOf(error: unknown): Refusal | undefined {
-  if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
-  return error instanceof Unauthorized ? { unauthorized: true } : undefined;
-}
-
-/** Whether the service answered, so that the request has arrived. Lost and aborted ones may still be on their way. */
-export function isAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }
 
 /**

@@ -360,7 +360,14 @@ async function newestReadings(
 ): Promise<NonNullable<Sight['projects']>> {
   const at = scheduledAt().getTime();
   const wanted = refresh?.projects ?? projects.map((project) => ({ project, weight: 1, atMostMs: null }));
-  const outlook = await feedback.refreshOutlook(org, wanted, at);
+  let outlook = await feedback.refreshOutlook(org, wanted, at);
+  const ahead = outlook.projects.filter(({ headReadAt }) => headReadAt !== null && headReadAt > at + hourMs);
+  if (ahead.length > 0) {
+    // The clock was ahead: counted from now on, or nothing would be stale before it is that late again.
+    const names = ahead.map(({ project }) => project);
+    await feedback.prepareRefresh(org, names, at);
+    outlook = await feedback.refreshOutlook(org, wanted, at);
+  }
   const planned = new Map<string, number>();
   if (refresh !== null && view !== null) {
     const perHour = requestsAnHour(refresh.share, outlook.pace, view, at);

@@ -23,7 +23,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 Temporal unreachable, 4 no such thing, 5 still running`;
 
-/** Runs a command's work with its context; what it throws is reported, what it returns is the exit code. */
+/** Runs a command's work with its context; reports what it throws, and exits with the code that it returns. */
 type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
 
 /** All commands, by name and summary. Commander's help, version and complaints go to `write`; commands are run by `run`. */

@@ -107,7 +107,7 @@ async function explain(error: unknown): Promise<Failure> {
 }
 
 /**
- * `docferry … | head` closes our stdout: what is written after that is dropped. So is what does not fit on the disk of
+ * `docferry … | head` closes our stdout: later output is dropped. So is output that does not fit on the disk of
  * stderr: a full log ends no work. A result that cannot be written is an uncaught error, whose report ends the process.
  * Returns whether that has happened.
  */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { permitClasses } from '../budget/rules/permits.ts';
-import { isSecure } from '../rules/loopback.ts';
+import { isSecure } from '../rules/proxy.ts';
 import { withoutEnd } from '../rules/text.ts';
 import { isReservedName } from '../runs/rules/audit.ts';
 import { failovers } from '../temporal/rules/failover.ts';

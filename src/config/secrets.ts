@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { isSecure } from '../rules/loopback.ts';
+import { isSecure } from '../rules/proxy.ts';
 import { ConfigError } from './config-error.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -37,7 +37,7 @@ const longestForm = 512 * 1024;
 /** More than any page sends. A form that is kept is rendered again, field by field. */
 const mostFields = 4_000;
 const connections = 1_024;
-/** Some connections are left for who has to be told that there is no room. */
+/** Connections kept free to tell further clients that there is no room. */
 const requestsUnderWay = { total: 960, perClient: 64 };
 
 /** Serves the console until it is stopped. Throws `PortTaken`. */

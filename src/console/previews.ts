@@ -11,7 +11,7 @@ import { type BundleStore, NoSuchVersion, VersionDamaged } from '../exports/stor
 import { provenManifest } from '../exports/store/manifests.ts';
 import { SiteFiles } from '../exports/verify/find-browser.ts';
 import { keepConnections, listen, requestLimits, stopListening } from '../http-server.ts';
-import { isLoopback } from '../rules/loopback.ts';
+import { isLoopback } from '../rules/proxy.ts';
 import { sizeText } from '../rules/text.ts';
 import { ConsoleFailure } from './console-failure.ts';
 import type { Session } from './security/sessions.ts';

@@ -32,7 +32,7 @@ function neededVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 interface CommandOptions {
-  /** The command gets what it needs of it (`neededVariables`); its PATH is also where the command is looked for. */
+  /** The command gets what it needs of it (`neededVariables`); its PATH also finds the command. */
   env: NodeJS.ProcessEnv;
   cwd?: string;
   /** Ends the command; the promise then rejects with the signal's reason. */

@@ -133,7 +133,7 @@ function scheduleOptions({
   }));
   return {
     typedSearchAttributes,
-    // Complete: an update removes what it leaves out, so no former time fires beside the new ones.
+    // The whole schedule: an update removes absent settings, so no former time fires beside the new ones.
     spec: specOf(settings),
     policies: {
       overlap: settings.overlap as ScheduleOverlapPolicy,

@@ -1,6 +1,5 @@
 import type tls from 'node:tls';
-import { isLoopback } from '../rules/loopback.ts';
-import { proxyFor } from '../rules/proxy.ts';
+import { isLoopback, proxyFor } from '../rules/proxy.ts';
 import { readHttpDate, readRetryAfter } from '../rules/retry-after.ts';
 import { withoutEnd } from '../rules/text.ts';
 import type { RequestOptions } from './documentation-service.ts';

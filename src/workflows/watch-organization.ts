@@ -10,9 +10,9 @@ type Look = Awaited<ReturnType<Activities['lookAround']>>;
 const steps = proxyActivities<Pick<Activities, 'lookAround'>>(watchOptions);
 
 /**
- * Looks once what has become late, stale, starved, held, taken back or refused in an organization, so that people are
- * told (webhooks.md), what its targets run, and which runs ended without their row. Its schedule starts it every few
- * minutes, and hands it what the look before returned.
+ * Checks once what has become late, stale, starved, held, drifted or refused in an organization, sends notices (webhooks.md),
+ * reads targets back, and leaves the rows of runs that ended without one. Its schedule starts it every few minutes, and hands it
+ * what the check before returned.
  */
 export async function watchOrganization(given: WatchInput): Promise<Look> {
   const input = readInput(readWatchInput, given);

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen, requestLimits, stopListening } from '../../http-server.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
-import type { AnalyticsAccess } from '../../service/analytics-access.ts';
+import type { AnalyticsAccess } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
 import type { OpenAnswer } from '../../service/outgoing-call.ts';
 import { LeaseOver, type PermitSource } from '../lease.ts';

@@ -233,13 +233,13 @@ export type WaiterRow = [
 ];
 
 /** The window as a run hands it to the next (carry-window.ts). */
-export interface CarriedWindow extends Omit<WindowState, 'attempts' | 'served'> {
-  /** Of holders that do not wait. An earlier version carried moments by name. */
-  attempts: Attempt[] | Record<string, number>;
+export interface CarriedWindow extends Omit<WindowState, 'waiters'> {
+  /** Of holders that do not wait. */
+  attempts: Attempt[];
   /** Of turns without a waiter. */
-  served: Turn[] | Record<string, number>;
-  lapsed?: LapsedLease[];
-  rows?: WaiterRow[];
+  served: Turn[];
+  lapsed: LapsedLease[];
+  rows: WaiterRow[];
 }
 
 /** Input of the budget's workflow. */

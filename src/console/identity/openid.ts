@@ -1,7 +1,6 @@
 import * as openid from 'openid-client';
 import { fetch as fetchBy, ProxyAgent } from 'undici';
-import { isLoopback } from '../../rules/loopback.ts';
-import { proxyFor } from '../../rules/proxy.ts';
+import { isLoopback, proxyFor } from '../../rules/proxy.ts';
 import { type Identity, identityOf, type Roles } from '../security/identity.ts';
 import { newToken } from '../security/sessions.ts';
 import { UnbelievedClaim } from './sign-in-errors.ts';
@@ -50,7 +49,7 @@ export class OpenIdSignIn {
     this.#roles = roles;
   }
 
-  /** Where to send the browser, and the cookie by which its return is recognized. */
+  /** Where to send the browser, and the cookie that recognizes its return. */
   async begin(): Promise<{ url: URL; cookie: string }> {
     const configuration = await this.#configuration();
     const cookie = newToken();

@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode, ReadBuffers } from '../../files.ts';
+import { pathProblem, ReadBuffers } from '../../files.ts';
 import { sizeText, spanText } from '../../rules/text.ts';
 import { linkDispatchers } from './object-request.ts';
 import { ObjectTransfer, type TransferSettings } from './object-transfer.ts';
@@ -77,7 +77,6 @@ async function requireRoom(folder: string, bytes: number, free: typeof freeBytes
 }
 
 const lookAtDiskEveryMs = 2_000;
-const diskFull = ['ENOSPC', 'EDQUOT'];
 
 export interface DownloadOptions extends TransferSettings {
   /** Where the archive goes; `<file>.resume` beside it proves what is on disk. */
@@ -149,16 +148,12 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
       await file.close();
     }
   } catch (error) {
-    throw isDiskFull(error) ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
+    throw pathProblem(error)?.isFull ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
   } finally {
     for (const timer of timers) clearTimeout(timer);
     for (const end of ended) end();
     await dispatchers.destroy();
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  return diskFull.includes(errorCode(error) ?? '');
 }
 
 const measuredMs = 10_000;

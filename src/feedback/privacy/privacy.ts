@@ -75,20 +75,6 @@ export interface PrivacyChanges {
   rejects: number;
 }
 
-/** What must not stay (privacy.md). Safe to repeat. */
-export interface PrivacyStore {
-  /**
-   * Removes a person from every table and keeps them out of later pages, even if they were not stored. One transaction.
-   */
-  erase(request: ErasureRequest): Promise<Erasure>;
-  /** Removes from everything stored what `privacy` does not let stay, in many transactions. */
-  applyPrivacy(at: Date): Promise<PrivacyChanges>;
-  /** Removes entries and contacts of one project that have become too old. */
-  expire(project: string, at: Date): Promise<PrivacyChanges>;
-  /** Counts the rows that are not yet as `privacy` asks for. */
-  countUntreated(at: Date): Promise<PrivacyChanges>;
-}
-
 /** `privacy` for the feedback store. The key is read when something is hashed, which may throw `ConfigError`. */
 export function feedbackPrivacy({ hashKey, ...privacy }: PrivacyConfig): Privacy {
   let key: string | undefined;

@@ -28,7 +28,7 @@ const notAllDeleted = 3;
 /** Slices that rely on exact date-times: the second looks. */
 const narrow: readonly SliceStage[] = ['look', 'again'];
 
-/** What the pass does after `slice` was read to its end and its findings were noted (S4, decisions/0040). */
+/** What the pass does after `slice` was read to its end and its findings were noted (S4, reading.md). */
 export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextStep> {
   // A service may change its ways: a sweep learns them from the start.
   const forget = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;

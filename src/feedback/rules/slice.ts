@@ -156,7 +156,7 @@ export interface PassOutline {
   pages: number;
 }
 
-/** One query of a pass and what reading it has shown so far (decisions/0040). */
+/** One query of a pass and what reading it has shown so far (reading.md). */
 export interface PassSlice extends PlannedSlice {
   /** Counted from 1 in the order in which they were planned. */
   slice: number;

@@ -224,7 +224,7 @@ function tsquery(phrases: readonly SearchPhrase[], facets: readonly (readonly st
 
 const mostPerAnswer = 200;
 
-/** One page of the hits, and how many there are. */
+/** One page of the hits, and how many there are. Every text is as stored: escape it. Throws `SearchRefused`. */
 export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAnswer> {
   const wanted = wantedOf(query);
   const limit = limitOf(query);
@@ -293,7 +293,7 @@ function commonFields(row: FeedbackTable, contacts: boolean): Omit<FoundEntry, '
   };
 }
 
-/** Counts the newest hits by document. */
+/** Counts the newest 10,000 hits by document; ignores `after` and `contacts`. Throws `SearchRefused`. */
 export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQuery): Promise<DocumentAnswer> {
   const wanted = wantedOf(query);
   const limit = limitOf(query);
@@ -328,7 +328,7 @@ export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQ
   };
 }
 
-/** All hits as records, read page by page. */
+/** All hits as records in the order of `findEntries`. Without `contacts`, `contact` is null and `extra` empty. */
 export async function* findRecords(
   db: Kysely<FeedbackDatabase>,
   selection: EntrySelection & { contacts?: boolean },
@@ -349,7 +349,7 @@ export async function* findRecords(
 /** A status that flips changes with every sync. */
 const mostChanges = 200;
 
-/** One entry whole, with its history. */
+/** One entry whole, with its history; null when there is none. */
 export async function entryDetail(
   db: Kysely<FeedbackDatabase>,
   project: string,

@@ -165,7 +165,7 @@ const shared = [
     reshaped integer not null default 0,
     first_pass text,
     not_before double precision not null default 0,
-    read_at text,
+    answered_at text,
     head_read_at text,
     constraint refresh_projects_key primary key (org_id, project_id))`,
 

@@ -27,22 +27,12 @@ interface OpenNotice {
   mark: string | null;
 }
 
-/** The record of notices sent, so that a repetition sends none again. It shares the database with the feedback. */
-export interface NoticeRecords {
-  /**
-   * Records a turn in one atomic step. Null when it was recorded already: then no notice is due. A repeat of the turn that
-   * changed it gets the same answer as before.
-   */
-  turnNotice(turn: NoticeTurn): Promise<{ since: string } | null>;
-  /** All conditions that hold, ordered by type and subject. */
-  openNotices(org: string): Promise<OpenNotice[]>;
-  /** When each site's last export that brought or confirmed a version ended, by domain. */
-  lastExports(org: string): Promise<ReadonlyMap<string, string>>;
-}
-
 type Db = Kysely<FeedbackDatabase>;
 
-/** Opens or closes a notice by compare and set; returns since when it holds or held if this turn changed it. */
+/**
+ * Opens or closes a notice by compare and set. Returns since when it holds or held; null when another turn had changed it
+ * already, so that no notice is due. A repeat of the turn that changed it gets the same answer.
+ */
 export async function turnNotice(
   db: Transaction<FeedbackDatabase>,
   { org, type, subject, open, by, at, until = null, mark = null }: NoticeTurn,
@@ -80,6 +70,7 @@ export async function turnNotice(
   return row ?? null;
 }
 
+/** All conditions that hold, ordered by type and subject. */
 export async function openNotices(db: Db, org: string): Promise<OpenNotice[]> {
   return await db
     .selectFrom('notices')
@@ -91,7 +82,10 @@ export async function openNotices(db: Db, org: string): Promise<OpenNotice[]> {
     .execute();
 }
 
-/** By domain; an export whose rollout failed counts, since it brought its version too. */
+/**
+ * When each site's last export that brought or confirmed a version ended, by domain; an export whose rollout failed counts,
+ * since it brought its version too.
+ */
 export async function lastExports(db: Db, org: string): Promise<ReadonlyMap<string, string>> {
   const rows = await db
     .selectFrom('export_runs')

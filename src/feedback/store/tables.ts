@@ -178,8 +178,8 @@ export interface RefreshProjectsTable {
   first_pass: string | null;
   /** After a failure, nothing of the first reading is requested before. */
   not_before: Generated<number>;
-  /** Start of the last complete reading of a page, and of one with its newest entries. UTC ISO 8601. */
-  read_at: string | null;
+  /** When the latest answer came, of whatever pass, and when the last reading of its newest entries began. UTC ISO 8601. */
+  answered_at: string | null;
   head_read_at: string | null;
 }
 

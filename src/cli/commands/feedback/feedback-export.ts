@@ -41,7 +41,7 @@ export default {
   },
 } satisfies CommandFile;
 
-/** Counts of what has been encoded so far. */
+/** Rows and bytes encoded so far. */
 class Tally {
   /** The projects so far, the current one last. */
   readonly projects: { org: string; project: string; rows: number }[] = [];

@@ -59,6 +59,10 @@ const othersHalfLife = 24;
 /** A pace at which nothing was sent yet: one request is due at once. */
 export const newPace = (at: number): Pace => ({ at, credit: 1, sent: [], deadlines: [], first: [], others: null });
 
+/** The pace as it was saved. One from more than an hour ahead is of a clock that was wrong, and begins anew. */
+export const paceFrom = (saved: Pace | null, at: number): Pace =>
+  saved === null || saved.at > at + hourMs ? newPace(at) : saved;
+
 /**
  * The settings with what is known of other clients. The budget sees them when a request is refused, and forgets them after
  * three windows; at an even pace that leaves them room, nothing is refused. So their use is remembered longer here, and a

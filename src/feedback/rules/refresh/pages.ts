@@ -82,9 +82,17 @@ export interface PageShape {
    * overlap. Null where it sends the newest first.
    */
   headFrom: number | null;
+  /** The head begins no later, though entries be dated later: their clock may be ahead, and others still come before them. */
+  headBy: number;
 }
 
-export const usualShape: PageShape = { pageSize, ignoresStatus: false, coarse: false, headFrom: null };
+export const usualShape: PageShape = {
+  pageSize,
+  ignoresStatus: false,
+  coarse: false,
+  headFrom: null,
+  headBy: Number.POSITIVE_INFINITY,
+};
 
 /** Whether an entry's list holds it. */
 export function isIn(list: RefreshList, entry: RefreshEntry): boolean {
@@ -200,7 +208,8 @@ class Cutter {
   add(entry: RefreshEntry): void {
     if (!isIn(this.list, entry) || entry.createdAt === null) return;
     const moment = startOf(entry.createdAt, this.shape);
-    if (this.page.entries > 0 && this.last !== null && moment < this.last && this.isFull(moment)) this.next(this.last);
+    const { last } = this;
+    if (this.page.entries > 0 && last !== null && moment < last && this.isFull(moment, last)) this.next(last);
     addEntry(this.page, this.list, entry, this.cut);
     this.last = moment;
     this.count += 1;
@@ -210,8 +219,9 @@ class Cutter {
     return [...this.done, this.page].map((page) => ({ ...page, requests: requestsFor(page.entries, this.shape) }));
   }
 
-  private isFull(moment: number): boolean {
-    const { headFrom, pageSize: size } = this.shape;
+  private isFull(moment: number, last: number): boolean {
+    const { headFrom, headBy, pageSize: size } = this.shape;
+    if (this.isHead && last > headBy) return false;
     if (this.isHead && headFrom !== null && moment < headFrom) return true;
     return this.page.entries >= Math.floor(size * (this.isHead ? this.headShare : filled));
   }

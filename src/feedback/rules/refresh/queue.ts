@@ -130,7 +130,8 @@ export function judged(reading: Reading): Findings {
   }
   if (missing.length === 0) return { ...nothing, page: read };
   const isMass = missing.length >= listed.length || missing.length + missingElsewhere > massShare * stored;
-  const since = page.again;
+  // One after this reading is of a clock that was ahead.
+  const since = page.again !== null && page.again <= startedAt ? page.again : null;
   const gone = since === null ? [] : missing.filter(({ seenAt }) => seenAt < since);
   const believed = isMass ? since !== null && startedAt >= since + massPauseMs : true;
   const tombstoned = believed ? gone.map(({ id }) => id) : [];
