@@ -9,8 +9,8 @@ import type { WindowView } from './budget/rules/permits.ts';
 import type { EndDetail, RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
 import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
-import type { AnalyticsAccess } from './service/client.ts';
-import type { DocumentationService, RequestOptions } from './service/documentation-service.ts';
+import type { DocumentationService } from './service/client.ts';
+import type { RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
 import type { OpenAnswer } from './service/outgoing-call.ts';
 import type { Metrics } from './temporal/metrics.ts';
@@ -135,15 +135,9 @@ export function countedService(service: DocumentationService, org: string, metri
     getExportJob: (jobId, options = {}) => counted('job', options, (watched) => service.getExportJob(jobId, watched)),
     createBundleLink: (jobId, options = {}) =>
       counted('bundle-link', options, (watched) => service.createBundleLink(jobId, watched)),
-  };
-}
-
-/** Like `countedService`, for what other programs ask through the gateway. */
-export function countedAccess(access: AnalyticsAccess, org: string, metrics: Metrics): AnalyticsAccess {
-  return {
-    get: (target, headers, options = {}) =>
+    getAnalytics: (target, headers, options = {}) =>
       countedRequest({ org, endpoint: 'gateway', metrics, outcomeOf: outcomeOfStatus }, options, (watched) =>
-        access.get(target, headers, watched),
+        service.getAnalytics(target, headers, watched),
       ),
   };
 }
@@ -398,18 +392,14 @@ function showAges(org: string, records: readonly AgedProject[], metrics: Metrics
   }
 }
 
-/** Has requests to these organizations' analytics counted, and shown to Prometheus at `ip:port`. */
-export function countedAccesses(
-  analytics: ReadonlyMap<string, AnalyticsAccess>,
+/** Has requests of the gateway to these services counted, and shown to Prometheus at `ip:port`. */
+export function countedServices(
+  services: ReadonlyMap<string, DocumentationService>,
   log: Logger,
   metricsAddress: string,
-): Map<string, AnalyticsAccess> {
+): Map<string, DocumentationService> {
   installRuntime(log, metricsAddress);
   const metrics = metricsOfRuntime();
-  return new Map(
-    [...analytics].map(([org, access]) => {
-      beginRequests(metrics, org, 'gateway');
-      return [org, countedAccess(access, org, metrics)];
-    }),
-  );
+  for (const org of services.keys()) beginRequests(metrics, org, 'gateway');
+  return new Map([...services].map(([org, service]) => [org, countedService(service, org, metrics)]));
 }

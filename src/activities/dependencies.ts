@@ -12,7 +12,7 @@ import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
-import type { DocumentationService } from '../service/documentation-service.ts';
+import type { DocumentationService } from '../service/client.ts';
 import type { Metrics } from '../temporal/metrics.ts';
 import { notConfigured, permanent } from './failures.ts';
 

@@ -14,7 +14,8 @@ import {
   type SliceQuery,
 } from '../feedback/rules/slice.ts';
 import type { SyncState } from '../feedback/rules/sync.ts';
-import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
+import type { DocumentationService } from '../service/client.ts';
+import type { FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { BadRequest, MalformedResponse, NetworkError, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore, scheduledAt } from './dependencies.ts';
 import { permanent, serviceFailure } from './failures.ts';

@@ -37,7 +37,7 @@ const longestForm = 512 * 1024;
 /** More than any page sends. A form that is kept is rendered again, field by field. */
 const mostFields = 4_000;
 const connections = 1_024;
-/** Connections kept free to tell further clients that there is no room. */
+/** Most requests under way: the connections beyond them tell further clients that there is no room. */
 const requestsUnderWay = { total: 960, perClient: 64 };
 
 /** Serves the console until it is stopped. Throws `PortTaken`. */

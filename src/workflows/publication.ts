@@ -242,7 +242,7 @@ export interface WantedRollout {
   /** What readers get so far; null when nothing is known of it. */
   previous: string | null;
   force: boolean;
-  /** Results for targets that already run the version and are left alone. */
+  /** Steps of targets that already run the version, and are left alone. */
   known?: readonly StepTaken[];
 }
 

@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, createWriteStream } from 'node:fs';
+import { access, mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { sizeIfExists } from '../../files.ts';
 import { versionTime } from '../rules/site-export.ts';
 import { Semaphore } from '../semaphore.ts';
 import { contentTypes } from '../server/published-files.ts';
@@ -31,6 +32,7 @@ import {
   type StoredVersion,
   StoreRefused,
   signatureName,
+  stagingPath,
   stagingRoot,
   storeName,
   VersionDamaged,
@@ -38,10 +40,19 @@ import {
   versionsPath,
   type Work,
 } from './bundle-store.ts';
-import { manifestIn, parseIdentity, parseManifest, publishedVersion, requireSameContent, toJson } from './manifests.ts';
-import { SharedLookout } from './retention.ts';
+import {
+  manifestIn,
+  parseIdentity,
+  parseManifest,
+  publishedVersion,
+  requireSameContent,
+  requireSealed,
+  sealedManifest,
+  toJson,
+} from './manifests.ts';
+import { abandonedAfterMs, removeAbandoned, SharedLookout } from './retention.ts';
 import { type S3Agents, S3Bucket, type S3Headers } from './s3-bucket.ts';
-import { copyIfAbsent, readS3Object, S3Staging } from './s3-multipart.ts';
+import { abortUploads, copyIfAbsent, readS3Object, uploadArchive } from './s3-multipart.ts';
 import { S3Records } from './s3-records.ts';
 
 export interface S3StoreOptions extends S3Location {
@@ -54,6 +65,8 @@ export interface S3StoreOptions extends S3Location {
   signer?: ManifestSigner | undefined;
 }
 
+/** An upload older than this was abandoned: no attempt of a step takes as long. */
+const uploadAbandonedAfterMs = 24 * 3_600_000;
 /** Small objects. */
 const readsAtOnce = 8;
 
@@ -67,7 +80,6 @@ export class S3BundleStore extends S3Records implements BundleStore {
   /** None: a bucket is replicated, never restored by docferry. */
   readonly predecessors: readonly string[] = [];
   readonly place: string;
-  readonly #staging: S3Staging;
   readonly #workFolder: string;
   readonly #publicUrl: string;
   readonly #signer: ManifestSigner | null;
@@ -77,7 +89,6 @@ export class S3BundleStore extends S3Records implements BundleStore {
     super(bucket);
     this.identity = identity;
     this.place = locationText({ ...bucket.location, endpoint: undefined });
-    this.#staging = new S3Staging(bucket, workFolder);
     this.#workFolder = workFolder;
     this.#publicUrl = publicUrl;
     this.#signer = signer ?? null;
@@ -90,31 +101,50 @@ export class S3BundleStore extends S3Records implements BundleStore {
     return new S3BundleStore(await storeIdentity(opened), opened, options);
   }
 
-  stagingFile(stageId: string): Promise<string> {
-    return this.#staging.localFile(stageId);
+  async stagingFile(stageId: string): Promise<string> {
+    const file = this.#localArchive(stageId);
+    await changing(this.#workFolder, () => mkdir(dirname(file), { recursive: true, mode: 0o700 }));
+    return file;
   }
 
+  /** Uploads the local file and its manifest, then removes the local file. */
   async saveStaged(stageId: string, manifest: StagedManifest, work: Work = {}): Promise<void> {
     storeName('domain', manifest.source.domain);
-    await this.#staging.save(stageId, manifest, work);
+    const { sha256, bytes } = manifest.archive;
+    const path = stagedArchivePath(stageId, manifest);
+    // Its name is that of its content, which was checked when it was uploaded.
+    if ((await this.bucket.stat(path))?.bytes !== bytes) {
+      const file = this.#localArchive(stageId);
+      if ((await sizeIfExists(file)) !== bytes)
+        throw new StagedChanged('the staged archive is not the one that was verified');
+      await uploadArchive(this.bucket, path, { file, sha256, bytes }, work);
+    }
+    await this.bucket.write(stagedManifestPath(stageId), toJson(manifest), null);
+    await this.#removeLocal(stageId);
   }
 
-  staged(stageId: string, seal: string): Promise<StagedManifest | null> {
-    return this.#staging.find(stageId, seal);
+  async staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    const manifest = sealedManifest(await this.#stagedText(stageId), seal);
+    if (manifest === null) return null;
+    const archive = await this.bucket.stat(stagedArchivePath(stageId, manifest));
+    return archive?.bytes === manifest.archive.bytes ? manifest : null;
   }
 
-  discardStaged(stageId: string): Promise<void> {
-    return this.#staging.discard(stageId);
+  async discardStaged(stageId: string): Promise<void> {
+    await this.#removeLocal(stageId);
+    const folder = `${stagingPath(stageId)}/`;
+    await abortUploads(this.bucket, folder, null);
+    for (const { path } of await this.bucket.list(folder)) await this.bucket.remove(path);
   }
 
   async publish(stageId: string, version: string, seal: string, work: Work = {}): Promise<Manifest> {
     storeName('version', version);
-    const { manifest: staged, path } = await this.#staging.saved(stageId, seal);
+    const staged = requireSealed(await this.#stagedText(stageId), stageId, seal);
     const manifest: Manifest = { version, ...staged };
     const { domain } = manifest.source;
     const published = await this.bucket.read(manifestPath(domain, version));
     if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
-    await putArchive(this.bucket, path, manifest, work);
+    await putArchive(this.bucket, stagedArchivePath(stageId, staged), manifest, work);
     const text = toJson(manifest);
     const signature = await this.#signer?.sign(text, manifest);
     if (signature !== undefined) {
@@ -162,9 +192,14 @@ export class S3BundleStore extends S3Records implements BundleStore {
     return (await this.#signer?.publicKeys()) ?? null;
   }
 
-  /** A domain has no temporary files in a bucket. */
+  /** A domain has no temporary files in a bucket: what dead processes left is on this machine, or unfinished uploads. */
   async removeAbandoned(_domain: string, now: Date): Promise<void> {
-    if (this.#shared.isDue(now)) await this.#staging.removeAbandoned(now);
+    if (!this.#shared.isDue(now)) return;
+    await changing(this.#workFolder, () => removeAbandoned(this.#workFolder, now));
+    await abortUploads(this.bucket, '', new Date(now.getTime() - uploadAbandonedAfterMs));
+    for (const { path, modified } of await this.bucket.list(`${stagingRoot}/`)) {
+      if (now.getTime() - modified.getTime() > abandonedAfterMs) await this.bucket.remove(path);
+    }
   }
 
   async inService(domains: readonly string[]): Promise<Map<string, InService>> {
@@ -204,7 +239,10 @@ export class S3BundleStore extends S3Records implements BundleStore {
 
   /** Also refuses object stores that ignore the conditions of writes, on which atomic publication rests (E5). */
   async checkWritable(): Promise<void> {
-    await this.#staging.checkWritable();
+    await changing(this.#workFolder, async () => {
+      await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
+      await access(this.#workFolder, constants.W_OK | constants.X_OK);
+    });
     await this.#signer?.check();
     const path = `${stagingRoot}/probe-${randomUUID()}`;
     await this.bucket.write(path, 'probe', 'absent');
@@ -219,6 +257,19 @@ export class S3BundleStore extends S3Records implements BundleStore {
     } finally {
       await this.bucket.remove(path);
     }
+  }
+
+  async #stagedText(stageId: string): Promise<string | null> {
+    return (await this.bucket.read(stagedManifestPath(stageId)))?.text ?? null;
+  }
+
+  async #removeLocal(stageId: string): Promise<void> {
+    const folder = dirname(this.#localArchive(stageId));
+    await changing(this.#workFolder, () => rm(folder, { recursive: true, force: true }));
+  }
+
+  #localArchive(stageId: string): string {
+    return join(this.#workFolder, storeName('stage id', stageId), 'archive');
   }
 
   /** The version at which a marked domain is held; null when it is not. If the record is damaged, the mark counts. */
@@ -249,6 +300,11 @@ export class S3BundleStore extends S3Records implements BundleStore {
     return publishedVersion(manifest, versionTime(version) ?? new Date(0).toISOString());
   }
 }
+
+const stagedManifestPath = (stageId: string): string => `${stagingPath(stageId)}/staged.json`;
+/** Named by content: an attempt that was presumed dead and continues cannot replace what another has verified. */
+const stagedArchivePath = (stageId: string, { archive }: StagedManifest): string =>
+  `${stagingPath(stageId)}/${archive.sha256}`;
 
 /** Headers of objects that never change. */
 const immutable = (ContentType: string): S3Headers => ({
