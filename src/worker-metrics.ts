@@ -15,6 +15,7 @@ import { NetworkError, ServiceError, type ServiceErrorKind } from './service/err
 import type { OpenAnswer } from './service/outgoing-call.ts';
 import type { Metrics } from './temporal/metrics.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
+import { traced } from './temporal/traces.ts';
 
 type Input<Name extends keyof Activities> = Parameters<Activities[Name]>[0];
 type Result<Name extends keyof Activities> = Awaited<ReturnType<Activities[Name]>>;
@@ -149,26 +150,31 @@ interface Counting<Answer> {
   outcomeOf(answer: Answer): RequestOutcome;
 }
 
-async function countedRequest<Answer>(
+function countedRequest<Answer>(
   { org, endpoint, metrics, outcomeOf }: Counting<Answer>,
   options: RequestOptions,
   request: (options: RequestOptions) => Promise<Answer>,
 ): Promise<Answer> {
-  const count = (outcome: RequestOutcome) => metrics.add('docferry_requests_total', { org, endpoint, outcome });
-  let sent = false;
-  const beforeSend = () => {
-    options.beforeSend?.();
-    sent = true;
-  };
-  try {
-    const answer = await request({ ...options, beforeSend });
-    count(outcomeOf(answer));
-    return answer;
-  } catch (error) {
-    if (sent && error instanceof ServiceError) count(outcomeOfError[error.kind]);
-    else if (error instanceof NetworkError) count('not-sent');
-    throw error;
-  }
+  return traced(`service:${endpoint}`, { attributes: { 'docferry.org': org } }, async (add) => {
+    const count = (outcome: RequestOutcome) => {
+      metrics.add('docferry_requests_total', { org, endpoint, outcome });
+      add({ 'docferry.outcome': outcome });
+    };
+    let sent = false;
+    const beforeSend = () => {
+      options.beforeSend?.();
+      sent = true;
+    };
+    try {
+      const answer = await request({ ...options, beforeSend });
+      count(outcomeOf(answer));
+      return answer;
+    } catch (error) {
+      if (sent && error instanceof ServiceError) count(outcomeOfError[error.kind]);
+      else if (error instanceof NetworkError) count('not-sent');
+      throw error;
+    }
+  });
 }
 
 function outcomeOfStatus({ status }: OpenAnswer): RequestOutcome {

@@ -106,7 +106,7 @@ export interface MakeContext {
 
 /** One way to get a program that is not on the machine. */
 interface Maker {
-  name: 'SDK download' | 'go install' | 'go build' | 'Maven';
+  name: 'SDK download' | 'go install' | 'go build' | 'Maven' | 'pip download';
   /** Leaves the tool's executable in the context's folder, or rejects with one readable line. */
   make(context: MakeContext): Promise<void>;
 }

@@ -8,6 +8,7 @@ import { readRetryAfter } from '../../rules/retry-after.ts';
 import type { DocumentationService } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
 import type { OpenAnswer } from '../../service/outgoing-call.ts';
+import { traced } from '../../temporal/traces.ts';
 import { LeaseOver, type PermitSource } from '../lease.ts';
 import {
   type AnalyticsTarget,
@@ -261,7 +262,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const server = createServer(requestLimits, (request, response) => {
     if (closing.signal.aborted) response.shouldKeepAlive = false;
-    void handler.answer(request, response);
+    void traced('gateway', { parent: null }, () => handler.answer(request, response));
   });
   server.maxConnections = connections;
   const { port, url } = await listen(server, { host, port: options.port });

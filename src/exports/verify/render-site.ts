@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core';
 import { unpack } from '../archive/unpack.ts';
-import type { Reason } from '../rules/site-export.ts';
 import {
   isRenderRule,
   JudgedFindings,
@@ -16,38 +15,9 @@ import {
 } from '../rules/verification-rules.ts';
 import { browserSlots } from '../semaphore.ts';
 import { addressOf, type BrowserChoice, BrowserUnusable, findBrowser, SiteFiles } from './find-browser.ts';
+import { Findings } from './inspect-file.ts';
 import { isPage } from './site-links.ts';
 import type { VerificationReport } from './verify-archive.ts';
-
-/** At most 100 a page; each rule has its own share, so that a flood of one hides nothing of another. */
-const keptPerRule = 25;
-const detailCharacters = 300;
-
-/** The distinct findings of one page; a hostile page can cause any number of them. */
-export class PageFindings {
-  readonly #kept = new Map<RenderRule, Set<string>>();
-  readonly #dropped = new Map<RenderRule, number>();
-
-  add(rule: RenderRule, detail: string): void {
-    const kept = this.#kept.get(rule) ?? new Set();
-    this.#kept.set(rule, kept);
-    // Copied: a slice would keep the whole of a long text in memory.
-    const cut = Buffer.from(detail.slice(0, detailCharacters)).toString();
-    if (kept.has(cut)) return;
-    if (kept.size < keptPerRule) kept.add(cut);
-    else this.#dropped.set(rule, this.dropped(rule) + 1);
-  }
-
-  /** What was kept, each once. */
-  of(rule: RenderRule): string[] {
-    return [...(this.#kept.get(rule) ?? [])];
-  }
-
-  /** How many were not kept, repetitions included. */
-  dropped(rule: RenderRule): number {
-    return this.#dropped.get(rule) ?? 0;
-  }
-}
 
 /** Runs in a page of ours: whether all pixels of a picture, given in base64, are the same. */
 const isOneColour = `async (picture) => {
@@ -68,11 +38,22 @@ const settleMs = 300;
 /** Time for sites that scripts draw. */
 const blankForMs = 3_000;
 
-/** Opens one page of the site and reports what is wrong with it; `viewer` is an empty page of ours. */
-async function renderPage(context: BrowserContext, viewer: Page, path: string): Promise<PageFindings> {
+interface RenderedPage {
+  context: BrowserContext;
+  /** An empty page of ours. */
+  viewer: Page;
+  path: string;
+  findings: Findings<RenderRule>;
+}
+
+/** Opens one page of the site and reports what is wrong with it, each thing once: a hostile page can repeat itself. */
+async function renderPage({ context, viewer, path, findings }: RenderedPage): Promise<void> {
   const page = await context.newPage();
-  const findings = new PageFindings();
-  const add = (rule: RenderRule, detail: string) => findings.add(rule, detail);
+  const add = (rule: RenderRule, detail: string) => {
+    const [at, what] = [printablePath(path), printablePath(detail)];
+    if (findings.of(rule).some((found) => found.path === at && found.detail === what)) return;
+    findings.add(rule, path, detail);
+  };
   try {
     const crashed = new Promise<'crashed'>((resolve) => page.once('crash', () => resolve('crashed')));
     page.on('pageerror', (error) => add('page-script-error', firstLine(error)));
@@ -90,7 +71,6 @@ async function renderPage(context: BrowserContext, viewer: Page, path: string): 
   } finally {
     await page.close().catch(() => undefined);
   }
-  return findings;
 }
 
 /** Why readers would see nothing of the page; null when it shows something. */
@@ -146,17 +126,6 @@ export interface Rendering extends Judgement {
   pages: string[];
 }
 
-/** The report of an archive, together with the result of rendering it. */
-export function withRendering(report: VerificationReport, { reasons, asks, warnings }: Rendering): VerificationReport {
-  return {
-    ...report,
-    ok: report.ok && reasons.length === 0,
-    reasons: [...report.reasons, ...reasons],
-    asks: [...report.asks, ...asks],
-    warnings: [...report.warnings, ...warnings],
-  };
-}
-
 /**
  * The pages to open: the index page, and others chosen by the content digest, so that the same archive always gets the
  * same sample, which its author cannot predict.
@@ -188,8 +157,6 @@ const wholeTimeLimitMs = 600_000;
 const launchTimeoutMs = 60_000;
 /** Playwright keeps a whole file in memory, and again as base64, while it passes it on; larger files are sent empty. */
 const handedOverBytes = 32 * 1024 ** 2;
-/** Findings listed for each rule; the others are counted. */
-const mostListed = 10;
 
 /** No traffic leaves: no name resolves, every connection goes to a proxy that does not exist, no UDP. */
 const noNetwork = [
@@ -238,16 +205,18 @@ async function renderNow(
       const context = await openContext(browser, new SiteFiles(site, paths));
       const viewer = await context.newPage();
       const deadline = performance.now() + timeLimitMs;
-      const found: { path: string; findings: PageFindings }[] = [];
+      const findings = new Findings<RenderRule>();
+      const opened: string[] = [];
       for (const path of wanted) {
         signal?.throwIfAborted();
         if (performance.now() > deadline) break;
-        found.push({ path, findings: await renderPage(context, viewer, path) });
-        options.onPage?.(found.length, wanted.length);
+        await renderPage({ context, viewer, path, findings });
+        opened.push(path);
+        options.onPage?.(opened.length, wanted.length);
       }
       // A stopped browser can look like a crashed page.
       signal?.throwIfAborted();
-      return conclude(found, wanted, options.levels);
+      return conclude(findings, opened, wanted.length - opened.length, options.levels);
     } catch (error) {
       signal?.throwIfAborted();
       if (browser.isConnected()) throw error;
@@ -330,25 +299,14 @@ async function answer(route: Route, files: SiteFiles): Promise<void> {
   return route.fulfill({ status, contentType: type, ...(empty ? { body: '' } : { path: file }) });
 }
 
-function conclude(
-  found: readonly { path: string; findings: PageFindings }[],
-  wanted: readonly string[],
-  levels: RenderRuleLevels,
-): Rendering {
+function conclude(findings: Findings<RenderRule>, pages: string[], late: number, levels: RenderRuleLevels): Rendering {
   const judged = new JudgedFindings();
   for (const rule of Object.keys(renderRuleTexts).filter(isRenderRule)) {
-    const all = found.flatMap(({ path, findings }) =>
-      findings.of(rule).map((detail) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
-    );
-    const dropped = found.reduce((sum, { findings }) => sum + findings.dropped(rule), 0);
-    const listed: Reason[] = all.slice(0, mostListed);
-    const more = all.length + dropped - listed.length;
-    if (more > 0) listed.push({ rule, path: null, detail: `${more} more not listed` });
-    const late = wanted.length - found.length;
+    const listed = [...findings.of(rule)];
     if (rule === 'page-does-not-render' && late > 0) {
       listed.push({ rule, path: null, detail: `${late} pages were not opened for lack of time` });
     }
     judged.add(levels[rule] ?? renderRuleTexts[rule].level, listed);
   }
-  return { pages: found.map(({ path }) => path), ...judged.judgement() };
+  return { pages, ...judged.judgement() };
 }
