@@ -296,7 +296,7 @@ const weekMs = 7 * 24 * hourMs;
 /** A Monday, 0:00 UTC. */
 const firstMonday = Date.UTC(1970, 0, 5);
 
-/** The first digest goes out at the webhook's next weekly time and covers one week; a missed one is not sent later. */
+/** The first digest goes out at the webhook's next weekly time and covers one week; of missed ones only the latest is sent. */
 async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webhook, at: Date): Promise<void> {
   const { digestMs = null, name } = webhook;
   if (digestMs === null) return;

@@ -22,7 +22,7 @@ import {
   programViews,
   reserveOf,
 } from './window.ts';
-import { active, comeBackGraceMs, type WindowState } from './window-state.ts';
+import { active, comeBackGraceMs, emptyWindow, type WindowState } from './window-state.ts';
 
 /** The window at `at`, as `budget show` prints it; `forecasts`: of how many holders and of how many waiters. */
 export function viewOf(before: WindowState, at: number, forecasts = Number.POSITIVE_INFINITY): WindowView {
@@ -69,30 +69,7 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
 }
 
 /** The window of an organization that never asked for a permit. */
-export function untouchedView(limits: Limits): WindowView {
-  const { requests, reserve, windowMs } = limits;
-  return {
-    limit: requests,
-    reserve,
-    windowMs,
-    used: 0,
-    available: Math.max(1, requests - reserve),
-    pausedUntil: null,
-    pausedBy: null,
-    nextFreeAt: null,
-    countsAsFullUntil: null,
-    otherClients: null,
-    override: null,
-    configured: limitsIn(limits),
-    holders: [],
-    waiters: [],
-    programs: [],
-    throttledInWindow: 0,
-    configuredAt: null,
-    ignored: 0,
-    releases: [],
-  };
-}
+export const untouchedView = (limits: Limits): WindowView => viewOf(emptyWindow(limitsIn(limits), 0), 0);
 
 /** Why an asker waits, in words. */
 export const waitText: Record<WaitReason, string> = {
