@@ -108,7 +108,7 @@ async function send(deps: ActivityDependencies, noticed: Noticed, who: Noticing,
 }
 
 /** Sends the notices of an export or rollback whose row is written. A row that comes late says nothing of the present. */
-async function sendExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
+export async function sendExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
   const { org, domain, runId, finishedAt } = row;
   const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });
   if (newest !== undefined && newest.runId !== runId) return;

@@ -100,6 +100,7 @@ export async function activityScene(
     outlook: {
       budget: async () => viewOf(window, Date.now()),
       refusedRuns: async () => 0,
+      cutRuns: async () => [],
     },
     permits: {
       async ask(_org, question) {
