@@ -80,7 +80,8 @@ async function wholeVersions(scene: ClusterScene): Promise<Kept[]> {
     {
       promise: 'E4, E5',
       looked: `${audit.checked.versions} versions by \`store verify\``,
-      found: `${audit.ok ? 'all good' : 'NOT good'}; ${missing.length} sites without a current version; ${left.length} objects or uploads of no version`,
+      found:
+        `${audit.ok ? 'all good' : 'NOT good'}; ${missing.length} sites without a current version; ${left.length} objects or uploads of no version ${left.slice(0, 3).join(' ')}`.trim(),
       ok: audit.ok && missing.length === 0 && left.length === 0,
     },
     {
