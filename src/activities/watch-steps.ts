@@ -13,7 +13,7 @@ import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
 import { notConfigured } from './failures.ts';
-import { isGone, sendNotices, subscribers } from './notices.ts';
+import { isGone, recordNotices, sendDueNotices, subscribers } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
@@ -60,7 +60,9 @@ export async function heldSites(
   const held: HeldSite[] = [];
   for (const { domain } of organization.sites) {
     const hold = listed.get(domain)?.held ? await deps.bundles.holds.of(domain) : null;
-    if (hold !== null) held.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
+    // What a check refused is told as a rollout that failed.
+    if (hold !== null && !hold.refused)
+      held.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
   }
   return held;
 }
@@ -147,6 +149,8 @@ interface LookedAround {
   count: number;
 }
 
+/** A message about several waits until nothing has joined them for so long. */
+const longestSettleMs = 30_000;
 /** So many of the things that hold are named in the workflow. */
 const named = 20;
 
@@ -174,7 +178,8 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     }
     const { workflowExecution, activityId } = activityInfo();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
-    const open = await deps.notices.openNotices(org);
+    const openNotices = async () => (await deps.notices.noticeRows(org)).filter((row) => row.open);
+    const open = await openNotices();
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
     );
@@ -189,10 +194,17 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     const over = approvals
       .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
-    await sendNotices(deps, [...next.changes, ...back, ...over], who);
+    await recordNotices(deps, [...next.changes, ...back, ...over], who);
     await ifReadable('entries and digests', () => sendReports(deps, organization, at));
-    const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
-    return { nextMs: everyMs, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
+    const settleMs = Math.min(longestSettleMs, everyMs);
+    const grows = await sendDueNotices(deps, org, at, settleMs);
+    const holding = (await openNotices()).map(({ type, subject }) => `${type} ${subject}`);
+    return {
+      nextMs: grows ? settleMs : everyMs,
+      absent: next.absent,
+      holding: holding.slice(0, named),
+      count: holding.length,
+    };
   },
 });
 

@@ -37,7 +37,7 @@ import type { OpenAudit } from './audit-records.ts';
 import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { refuseNewer } from './migrations.ts';
-import { lastExports, openNotices, turnNotice } from './notice-records.ts';
+import { lastExports, markTold, noticeRows, turnNotice } from './notice-records.ts';
 import { changedEntries, moveWebhookPosition, newestChange, webhookPosition, weekFigures } from './outgoing-entries.ts';
 import { countRows, storedEntries } from './queries.ts';
 import { storeLineage } from './store-lineage.ts';
@@ -113,7 +113,8 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     ...auditIn(db),
     listAuditEntries: (filter) => listAuditEntries(db, filter),
     turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
-    openNotices: (org) => openNotices(db, org),
+    noticeRows: (org) => noticeRows(db, org),
+    markTold: (org, rows, at) => write((trx) => markTold(trx, org, rows, at)),
     lastExports: (org) => lastExports(db, org),
     changedEntries: (range, filter, most) => changedEntries(db, range, filter, most),
     newestChange: (project) => newestChange(db, project),

@@ -43,6 +43,7 @@ beforeEach(async () => {
     sandbox: { jobSeconds: 0.2, pages: 20 },
     rollout: `[{ directory: { path: ./site }, run: [./purge.sh, "{version}"], check: { url: "${url}", within: 5s } }]`,
     webhooks: `[{ name: ops, url: "${hook.url}", secret: ${webhookSecret} }]`,
+    watch: { every: '1s' },
   });
   const program = join(scene.folder, 'purge.sh');
   await writeFile(program, '#!/bin/sh\necho "$1" >> purged\n');
