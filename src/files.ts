@@ -174,7 +174,7 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   await flushPath(to);
 }
 
-/** An exclusive lock, taken until `release` or until the process ends in whatever way. */
+/** An exclusive lock, held until `release` or until the process ends in any way. */
 export interface FileLock {
   release(): void;
 }

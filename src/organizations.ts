@@ -2,8 +2,7 @@ import type { Organization, Site } from './activities/dependencies.ts';
 import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
 import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
 import { refreshedProjects } from './feedback/rules/refresh-run.ts';
-import { type AnalyticsAccess, createAnalyticsAccess } from './service/analytics-access.ts';
-import { createDocumentationService } from './service/client.ts';
+import { type AnalyticsAccess, createAnalyticsAccess, createDocumentationService } from './service/client.ts';
 
 /** Organizations of the configuration with their service clients and rollout targets. */
 export function organizationsOf(config: Config): Organization[] {

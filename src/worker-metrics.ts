@@ -9,7 +9,7 @@ import type { WindowView } from './budget/rules/permits.ts';
 import type { EndDetail, RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
 import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
-import type { AnalyticsAccess } from './service/analytics-access.ts';
+import type { AnalyticsAccess } from './service/client.ts';
 import type { DocumentationService, RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
 import type { OpenAnswer } from './service/outgoing-call.ts';
@@ -51,7 +51,7 @@ const observers: Observers = {
   },
 };
 
-/** Counts what activities bring about. A result that is lost on its way to Temporal is counted again. */
+/** Counts results of activities. A result that is lost on its way to Temporal counts again. */
 export function activityMetrics(metrics: Metrics): ActivityInterceptorsFactory {
   return ({ info }) => ({
     inbound: {
@@ -255,9 +255,9 @@ export interface SharedState {
   organizations: readonly { id: string; projects: readonly string[] }[];
   /** The organization's window now. */
   readWindow(org: string): Promise<WindowView>;
-  /** When the newest entries of these projects were last read, and as of when all are complete; ISO 8601. */
+  /** When each project's newest entries were last read, and as of when all its entries are complete; ISO 8601. */
   readRecords(org: string, projects: readonly string[]): Promise<readonly AgedProject[]>;
-  /** How late the organization's projects are known, with its window. */
+  /** The delays of the organization's projects, given its window. */
   readDelays(org: string, window: WindowView): Promise<ReadonlyMap<string, ProjectDelays>>;
 }
 
@@ -269,7 +269,7 @@ interface AgedProject {
 
 /** How old the figures may be. */
 const readEveryMs = 15_000;
-/** How old the delays may be: they take a look at all pages. */
+/** How old the delays may be: computing them reads all pages. */
 const delaysEveryMs = 300_000;
 /** A budget may be about to start, a store to come back. */
 const retryMs = 3_000;
@@ -334,10 +334,10 @@ function takeEarliest<Item extends { dueAt: number }>(items: Item[]): Item {
   return items.splice(earliest, 1)[0] as Item;
 }
 
-/** What was last read of an organization. */
+/** The last readings of an organization. */
 interface Known {
   records: readonly AgedProject[];
-  /** When its delays were, by a monotonic clock. */
+  /** When its delays were read, by a monotonic clock. */
   delaysAt: number;
 }
 
@@ -388,7 +388,7 @@ function showWindow(org: string, window: WindowView, metrics: Metrics): void {
   }
 }
 
-/** What was read ages even while the store cannot be read. */
+/** Ages keep growing while the store cannot be read. */
 function showAges(org: string, records: readonly AgedProject[], metrics: Metrics): void {
   const ageOf = (moment: string) => Math.max(0, Date.now() - Date.parse(moment)) / 1_000;
   for (const { project, newestReadAt, verifiedUpTo } of records) {

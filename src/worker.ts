@@ -23,7 +23,7 @@ import { limitMachineUse, urgently } from './exports/semaphore.ts';
 import type { BundleStore } from './exports/store/bundle-store.ts';
 import { openBundleStore } from './exports/store/open-bundle-store.ts';
 import { requireBrowsers } from './exports/verify/find-browser.ts';
-import { feedbackPrivacy, type PrivacyStore } from './feedback/privacy/privacy.ts';
+import { feedbackPrivacy } from './feedback/privacy/privacy.ts';
 import { completeIndex } from './feedback/search/build-index.ts';
 import type { FeedbackStore } from './feedback/store/feedback-store.ts';
 import { openFeedbackStore } from './feedback/store/open-feedback-store.ts';
@@ -160,7 +160,7 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
 }
 
 /** Applies changed privacy settings to stored data before the worker reads anything new. */
-async function applyPrivacy(feedback: PrivacyStore, log: Logger): Promise<void> {
+async function applyPrivacy(feedback: FeedbackStore, log: Logger): Promise<void> {
   const treated = await feedback.applyPrivacy(new Date());
   if (treated.entries + treated.rejects > 0)
     log.info(treated, 'personal data in the store now follows the privacy settings');
@@ -298,7 +298,7 @@ async function heartbeat(client: Client, taskToken: Uint8Array, details: unknown
   }
 }
 
-/** Settings by which a dead worker's work moves on in time (docs/architecture.md). */
+/** Settings that let another worker take over a dead one's work in time (docs/architecture.md). */
 function timesFor(failover: Failover, kind: WorkKind) {
   const { stickyTimeoutMs, heartbeats } = failoverTimes(failover);
   return {

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../sandbox/index.ts';
-import { createAnalyticsAccess } from '../src/service/analytics-access.ts';
-import { createDocumentationService } from '../src/service/client.ts';
+import { createAnalyticsAccess, createDocumentationService } from '../src/service/client.ts';
 import { countedAccess, countedService } from '../src/worker-metrics.ts';
 import { recordedMetrics } from './tools/recorded-metrics.ts';
 

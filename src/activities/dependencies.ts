@@ -7,15 +7,8 @@ import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
 import type { ExportPhase } from '../exports/rules/site-export.ts';
 import type { ChangeRuleLimits, RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
 import type { BundleStore } from '../exports/store/bundle-store.ts';
-import type { FigureStore } from '../feedback/figures/figure-store.ts';
-import type { PrivacyStore } from '../feedback/privacy/privacy.ts';
-import type { PassStore, RefreshStore } from '../feedback/reading/pass-store.ts';
 import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
-import type { AuditRecords } from '../feedback/store/audit-records.ts';
-import type { EntryStore, FeedbackStore } from '../feedback/store/feedback-store.ts';
-import type { NoticeRecords } from '../feedback/store/notice-records.ts';
-import type { OutgoingEntries } from '../feedback/store/outgoing-entries.ts';
-import type { RunRecords } from '../feedback/store/run-records.ts';
+import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
@@ -78,22 +71,13 @@ interface Outlook {
 /** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */
 export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 
-/** What a pass needs of the feedback store. */
-type FeedbackRoles = PassStore &
-  RefreshStore &
-  EntryStore &
-  OutgoingEntries &
-  PrivacyStore &
-  FigureStore &
-  StoreIdentity;
-
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {
   organizations: readonly Organization[];
-  feedback: FeedbackRoles;
-  runs: RunRecords;
-  auditEntries: AuditRecords;
-  notices: NoticeRecords;
+  feedback: FeedbackStore;
+  runs: FeedbackStore;
+  auditEntries: FeedbackStore;
+  notices: FeedbackStore;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
   keepVersions: number;

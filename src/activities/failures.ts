@@ -37,7 +37,7 @@ export function permanent(type: FailureType, message: string): ApplicationFailur
   return ApplicationFailure.create({ type, message, nonRetryable: true });
 }
 
-/** Longest delay before a retry, whatever the service asks: the activity must not time out while waiting. */
+/** Longest delay before a retry, even if the service asks for more: the activity must not time out while waiting. */
 const longestRetryMs = 15 * 60_000;
 
 /** Like `permanent`, for transient failures: Temporal retries, after `retryInMs` if given. */

@@ -198,7 +198,7 @@ export interface FetchPagesResult {
   /** Failed tries of the next page. */
   tries: number;
   waiting: SyncState['waiting'];
-  /** When the budget expects the pass to be done; null when it cannot tell. */
+  /** When the budget expects the pass to be done; null if unknown. */
   forecast: SyncState['forecast'];
 }
 
@@ -217,7 +217,7 @@ export const createPageActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** A pass that reads pages: what it asks for next, and what becomes of the answers. */
+/** A pass that reads pages: chooses the next request, and stores or rejects the answer. */
 export class PassReading {
   readonly reader: PageReader;
   readonly #deps: ActivityDependencies;
@@ -229,7 +229,7 @@ export class PassReading {
   /** Entries missing from a page of the refresh, if a person must know. */
   massMissing: number | null = null;
 
-  /** `onCounts` is told of each change of the pass's row. */
+  /** Calls `onCounts` after each change of the pass's row. */
   constructor(
     deps: ActivityDependencies,
     { org, project, passId, tries }: { org: string; project: string; passId: string; tries: number },
@@ -267,7 +267,7 @@ export class PassReading {
     return row;
   }
 
-  /** Sends one request and stores what it brought. */
+  /** Sends one request and stores the answer. */
   async sendRequest(lease: Lease): Promise<PassRow> {
     const slice = this.#slice;
     const row = this.row;
@@ -284,7 +284,7 @@ export class PassReading {
     }
   }
 
-  /** The cursor is dead: the service refused it, or what it was made for. */
+  /** The cursor is dead: the service refused it, or the query it was made for. */
   async #resumeByDate(cursor: string): Promise<PassRow> {
     try {
       await this.#deps.feedback.cutSlice(this.#passId, cursor);
@@ -346,7 +346,7 @@ export class PassReading {
     return this.reload();
   }
 
-  /** Stores a page, or tells why the pass cannot continue from it. */
+  /** Stores a page, or returns why the pass cannot continue from it. */
   async #tryToStore(row: PassRow, page: FeedbackPage): Promise<string | null> {
     if (page.hasMore && page.nextCursor === null) return 'the service said that more follows, but gave no cursor';
     try {

@@ -64,7 +64,7 @@ interface KeptVersion {
   archive: ArchiveFacts;
   /** Why a check refused it; absent when it serves, or a person holds the site. */
   reasons?: Reason[];
-  /** Targets that run what is in service, so that they need no rollout. */
+  /** Targets that run the version in service, so that they need no rollout. */
   rollouts: StepTaken[];
 }
 

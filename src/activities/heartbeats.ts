@@ -38,7 +38,7 @@ export async function withHeartbeats<Details, Result>(
   }
 }
 
-/** An attempt that cannot tell whether it is still wanted ends: asking again would not help. */
+/** An attempt ends if it cannot learn whether Temporal still wants it: asking again would not help. */
 const refused = (): never => {
   throw transient('HeartbeatRefused', "Temporal refuses this worker's heartbeats: check its permissions and codec");
 };

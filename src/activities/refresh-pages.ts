@@ -30,11 +30,11 @@ import { recordNotices, subscribers } from './notices.ts';
 const graceMs = 5_000;
 /** No further request after this time: a call must end well within the activity's five minutes. */
 const furtherRequestsMs = 120_000;
-/** So long a page, or a first reading, that cannot be read is left alone; others are read meanwhile. */
+/** How long refresh leaves a page or a first reading alone that it cannot read; it reads others meanwhile. */
 const brokenPauseMs = 15 * 60_000;
-/** Failures in a row that may pass, of whatever projects; then the service is taken to be down. */
+/** Failures in a row, of any projects, after which refresh takes the service to be down. */
 const mostFailures = 3;
-/** A reading of more pages lets others go between two of its requests. */
+/** A reading of more pages than this lets others go between two of its requests. */
 const longReading = 10;
 const hourMs = 3_600_000;
 
@@ -62,7 +62,7 @@ export interface RefreshPagesResult {
 
 interface FinishRefreshInput {
   org: string;
-  /** Null when no step has told which store it is. */
+  /** Null while no step has named the store. */
   storeId: string | null;
   outcome: 'completed' | 'failed' | 'cancelled';
   error: string | null;

@@ -144,14 +144,14 @@ interface LookedAround {
   /** Milliseconds until the next look. */
   nextMs: number;
   absent: NoticeType[];
-  /** What holds now, a few of it: `export.late docs.acme.example`. */
+  /** The first conditions that hold now: `export.late docs.acme.example`. */
   holding: string[];
   count: number;
 }
 
 /** A message about several waits until nothing has joined them for so long. */
 const longestSettleMs = 30_000;
-/** So many of the things that hold are named in the workflow. */
+/** Conditions that the workflow names at most. */
 const named = 20;
 
 /** Whether there is anything to watch: a receiver to notify, or a target to read back. */
@@ -161,7 +161,7 @@ const isWatched = ({ webhooks, sites }: Pick<Organization, 'webhooks' | 'sites'>
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
   /**
-   * Looks once for what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
+   * Checks once what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
    * Safe to repeat.
    */
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
@@ -208,12 +208,12 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** Most messages of one look to a webhook about a project: the next look sends more. */
+/** Messages that one look sends to a webhook about a project at most; the next look sends more. */
 const mostMessages = 20;
 
 /**
- * Starts the deliveries of what has changed since the last look, and of digests that are due. A message goes out again if
- * this ends before its position is kept: receivers know its entries by their changes.
+ * Starts deliveries of entries that changed since the last look, and of digests that are due. If the worker dies before it
+ * stores the position, it sends the message again: receivers recognise its entries by `change`.
  */
 async function sendReports(deps: ActivityDependencies, organization: Organization, at: Date): Promise<void> {
   const { id: org, projects, webhooks } = organization;
@@ -224,7 +224,7 @@ async function sendReports(deps: ActivityDependencies, organization: Organizatio
   }
 }
 
-/** From the first look on: what was stored before is for `feedback export`. */
+/** Sends what changes after the first look; `feedback export` has what was stored before. */
 async function sendChanges(deps: ActivityDependencies, org: string, webhook: Webhook, project: string, at: Date) {
   const { feedback } = deps;
   const newest = await feedback.newestChange(project);
@@ -246,7 +246,7 @@ const weekMs = 7 * 24 * hourMs;
 /** A Monday, 0:00 UTC. */
 const firstMonday = Date.UTC(1970, 0, 5);
 
-/** The first one is due at the next time of the webhook's, and tells of a week; one that was missed is not sent later. */
+/** The first digest goes out at the webhook's next weekly time and covers one week; a missed one is not sent later. */
 async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webhook, at: Date): Promise<void> {
   const { digestMs = null, name } = webhook;
   if (digestMs === null) return;
@@ -260,10 +260,10 @@ async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webh
   await deps.feedback.moveWebhookPosition(org, name, digestOf, due);
 }
 
-/** No project has such an id. */
+/** Stands in for a project's id: no project's id has a colon. */
 const digestOf = ':digest';
 
-/** The same message for the same event, however often it is asked for. */
+/** The same event always gets the same message id. */
 async function deliver(deps: ActivityDependencies, org: string, { name }: Webhook, event: WebhookEvent): Promise<void> {
   const about = createHash('sha256').update(JSON.stringify([org, name, event.type, event.data]));
   await deps.deliver({ org, webhook: name, messageId: `msg_${about.digest('hex').slice(0, 32)}`, event });
@@ -310,7 +310,14 @@ async function newestReadings(
 ): Promise<NonNullable<Sight['projects']>> {
   const at = scheduledAt().getTime();
   const wanted = refresh?.projects ?? projects.map((project) => ({ project, weight: 1, atMostMs: null }));
-  const outlook = await feedback.refreshOutlook(org, wanted, at);
+  let outlook = await feedback.refreshOutlook(org, wanted, at);
+  const ahead = outlook.projects.filter(({ headReadAt }) => headReadAt !== null && headReadAt > at + hourMs);
+  if (ahead.length > 0) {
+    // The clock was ahead: counted from now on, or nothing would be stale before it is that late again.
+    const names = ahead.map(({ project }) => project);
+    await feedback.prepareRefresh(org, names, at);
+    outlook = await feedback.refreshOutlook(org, wanted, at);
+  }
   const planned = new Map<string, number>();
   if (refresh !== null && view !== null) {
     const perHour = requestsAnHour(refresh.share, outlook.pace, view, at);
@@ -331,7 +338,7 @@ async function newestReadings(
   );
 }
 
-/** Before the first refresh of a project, and without one, passes on demand tell. */
+/** Before the first refresh of a project, and without one, passes on demand decide. */
 async function lastReadByPass(
   feedback: ActivityDependencies['feedback'],
   org: string,

@@ -34,7 +34,7 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
     const gone = permanent('WebhookRefused', `${which} is gone (410): correct or remove it in the configuration`);
     if (await isKnownGone(deps, org, receiver)) throw gone;
     await stillMine(deps);
-    // Read at every attempt: what was erased since the last is not sent.
+    // Read at every attempt, so that a retry does not send what has been erased meanwhile.
     const content = await messageOf(deps, delivery, receiver);
     if (content === null) return { messageId, status: 204, attempts: attempt };
     const { status, retryAfter } = await answerTo(receiver, messageId, content, which);
@@ -83,10 +83,10 @@ async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, r
   }
 }
 
-/** Most entries of a message. */
+/** Entries in one message at most. */
 export const entriesAtOnce = 100;
 
-/** What to send: of entries and digests what the store says now; null when nothing is left of them. */
+/** The message to send, with entries and digests as the store has them now; null when none of them is left. */
 async function messageOf(
   { feedback, notices, auditEntries }: ActivityDependencies,
   { event }: WebhookDelivery,

@@ -92,7 +92,7 @@ const crowdedForMs = 60_000;
 const betweenTasksForMs = 5_000;
 const pauseMs = 250;
 
-/** Sends an update, which has an id or may be repeated, until the server admits it; throws what it was refused with last. */
+/** Sends an update, which has an id or may be repeated, until the server admits it; throws the last refusal. */
 export async function untilAdmitted<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   const since = performance.now();
   for (;;) {
@@ -110,7 +110,7 @@ export async function untilAdmitted<Answer>(send: () => Promise<Answer>): Promis
   }
 }
 
-/** Whether a call ended with one of these codes of gRPC, whatever the error is wrapped in. */
+/** Whether a call ended with one of these gRPC codes, however the error is wrapped. */
 export function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
   if (isGrpcServiceError(error)) return codes.has(error.code);
   return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
@@ -340,7 +340,7 @@ const unanswered: ReadonlySet<number> = new Set(
   Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
 );
 
-/** No worker answered, whatever the error is wrapped in. */
+/** Whether no worker answered, however the error is wrapped. */
 const isUnanswered = (error: unknown): boolean => hasCode(error, unanswered);
 
 /** Null when no worker answers, or one of a version that cannot hand its ledger over. */

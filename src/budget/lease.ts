@@ -13,7 +13,7 @@ export type Refusal = Pick<LeaseReport, 'throttled' | 'unauthorized' | 'doubted'
 export interface SentRequest {
   /** Marks it as written only now: the process may have been suspended since the check for longer than D. */
   written(): void;
-  /** Marks it as answered: it has arrived, whatever the answer said. */
+  /** Marks it as answered, and so as arrived, with any answer. */
   answered(how?: 'accepted' | 'refused'): void;
 }
 

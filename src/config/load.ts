@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { shareForDeadlines } from '../feedback/rules/refresh/pace.ts';
-import { isSecure } from '../rules/loopback.ts';
+import { isSecure } from '../rules/proxy.ts';
 import { counted, nearestName, spanText } from '../rules/text.ts';
 import type { Config, OrganizationConfig } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';

@@ -181,8 +181,8 @@ const texts = (what: string) => z.array(text(what), `expected a list: ${what}`).
 
 const entryFilter = z.strictObject({
   projects: texts('the id of a project').exactOptional().describe('Absent: all projects of the organization.'),
-  sources: texts('the name of a source').exactOptional().describe('Absent: whatever the source.'),
-  statuses: texts('the name of a status').exactOptional().describe('Absent: whatever the status.'),
+  sources: texts('the name of a source').exactOptional().describe('Absent: all sources.'),
+  statuses: texts('the name of a status').exactOptional().describe('Absent: all statuses.'),
   helpful: z.boolean('expected true or false').exactOptional().describe('Only entries that say so. Absent: all.'),
   withWords: z.boolean('expected true or false').exactOptional().describe('Only entries with a comment. Absent: all.'),
 });
@@ -261,7 +261,7 @@ const shared = {
   watchEvery: duration({ min: '1s', max: '1d' })
     .prefault('5m')
     .describe(
-      'How often docferry looks what has become late, stale, starved, held, drifted or refused; only where there are webhooks.',
+      'How often docferry checks for what is late, stale, starved, held, drifted or refused; only with webhooks.',
     ),
 };
 
@@ -404,7 +404,7 @@ const siteFields = {
     })
     .transform(({ timeout, ...bundle }) => ({ ...bundle, timeoutMs: timeout }))
     .prefault({})
-    .describe('Limits of the archive, and rules for what is in it.'),
+    .describe('Limits of the archive, and rules for its content.'),
   approval: z
     .enum(['none', 'manual'], 'expected none or manual')
     .default('none')

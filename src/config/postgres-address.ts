@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { isLoopback } from '../rules/loopback.ts';
+import { isLoopback } from '../rules/proxy.ts';
 import { type Environment, type SecretSource, TextSecret } from './secrets.ts';
 
 /** libpq's `sslmode`, without the modes that may fall back to plain text. */

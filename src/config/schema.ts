@@ -2,7 +2,7 @@ import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { permitClasses } from '../budget/rules/permits.ts';
-import { isSecure } from '../rules/loopback.ts';
+import { isSecure } from '../rules/proxy.ts';
 import { withoutEnd } from '../rules/text.ts';
 import { isReservedName } from '../runs/rules/audit.ts';
 import { failovers } from '../temporal/rules/failover.ts';
@@ -60,7 +60,7 @@ function inOneList(role: string, names: readonly unknown[]): string {
     ...(groups.length === 0 ? [] : [`groups: ${JSON.stringify(groups)}`]),
     ...(logins.length === 0 ? [] : [`logins: ${JSON.stringify(logins)}`]),
   ];
-  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move what is of the other kind`;
+  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move the others`;
 }
 
 /** An IP address, or a range of them. */
@@ -291,7 +291,7 @@ const temporal = z
         keys: z
           .array(
             z.strictObject({
-              id: id('a key id').describe('Name of the key, which stands in clear text beside what it encrypts.'),
+              id: id('a key id').describe('Name of the key, stored in clear text beside the data it encrypts.'),
               keyFile: filePath('the path of a file').describe(
                 'File with the key, as `openssl rand -hex 32` writes it.',
               ),

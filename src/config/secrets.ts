@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { isSecure } from '../rules/loopback.ts';
+import { isSecure } from '../rules/proxy.ts';
 import { ConfigError } from './config-error.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -133,7 +133,7 @@ export class FileSecret extends HiddenSecret {
 /** What is wrong with a secret from `source`, without showing it; null for a good one. */
 export type SecretCheck = (value: string, source: string) => string | null;
 
-/** The token by which a client of the gateway shows who it is. */
+/** The token that identifies a client of the gateway. */
 export const tokenCheck: SecretCheck = (value, source) => {
   if (value.length >= 16 && /^[\x21-\x7e]+$/.test(value)) return null;
   return `expected a token of at least 16 letters, digits and signs in ${source}, such as \`openssl rand -hex 16\` writes`;

@@ -43,7 +43,7 @@ export class YamlFile {
   readonly value: unknown;
   readonly #document: Document;
   readonly #lines = new LineCounter();
-  /** The text of the file in place of expanded values. */
+  /** The file's own text, before values were expanded. */
   readonly #templates = new WeakMap<object, string>();
 
   constructor(text: string, environment: Environment) {

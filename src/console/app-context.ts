@@ -17,7 +17,7 @@ export interface ConsoleOptions {
   port: number;
   /** Its address for browsers behind a proxy; null for where it listens. */
   url: string | null;
-  /** Where versions are shown before they are in service, `*` for a name of their own; null for below `localhost`. */
+  /** Address of previews, `*` standing for each preview's name; null for names below `localhost`. */
   previewUrl: string | null;
   /** Whether operators may act. */
   write: boolean;

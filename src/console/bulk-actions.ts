@@ -17,7 +17,7 @@ export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string 
   resume: { label: 'Resume schedules', done: 'Resumed' },
 };
 
-/** What was selected, with the version that a plan named. */
+/** The selected sites, projects and schedules, with the version that the plan named. */
 type Selected = { name: string; version: string | null } & (
   | ({ kind: 'site' } & KnownSite)
   | ({ kind: 'project' } & Omit<KnownProject, 'name'>)
@@ -38,8 +38,8 @@ const mostSelected = 1_000;
 const withOthers = "is refreshed with its organization's other projects, which the schedules page pauses";
 
 /**
- * What a form names: sites and projects, written `org/name`, and schedules by the id of their work. Throws for one that is
- * not configured.
+ * The sites, projects (`org/name`) and schedules (ids of their workflows) that a form names. Throws for one that is not
+ * configured.
  */
 export function selectedIn(reader: ConsoleReader, form: URLSearchParams): Selected[] {
   const pick = (kind: 'site' | 'project') =>

@@ -11,12 +11,12 @@ import { type BundleStore, NoSuchVersion, VersionDamaged } from '../exports/stor
 import { provenManifest } from '../exports/store/manifests.ts';
 import { SiteFiles } from '../exports/verify/find-browser.ts';
 import { keepConnections, listen, requestLimits, stopListening } from '../http-server.ts';
-import { isLoopback } from '../rules/loopback.ts';
+import { isLoopback } from '../rules/proxy.ts';
 import { sizeText } from '../rules/text.ts';
 import { ConsoleFailure } from './console-failure.ts';
 import type { Session } from './security/sessions.ts';
 
-/** A version that is shown to somebody. */
+/** A preview that a person has open. */
 interface Preview {
   domain: string;
   version: string;
@@ -27,20 +27,20 @@ interface Preview {
 
 /** The unpacked files of a version. */
 interface Unpacked {
-  /** Every file is as the manifest lists it. */
+  /** Rejects if a file differs from the manifest. */
   site: Promise<{ folder: string; files: SiteFiles }>;
   usedAt: number;
 }
 
 interface PreviewOptions {
   bundles(): Promise<BundleStore>;
-  /** `console.previewUrl`; null for names below `localhost`, where the console is reached on this machine. */
+  /** `console.previewUrl`; null: names below `localhost` when the console's address is loopback, else no previews. */
   previewUrl: string | null;
   /** Address of the console for browsers, and its own host and port. */
   url: string;
   host: string;
   port: number;
-  /** Origins of the console's pages, which alone may frame a preview. */
+  /** Origins of the console's pages: only they may frame a preview. */
   framedBy: ReadonlySet<string>;
 }
 
@@ -52,20 +52,20 @@ const unpackWithinMs = 10 * 60_000;
 const connections = 256;
 
 /**
- * Versions opened as websites, each on an origin of its own (console.md "Preview"): the token is its host name, so that
- * links from the root work, or one version at a time has an address. Pages run as in a sandbox without an origin: they
- * have neither cookies nor storage nor service workers, load nothing from elsewhere, and read nothing of the console.
+ * Shows versions as websites, each on an origin of its own (console.md "Preview"). Its host name is a token, so that links
+ * from the root work; with a single `previewUrl`, one version at a time is open. Pages run in a sandbox without an origin:
+ * they have no cookies, storage or service workers, load nothing from elsewhere, and read nothing of the console.
  */
 export class Previews {
   readonly #options: PreviewOptions;
-  /** Address with `*` in place of the token; null where the console has no such names. */
+  /** Address with `*` in place of the token, or the single address; null if previews have no address. */
   readonly #pattern: URL | null;
   /** By token. */
   readonly #open = new Map<string, Preview>();
   readonly #unpacked = new Map<string, Unpacked>();
   readonly #slot = new Semaphore(1);
   readonly #sweeping: NodeJS.Timeout;
-  /** Serves the one version that is open where there are no names. */
+  /** Serves the one open version when previews have a single address. */
   #single: { server: Server; token: string | null } | null = null;
 
   constructor(options: PreviewOptions) {
@@ -76,7 +76,7 @@ export class Previews {
     this.#sweeping = setInterval(() => this.#removeUnused(), lifetimeMs / 6).unref();
   }
 
-  /** Listens where `console.previewUrl` is one address. Throws `PortTaken`. */
+  /** Listens if `console.previewUrl` is a single address. Throws `PortTaken`. */
   async start(): Promise<void> {
     const { host } = this.#options;
     if (this.#pattern === null || this.#pattern.hostname.startsWith('*.')) return;
@@ -124,14 +124,14 @@ export class Previews {
     return this.#originOf(token);
   }
 
-  /** The token in the name of a host; null when it is not the name of a preview, open or not. */
+  /** The token in a host name; null if it is no preview's name, open or ended. */
   tokenIn(host: string | undefined): string | null {
     const end = this.#pattern !== null && this.hasNames ? this.#pattern.host.slice(1) : null;
     const asked = host?.toLowerCase() ?? '';
     return end !== null && asked.endsWith(end) ? asked.slice(0, -end.length) : null;
   }
 
-  /** Answers what asks for a preview by its name; null for anything else. */
+  /** Answers a request for a preview's host name; null for other hosts. */
   async answer(request: Request): Promise<Response | null> {
     const token = this.tokenIn(request.headers.get('host') ?? undefined);
     return token === null ? null : this.#answer(request, token);
@@ -151,7 +151,7 @@ export class Previews {
     }
     const [oldest] = this.#open.keys();
     if (this.#open.size >= mostPreviews && oldest !== undefined) this.#open.delete(oldest);
-    // As a host name, its letters are all small.
+    // Lower case, because it becomes a host name.
     const token = randomBytes(16).toString('hex');
     this.#open.set(token, { domain, version, session, until: now + lifetimeMs });
     return token;
@@ -180,11 +180,11 @@ export class Previews {
     const { pathname, search } = new URL(request.url);
     const { files } = await this.#siteOf(domain, version);
     const { status, file, type } = files.answer(pathname);
-    // What was rejected or removed is not shown any longer.
+    // Throws `NoSuchVersion` once the version was rejected or removed.
     if (type.startsWith('text/html')) await (await this.#options.bundles()).manifest(domain, version);
     const headers = new Headers({ ...this.#headers(request, origin), 'Content-Type': type });
     if (file === null) return new Response('There is no such page.', { status, headers });
-    // Addresses on the index page of a folder are meant from within the folder.
+    // An index page's relative links start from its folder, so its address must end with a slash.
     const isFolder = status === 200 && /\/index\.html?$/.test(file) && !/(?:\/|\.html?)$/.test(pathname);
     if (isFolder) {
       headers.set('Location', `${pathname.replace(/^\/+/, '/')}/${search}`);
@@ -195,7 +195,7 @@ export class Previews {
     return new Response(Readable.toWeb(createReadStream(file)) as ReadableStream, { status, headers });
   }
 
-  /** Pages get no origin, so that what they load needs leave (`Access-Control-Allow-Origin`), and `'self'` is spelt out. */
+  /** Pages have no origin: what they load needs `Access-Control-Allow-Origin`, and `'self'` would match nothing. */
   #headers(request: Request, origin: string): Record<string, string> {
     const policy = [
       'sandbox allow-scripts',
@@ -215,7 +215,7 @@ export class Previews {
     const key = keyOf({ domain, version });
     const unpack = () => this.#slot.use(undefined, () => this.#unpack(domain, version));
     const known = { site: this.#unpacked.get(key)?.site ?? unpack(), usedAt: Date.now() };
-    // The one used last is the last.
+    // Moves it to the end: the map is in order of use.
     this.#unpacked.delete(key);
     this.#unpacked.set(key, known);
     this.#removeUnused();
@@ -228,7 +228,7 @@ export class Previews {
   }
 
   async #unpack(domain: string, version: string) {
-    // No other page needs the readers of archives.
+    // Loaded late: no other page needs the archive readers.
     const { unpack } = await import('../exports/archive/unpack.ts');
     const store = await this.#options.bundles();
     const manifest = await provenManifest(store, domain, version);

@@ -10,8 +10,8 @@ const schema = z.object({
   pid: z.int().positive(),
   startedAt: z.string(),
   port: z.int(),
-  /** `host:port` of the UI; null for none, absent in records of earlier versions. */
-  ui: z.string().nullish(),
+  /** `host:port` of the UI; null for none. */
+  ui: z.string().nullable(),
   dbFile: z.string(),
   /** Digest of the program and its arguments; a server with another fingerprint is replaced, not adopted. */
   fingerprint: z.string(),

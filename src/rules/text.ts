@@ -97,7 +97,7 @@ export function barText(percent: number, width = 20): string {
   return '█'.repeat(filled) + '░'.repeat(width - filled);
 }
 
-/** The same JSON value with every text in it cut after so many UTF-16 units: what readers leave may have megabytes. */
+/** The same JSON value with every text cut to this many UTF-16 units: readers' comments may have megabytes. */
 export function shortTexts<Value>(value: Value, longest: number): Value {
   return JSON.parse(JSON.stringify(value), (_key, part: unknown) =>
     typeof part === 'string' ? beginningOf(part, longest) : part,

@@ -12,7 +12,7 @@ export const refreshWorkflowId = (org: string): string => `refresh:${org}`;
 export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
 export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
-/** Of the check that a program's 401 starts: nobody waits for it, so it may wait for a permit. */
+/** Id of the key check that a program's 401 starts: nobody waits for it, so it may wait for a permit. */
 export const patientKeyCheckWorkflowId = (org: string): string => `check:${org}:gateway`;
 
 export const watchWorkflowId = (org: string): string => `watch:${org}`;

@@ -170,7 +170,7 @@ function digestWords({ org, from, to, comments, worstPages, released, waiting }:
   };
 }
 
-/** Some of the facts, each short enough to be read in a chat, and how many more there are. */
+/** The first facts, each short enough for a chat, and how many more there are. */
 function shortened(facts: readonly [string, string][]): [string, string][] {
   const most = limits.fields - 1;
   const shown = facts.slice(0, most).map(([name, value]): [string, string] => [cut(name, 100), cut(value, 280)]);

@@ -10,9 +10,9 @@ export interface Webhook {
   name: string;
   format: WebhookFormat;
   events: readonly WebhookEventType[];
-  /** Which entries it gets, of `feedback.entries`. */
+  /** Which entries `feedback.entries` sends it. */
   entries?: EntryFilter | undefined;
-  /** When in a week it gets a digest, in milliseconds since Monday 0:00 UTC; null for never. */
+  /** When it gets its weekly digest, in milliseconds since Monday 0:00 UTC; null for never. */
   digestMs?: number | null;
   /** An address may hold a token: it is as secret as the key. */
   url(): string;

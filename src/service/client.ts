@@ -1,7 +1,7 @@
-import type { DocumentationService, FeedbackQuery } from './documentation-service.ts';
+import type { DocumentationService, FeedbackQuery, RequestOptions } from './documentation-service.ts';
 import { readFeedbackPage } from './feedback-page.ts';
 import { readBundleLink, readJobStatus, readStartedJob } from './job-answer.ts';
-import type { OutgoingRequest } from './outgoing-call.ts';
+import type { OpenAnswer, OutgoingRequest } from './outgoing-call.ts';
 import { type AreaOptions, openArea } from './service-area.ts';
 
 export interface DocumentationServiceOptions extends AreaOptions {
@@ -72,4 +72,25 @@ function queryParameters(query: FeedbackQuery): [string, string][] {
     ['cursor', query.cursor],
   ];
   return parameters.filter((parameter): parameter is [string, string] => parameter[1] !== undefined);
+}
+
+/** The whole analytics area of the service with an organization's key, for requests that docferry does not know. */
+export interface AnalyticsAccess {
+  /**
+   * Sends one GET request and hands out its answer as it comes, whatever the status. `path` is below the base address and
+   * goes out as it is, like `query` (with its `?`, or empty). Throws a `ServiceError` or what `beforeSend` threw.
+   */
+  get(
+    target: { path: string; query: string },
+    headers: Readonly<Record<string, string>>,
+    options?: RequestOptions,
+  ): Promise<OpenAnswer>;
+}
+
+/** Like `createDocumentationService`, for the analytics area alone. */
+export function createAnalyticsAccess(analyticsBaseUrl: string, options: AreaOptions): AnalyticsAccess {
+  const area = openArea(analyticsBaseUrl, options);
+  return {
+    get: ({ path, query }, headers, callOptions) => area.open(area.address(path, query), { ...headers }, callOptions),
+  };
 }

@@ -37,7 +37,7 @@ const meanings: Record<string, Meaning> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
 };
 
-/** The error for a request that got no whole answer, from whatever was thrown; only its code is kept. */
+/** The error for a request that got no whole answer. Keeps only the code of the thrown error. */
 function networkErrorFor(error: unknown, host: string, mayHaveArrived: boolean): NetworkError {
   if (error instanceof ProxyFailed) {
     const message = `cannot talk to ${host}: ${error.message}`;
@@ -219,7 +219,7 @@ export class WithoutSecret extends Transform {
 export interface OpenAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** As sent, whatever its encoding. */
+  /** Bytes as sent, in any encoding. */
   body: Readable;
 }
 

@@ -1,6 +1,5 @@
 import type tls from 'node:tls';
-import { isLoopback } from '../rules/loopback.ts';
-import { proxyFor } from '../rules/proxy.ts';
+import { isLoopback, proxyFor } from '../rules/proxy.ts';
 import { readHttpDate, readRetryAfter } from '../rules/retry-after.ts';
 import { withoutEnd } from '../rules/text.ts';
 import type { RequestOptions } from './documentation-service.ts';
@@ -158,7 +157,7 @@ export function openArea(baseUrl: string, options: AreaOptions) {
       url.search = search;
       return url;
     },
-    /** Sends a GET request and hands out the answer as it comes, whatever its status, without the API key in it. */
+    /** Sends a GET request and returns the answer as it comes, with any status, without the API key in it. */
     async open(url: URL, headers: Record<string, string>, callOptions: RequestOptions = {}): Promise<OpenAnswer> {
       const key = readKey(options.apiKey);
       return openAnswer(url, { ...headers, Authorization: `Bearer ${key}` }, key, kept, timeouts, callOptions);

@@ -11,7 +11,7 @@ import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import { ExplainedError } from '../rules/errors.ts';
-import { isLoopback } from '../rules/loopback.ts';
+import { isLoopback } from '../rules/proxy.ts';
 import { clockTime } from '../rules/text.ts';
 import { clientConverter, type EncryptionSettings, failureMessage } from './encryption.ts';
 import type { Failover } from './rules/failover.ts';

@@ -45,7 +45,7 @@ export class EncryptionKeyMissing extends ExplainedError {
   }
 }
 
-/** By the names that Temporal's own examples use, so that other tools recognize what is encrypted. */
+/** By the names that Temporal's own examples use, so that other tools recognize encrypted payloads. */
 const encryptedEncoding = 'binary/encrypted';
 const keyIdField = 'encryption-key-id';
 const [keyBytes, nonceBytes, tagBytes] = [32, 12, 16];
@@ -181,7 +181,7 @@ export function workerConverter(
   return { payloadCodecs, failureConverterPath: fileURLToPath(new URL(sibling, import.meta.url)) };
 }
 
-/** The variable by which `failure-converter.ts` is told; the bundle of workflows has globals of its own. */
+/** The global that `failure-converter.ts` reads; the bundle of workflows has globals of its own. */
 const encodesFailures = 'docferryEncodesFailures';
 /** The workflow bundle that the build writes to the root of `dist`. */
 const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
@@ -192,7 +192,7 @@ export function builtWorkflows(): WorkflowCode {
   throw new Error('the bundle of workflows is missing: run `npm run build`');
 }
 
-/** The code of the workflows for a worker, told whether to encode failures. */
+/** The workflows' code for a worker, with the setting that encodes failures. */
 export function workflowCode(settings: EncryptionSettings, code = builtWorkflows()): WorkflowCode {
   if (!isEncoded(settings)) return code;
   const text = 'code' in code ? code.code : readFileSync(code.codePath, 'utf8');

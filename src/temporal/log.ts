@@ -28,7 +28,7 @@ export function subjectOfWorkflow(workflowId: string): WorkflowSubject {
   return part === null || !what ? { org } : { org, [part]: what };
 }
 
-/** A scheduled run is named like what it starts, with the time appended by Temporal. */
+/** A scheduled run has the name of the workflow it starts, with a time that Temporal appends. */
 function withoutSchedule(workflowId: string): string {
   const [, target = workflowId] = /^scheduled:(.+?)(?:-\d{4}-\d\d-\d\dT[\d:.]+Z)?$/.exec(workflowId) ?? [];
   return target;

@@ -52,7 +52,7 @@ export const gauges = {
     labels: ['org', 'project'],
   },
   docferry_feedback_complete_seconds: {
-    help: 'Seconds since the moment as of which the stored entries are complete; absent while some may be missing.',
+    help: 'Age of the stored entries: seconds since they were last complete; absent while some may be missing.',
     labels: ['org', 'project'],
   },
   docferry_feedback_expected_delay_seconds: {

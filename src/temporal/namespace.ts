@@ -119,7 +119,7 @@ export async function writingKey(client: Client, workflowId: string): Promise<{ 
 
 /** `TASK_QUEUE_TYPE_WORKFLOW`. */
 const workflowTasks = 1;
-/** A busy server that counts tasks is given longer than one that may not count them. */
+/** A busy server needs longer to count tasks. */
 const [probes, probesOfCounting, nextProbeMs] = [20, 120, 250];
 
 /**

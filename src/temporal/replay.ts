@@ -15,7 +15,7 @@ export interface ReplayedRun {
   type: string;
   workflowId: string;
   runId: string;
-  /** Only what runs still would stop; what has ended matters for resets and queries. */
+  /** Only running workflows would stop; ended ones matter for resets and queries. */
   running: boolean;
   /** Why it does not replay, in a few words; null when it does. */
   problem: string | null;

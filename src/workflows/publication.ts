@@ -259,7 +259,7 @@ export async function rollOutToTargets(
   return taken;
 }
 
-/** Takes the site back from a version that a step refused: the pointer, then each target that the rollout has reached (E9). */
+/** Returns the site from a version that a step refused: first the pointer, then each target that the rollout reached (E9). */
 export async function returnSite(
   site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
   version: string,

@@ -1,5 +1,8 @@
+import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { ActivityScene } from '../tools/activity-dependencies.ts';
+import { createWatchActivities } from '../../src/activities/watch-steps.ts';
+import { Database } from '../../src/sqlite.ts';
+import { type ActivityScene, mockActivity } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
 import { hourMs, refresh, refreshScene } from '../tools/feedback/refresh-run.ts';
 
@@ -31,6 +34,66 @@ describe('refreshPages', () => {
     later(hourMs / 2);
     await refresh(scene);
     expect(analytics().length - spent).toBeLessThanOrEqual(25);
+  });
+});
+
+/** Rows of the scene's store. */
+function rows(query: string): Record<string, unknown>[] {
+  const db = new Database(join(scene.folder, 'feedback.db'), { readOnly: true });
+  try {
+    return db.prepare<Record<string, unknown>>(query).all();
+  } finally {
+    db.close();
+  }
+}
+
+describe('a clock that was a day ahead', () => {
+  it('costs no reading and no entry: the pace is back at once, and what was read then is not read again first', async () => {
+    scene = await refreshScene({ entries: 2_500, days: 250, requests: 1e6 }, { share: 0.25 });
+    await refresh(scene);
+    const ids = [...scene.sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id);
+    const runs = async (count: number) => {
+      const before = analytics().length;
+      for (let run = 0; run < count; run += 1) {
+        later(300_000);
+        await refresh(scene);
+      }
+      return analytics().length - before;
+    };
+    later(24 * hourMs);
+    const then = Date.now();
+    expect(await runs(6)).toBeGreaterThan(10);
+    scene.sandbox.deleteEntries('prj_1', ids.slice(300, 303));
+    later(-24 * hourMs);
+    scene.resetBudget();
+    const now = Date.now();
+    expect(await runs(1)).toBeGreaterThan(0);
+    const pages = rows(`select list, date_from from refresh_pages where read_at between ${now} and ${Date.now()}`);
+    expect(await runs(11)).toBeGreaterThan(20);
+    expect(rows(`select * from refresh_pages where read_at >= ${then}`)).toEqual([]);
+    const kept = rows(`select * from refresh_pages where read_at between ${now} and ${now + 360_000}`);
+    expect(kept.length).toBeGreaterThan(pages.length / 2);
+    const gone = rows('select id from feedback where deleted_at is not null').map(({ id }) => `${id}`);
+    expect(gone.filter((id) => !ids.slice(300, 303).includes(id))).toEqual([]);
+    expect(compareWithTruth(scene)).toMatchObject({ missing: 0 });
+  });
+
+  it('leaves the alarm for stale feedback true: none at once, and one when nothing is read any more', async () => {
+    scene = await refreshScene({ entries: 100, requests: 1e6 }, { freshnessMs: hourMs });
+    const { lookAround } = createWatchActivities(scene.deps);
+    const stale = async () => {
+      await mockActivity().run(lookAround, { org: 'acme', since: 0, absent: [] });
+      return (await scene.deps.notices.noticeRows('acme')).some(({ type }) => type === 'feedback.stale');
+    };
+    await refresh(scene);
+    later(24 * hourMs);
+    await refresh(scene);
+    later(-24 * hourMs);
+    expect(await stale()).toBe(false);
+    later(hourMs - 1_000);
+    expect(await stale()).toBe(false);
+    later(60_000);
+    expect(await stale()).toBe(true);
   });
 });
 

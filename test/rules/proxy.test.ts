@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { OpenIdSignIn } from '../../src/console/identity/openid.ts';
-import { isLoopback } from '../../src/rules/loopback.ts';
-import { proxyFor } from '../../src/rules/proxy.ts';
+import { isLoopback, proxyFor } from '../../src/rules/proxy.ts';
 import { sendWebhook } from '../../src/runs/webhooks.ts';
 import { roles } from '../tools/console/running-console.ts';
 

@@ -30,6 +30,8 @@ export interface ActivityScene {
   /** Details that Temporal had before the step went on. */
   heartbeats: object[];
   window(): WindowView;
+  /** As an operator does after Temporal's clock was ahead: time never runs backwards in a budget. */
+  resetBudget(): void;
   end(): Promise<void>;
 }
 
@@ -126,6 +128,9 @@ export async function activityScene(
     heartbeats,
     postponed,
     window: () => viewOf(window, Date.now()),
+    resetBudget() {
+      window = emptyWindow(settings, Date.now());
+    },
     async end() {
       await feedback.close();
       await sandbox.stop();

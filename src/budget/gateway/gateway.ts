@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen, requestLimits, stopListening } from '../../http-server.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
-import type { AnalyticsAccess } from '../../service/analytics-access.ts';
+import type { AnalyticsAccess } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
 import type { OpenAnswer } from '../../service/outgoing-call.ts';
 import { LeaseOver, type PermitSource } from '../lease.ts';
@@ -20,7 +20,7 @@ import {
 } from './forwarded-request.ts';
 import { type GatewayClient, type HeldPermit, type Outcome, PermitQueue } from './permit-queue.ts';
 
-/** Finds clients by their tokens, of which it keeps only digests. */
+/** Finds clients by their tokens; keeps only the tokens' digests. */
 export class ClientTokens {
   readonly #known: readonly { digest: Buffer; client: GatewayClient }[];
 
@@ -28,7 +28,7 @@ export class ClientTokens {
     this.#known = [...clients].map(({ token, client }) => ({ digest: digestOf(token), client }));
   }
 
-  /** The client of an `Authorization` header; null for none. Takes as long whatever the token. */
+  /** The client of an `Authorization` header; null for none. Takes the same time for every token. */
   clientOf(authorization: string | undefined): GatewayClient | null {
     const [, token = ''] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
     const digest = digestOf(token);
@@ -95,7 +95,7 @@ class RequestHandler {
     });
   }
 
-  /** Null when the request was refused, whatever the budget says. */
+  /** What the request asks for; null if it is no analytics request or has no client: then this has refused it. */
   #accept(request: IncomingMessage, response: ServerResponse, client: GatewayClient | null): AnalyticsTarget | null {
     const { method, url = '', headers } = request;
     const target = readAnalyticsTarget(url);
@@ -152,7 +152,7 @@ class RequestHandler {
     target: AnalyticsTarget,
     left: AbortSignal,
   ): Promise<OpenAnswer | 'unsent'> {
-    // A client that leaves takes back what has not been sent; what has been is followed to its answer.
+    // If the client leaves, an unsent request returns its permit; a sent one is followed to its answer.
     const unsent = new AbortController();
     const withdraw = () => permit.isTaken || unsent.abort();
     left.addEventListener('abort', withdraw, { once: true });

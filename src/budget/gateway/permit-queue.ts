@@ -44,7 +44,7 @@ class SharedLease {
   #close(refusal: Refusal | undefined): void {
     this.#open -= 1;
     if (refusal?.doubted) this.#doubted = refusal;
-    // The organization must wait from now on, whatever the others bring: their requests count as under way.
+    // The organization must wait from now on: the other answers cannot change that, as their requests are under way.
     if (refusal?.throttled) this.#end({ ...this.#doubted, ...refusal });
     else if (this.#open === 0) this.#end(this.#doubted);
   }
@@ -134,7 +134,7 @@ export class PermitQueue {
   #asking: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param warn is told of what the budget could not be asked or told */
+  /** @param warn receives errors of calls to the budget */
   constructor(permits: PermitSource, org: string, warn: (error: unknown) => void) {
     this.#permits = permits;
     this.#org = org;

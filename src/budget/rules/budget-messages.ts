@@ -78,9 +78,8 @@ export const readViewMoment = (value: unknown): number | null => z.safeParse(vie
 
 function isCarried(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const { spent, leases, waiters, attempts, served }: Partial<CarriedWindow> = value;
-  const objects = [attempts, served].every((memory: unknown) => typeof memory === 'object' && memory !== null);
-  return objects && [spent, leases, waiters].every((list) => Array.isArray(list));
+  const { spent, leases, lapsed, rows, attempts, served }: Partial<CarriedWindow> = value;
+  return [spent, leases, lapsed, rows, attempts, served].every((list) => Array.isArray(list));
 }
 
 export const readBudgetInput = reader<BudgetInput>(

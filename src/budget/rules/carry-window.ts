@@ -17,41 +17,34 @@ import {
  * so that it holds nothing twice, and of each waiter and lapsed lease a row of values without their names.
  */
 
-export function packed(state: WindowState): CarriedWindow {
+export function packed({ waiters, ...state }: WindowState): CarriedWindow {
   const inUse = state.leases.filter(({ useBy }) => useBy > state.now);
   const lapsed = state.leases.filter(({ useBy }) => useBy <= state.now);
-  const present = { leases: inUse, waiters: state.waiters };
+  const present = { leases: inUse, waiters };
   const attempts = new Map(recentAttempts(state.attempts, present, 0).map(({ holder, at }) => [holder, at]));
   const row = (waiter: Waiter) => rowOf(waiter, attempts.get(waiter.holder));
-  const waiting = new Set(state.waiters.map(({ holder }) => holder));
-  const turns = new Set(turnsOf(state.waiters).map(({ turn }) => turn));
+  const waiting = new Set(waiters.map(({ holder }) => holder));
+  const turns = new Set(turnsOf(waiters).map(({ turn }) => turn));
   return {
     ...state,
     leases: inUse,
     lapsed: lapsed.map(lapsedOf),
-    waiters: [],
-    rows: state.waiters.map(row),
+    rows: waiters.map(row),
     attempts: [...attempts].filter(([holder]) => !waiting.has(holder)).map(([holder, at]) => ({ holder, at })),
     served: recentTurns(state.served, present, 0).filter(({ turn }) => !turns.has(turn)),
   };
 }
 
-export function unpacked({ lapsed = [], rows = [], attempts, served, ...state }: CarriedWindow): WindowState {
+export function unpacked({ lapsed, rows, attempts, served, ...state }: CarriedWindow): WindowState {
   const waiters = rows.map(waiterOf);
   return {
     ...state,
     leases: [...lapsed.map(leaseOf), ...state.leases],
-    waiters: [...state.waiters, ...waiters],
-    attempts: [
-      ...entriesOf(attempts, (holder, at) => ({ holder, at })),
-      ...rows.flatMap(([holder, at]) => (at === null ? [] : [{ holder, at }])),
-    ],
-    served: [...entriesOf(served, (turn, at) => ({ turn, at })), ...turnsOf(waiters)],
+    waiters,
+    attempts: [...attempts, ...rows.flatMap(([holder, at]) => (at === null ? [] : [{ holder, at }]))],
+    served: [...served, ...turnsOf(waiters)],
   };
 }
-
-const entriesOf = <Item>(carried: Item[] | Record<string, number>, item: (name: string, at: number) => Item): Item[] =>
-  Array.isArray(carried) ? carried : Object.entries(carried).map(([name, at]) => item(name, at));
 
 const rowOf = (waiter: Waiter, attemptAt: number | undefined): WaiterRow => [
   waiter.holder,
@@ -124,7 +117,7 @@ export const untilNow = 4_102_444_800_000;
 
 /**
  * When an earlier ledger may last have granted permits, as far as a store's passes show, and when the store was restored:
- * what was sent between the backup and the restoration left no trace. Null when nothing shows a request.
+ * requests sent between the backup and the restoration left no trace. Null when nothing shows a request.
  */
 export function lastGrantOf(passes: readonly PassTrace[], restoredAt: Date | null = null): number | null {
   const ends = passes
@@ -141,11 +134,11 @@ export function lastGrantOf(passes: readonly PassTrace[], restoredAt: Date | nul
 export function windowAfter(settings: WindowSettings, earlierGrantAt: number | null, now: number): WindowState {
   const fresh = emptyWindow(settings, now);
   if (earlierGrantAt === null) return fresh;
-  // Nothing was granted later than now, whatever another clock says.
+  // Nothing was granted later than now, even if another clock says so.
   return { ...fresh, unknownUntil: Math.min(earlierGrantAt, now) + leaseMs + settings.arrivalMs };
 }
 
-/** The window of a ledger that was set back: what it granted since may be unknown, or known with another moment. */
+/** The window of a ledger that was set back: grants since may be unknown, or known with another time. */
 export function windowAfterReset(before: WindowState, at: number): WindowState {
   const state = advance(before, at);
   return { ...state, unknownUntil: state.now + leaseMs + state.settings.arrivalMs };

@@ -100,7 +100,7 @@ export interface LeaseReport {
   doubted?: boolean;
 }
 
-/** What a person set with `budget set`, in place of the configuration. */
+/** Limits that a person set with `budget set`; they replace the configured ones. */
 export interface BudgetOverride {
   requests?: number;
   reserve?: number;
@@ -131,7 +131,7 @@ export interface BudgetConfirmation {
   configuredAt: number | null;
 }
 
-/** A program that asks through the gateway, under the name by which it holds leases and waits. */
+/** A program that asks through the gateway; its leases and its place in the queue have its name. */
 export interface ProgramView {
   workflowId: string;
   used: number;

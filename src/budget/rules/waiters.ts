@@ -105,7 +105,7 @@ function outlook(state: WindowState): Outlook {
       if (servable > now) due = min(due, servable);
       else if (coming < mostComing) {
         coming += 1;
-        // A program is no workflow: it comes at the time it was told, and keeps its place until then.
+        // A program gets no signals: it comes back at its time, and keeps its place until then.
         if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
         waiters[i] = { ...waiter, expectedAt: now };
       }

@@ -27,7 +27,7 @@ export interface Waiter {
   since: number;
   /** When its turn (`turnOf`) was last granted a lease; null for never. */
   servedAt: number | null;
-  /** When it was told to come back, or was woken. */
+  /** When it should come back, or was woken. */
   expectedAt: number;
 }
 
@@ -122,7 +122,7 @@ export interface Lease {
   grantedAt: number;
   /** No request may be sent at or after this moment. */
   useBy: number;
-  /** Requests of this lease arrive before this moment, whatever `arrivalMs` becomes meanwhile. */
+  /** Requests of this lease arrive before this moment, even if `arrivalMs` changes meanwhile. */
   arrivesBy: number;
   /** Earliest moment of use of each permit, ascending. */
   notBefore: number[];
@@ -180,7 +180,7 @@ export interface WindowState {
   override: BudgetOverride | null;
   /** Latest moment seen: time never runs backwards here. */
   now: number;
-  /** Moments by which reported requests had arrived, ascending; each occupies its slot for one window. */
+  /** When reported requests had arrived at the latest, ascending; each occupies its slot for one window. */
   spent: number[];
   /** Arrivals up to here are in no slot (those of a longer window or an earlier ledger): wait until they have expired. */
   unknownUntil: number | null;
@@ -233,13 +233,13 @@ export type WaiterRow = [
 ];
 
 /** The window as a run hands it to the next (carry-window.ts). */
-export interface CarriedWindow extends Omit<WindowState, 'attempts' | 'served'> {
-  /** Of holders that do not wait. An earlier version carried moments by name. */
-  attempts: Attempt[] | Record<string, number>;
+export interface CarriedWindow extends Omit<WindowState, 'waiters'> {
+  /** Of holders that do not wait. */
+  attempts: Attempt[];
   /** Of turns without a waiter. */
-  served: Turn[] | Record<string, number>;
-  lapsed?: LapsedLease[];
-  rows?: WaiterRow[];
+  served: Turn[];
+  lapsed: LapsedLease[];
+  rows: WaiterRow[];
 }
 
 /** Input of the budget's workflow. */
@@ -267,7 +267,7 @@ export function rulesOf({ now, refreshWaits, settings }: WindowState): QueueRule
   return { now, refreshRisesAt: refreshWaits === null ? null : refreshWaits + settings.windowMs };
 }
 
-/** A file's clock that is ahead must not shut out what is written next. */
+/** A file from a fast clock must not shut out files written next. */
 export function writtenBefore(settings: WindowSettings, now: number): WindowSettings {
   const { configuredAt } = settings;
   return configuredAt === undefined ? settings : { ...settings, configuredAt: Math.min(configuredAt, now) };

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { AuditRecords } from '../../feedback/store/audit-records.ts';
+import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
 import { detailText } from '../../runs/rules/own-audit-entries.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
@@ -53,7 +53,7 @@ async function showAudit(context: CommandContext, flags: AuditFlags): Promise<Ex
 
 /** One more than the limit, if there are so many. */
 async function matchingAuditEntries(
-  store: AuditRecords,
+  store: FeedbackStore,
   { match, org, action, who, ...flags }: AuditFlags,
 ): Promise<AuditEntry[]> {
   const { limit, ...filter } = historyFilter(flags);

@@ -5,7 +5,7 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { listen, requestLimits, stopListening } from '../../http-server.ts';
-import { isLoopback } from '../../rules/loopback.ts';
+import { isLoopback } from '../../rules/proxy.ts';
 import { codecOf, EncryptionKeyMissing, isEncoded } from '../../temporal/encryption.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';

@@ -2,7 +2,7 @@ import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { PortTaken } from '../../http-server.ts';
-import { isLoopback } from '../../rules/loopback.ts';
+import { isLoopback } from '../../rules/proxy.ts';
 import { connectOptions } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';

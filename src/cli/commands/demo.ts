@@ -249,7 +249,7 @@ interface DemoResults {
   served: number;
   /** Entries in the feedback store. */
   stored: number;
-  /** How late `refresh` would know what changes; null when the configuration has none. */
+  /** How late `refresh` would know of changes; null when the configuration has no `refresh`. */
   expected: ExpectedDelays | null;
 }
 

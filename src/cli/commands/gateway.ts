@@ -3,7 +3,7 @@ import { startGateway } from '../../budget/gateway/gateway.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { analyticsAccesses } from '../../organizations.ts';
-import { isLoopback } from '../../rules/loopback.ts';
+import { isLoopback } from '../../rules/proxy.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { createLog, logDestination } from '../../temporal/log.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';

@@ -2,7 +2,7 @@ import type { BundleStoreConfig, Config } from '../../config/config.ts';
 import { startBundleServer } from '../../exports/server/bundle-server.ts';
 import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { assertPortFree } from '../../local/ports.ts';
-import { isLoopback } from '../../rules/loopback.ts';
+import { isLoopback } from '../../rules/proxy.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';

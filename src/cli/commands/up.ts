@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { isThere } from '../../files.ts';
 import type { DevServer } from '../../local/dev-server.ts';
 import { assertPortFree } from '../../local/ports.ts';
-import { isLoopback } from '../../rules/loopback.ts';
+import { isLoopback } from '../../rules/proxy.ts';
 import type { TemporalSettings } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { applySchedulesAtStart, startEmbedded } from '../embedded.ts';

@@ -1,7 +1,6 @@
 import * as openid from 'openid-client';
 import { fetch as fetchBy, ProxyAgent } from 'undici';
-import { isLoopback } from '../../rules/loopback.ts';
-import { proxyFor } from '../../rules/proxy.ts';
+import { isLoopback, proxyFor } from '../../rules/proxy.ts';
 import { type Identity, identityOf, type Roles } from '../security/identity.ts';
 import { newToken } from '../security/sessions.ts';
 import { UnbelievedClaim } from './sign-in-errors.ts';

@@ -31,7 +31,7 @@ export function PathList({
   all: number;
   /** Where more is said of a path; null for nowhere. */
   addressOf?: (path: string) => string | null;
-  /** Closed at first, however few they are. */
+  /** Starts closed. */
   folded?: boolean;
 }) {
   if (all === 0) return null;
@@ -59,7 +59,7 @@ function Path({ path, address }: { path: string; address: string | null }) {
 
 const kinds = ['added', 'removed', 'changed', 'moved'] as const;
 
-/** The version that waits for a person: the decision first, then what it changes. */
+/** The version that waits for approval: the decision first, then its changes. */
 export function Approval({ viewer, site, approval }: { viewer: Viewer; site: KnownSite; approval: AwaitedApproval }) {
   const { version, since, expiresAt, asks, changes } = approval;
   return (

@@ -57,7 +57,7 @@ function What({ entry: { subject, org }, address }: { entry: AuditEntry; address
   return address === null ? name : <a href={address}>{name}</a>;
 }
 
-/** The person's words, then what the audit keeps besides. */
+/** The reason that the person gave, then the entry's other details. */
 function Reasons({ reason, detail }: { reason: string | null; detail: string }) {
   return (
     <span title={visible([reason, detail].filter(Boolean).join(' · '))}>

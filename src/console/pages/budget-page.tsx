@@ -26,7 +26,7 @@ interface Budgets {
   late: boolean;
 }
 
-/** The window of each organization on one line, and what asks for requests. */
+/** Each organization's window on one line, and who asks for requests. */
 export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
   return (
     <Page title="Budget" viewer={viewer} at="/budget" events="/events?of=budget">
@@ -186,7 +186,7 @@ function Asker({ id, workflowId }: { id: string; workflowId: string }) {
   );
 }
 
-/** What is seldom needed, and then at once. */
+/** Controls for emergencies: seldom needed, so below everything else. */
 function Menu({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
   const address = `/budget/${encodeURIComponent(org)}`;
   return (

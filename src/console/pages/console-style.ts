@@ -2,7 +2,7 @@ import { dark, figureStyle, light, variables } from '../../feedback/report/figur
 
 const sans = 'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",sans-serif';
 
-/** Shapes of health: each says by its form what its colour says. */
+/** Shapes of health: the form says the same as the colour. */
 const shapes: Readonly<Record<string, readonly [color: string, shape: string]>> = {
   good: ['good', 'border-radius:50%'],
   bad: ['bad', 'clip-path:polygon(50% 0,100% 100%,0 100%)'],

@@ -1,10 +1,10 @@
 /**
- * The only script. It keeps ages true, says moments in the reader's time zone, copies versions, follows a few keys, and while
- * the server says that something has changed, it loads the page again and replaces the parts that are marked, unless the
- * reader is writing there. Without the script every page is complete, as it was when it was loaded.
+ * The only script. It keeps ages true, shows times in the reader's time zone, copies versions and handles a few keys. When
+ * the server reports a change, it loads the page again and replaces the marked parts, except where the reader is
+ * writing. Without the script every page is complete, as it was when it was loaded.
  */
 export const liveScript = `'use strict';
-// English words, whatever the browser's language: the page around them is English.
+// In English, like the page around it, not in the browser's language.
 const format = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
 const isUtc = new Date().getTimezoneOffset() === 0;
 const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -109,7 +109,7 @@ addEventListener('click', async ({ target }) => {
     text.textContent = 'copied';
     setTimeout(() => (text.textContent = before), 1200);
   } catch {
-    // The browser does not allow it, or the page came without TLS: the name can still be marked.
+    // The browser forbids it, or the page came without TLS: the reader can still select the name.
   }
 });
 writeTimes(document);

@@ -68,7 +68,7 @@ interface Overview {
   unavailable: readonly Unavailable[];
   at: number;
   late: boolean;
-  /** The same tables are written once for everybody. */
+  /** Rendered tables, shared by all readers of the same state. */
   written: WrittenTables;
 }
 
@@ -88,7 +88,7 @@ interface WrittenTable {
 
 const mostWritten = 50;
 const linesPerPage = 200;
-/** Cards that are not folded away: one line of them on a laptop. */
+/** Cards shown unfolded: one line of them on a laptop. */
 const shownConcerns = 4;
 
 /** What needs a person, then all sites and projects. */
@@ -288,7 +288,7 @@ const inOnePiece = (text: string): string => Buffer.from(text).toString();
 interface Shown {
   viewer: Viewer;
   query: OverviewQuery;
-  /** Whether the organization stands beside the names of projects, which do not say it. */
+  /** Whether to show the organization beside a project's name, which does not contain it. */
   several: boolean;
   /** Milliseconds since the epoch. */
   at: number;
@@ -373,7 +373,7 @@ function InService({ line }: { line: OverviewLine & { kind: 'site' } }) {
 function Status({ line }: { line: OverviewLine }) {
   const { lastOutcome, lastAt, lastReason, failingSince } = line;
   const doing = doingText(line);
-  // What ended since the failure need not be one: a pass of another kind, or what a person cancelled.
+  // The run that ended last need not be the one that failed: it may be another kind of pass, or cancelled by a person.
   const isBad = failingSince !== null && lastOutcome !== null && isBadEnd(lastOutcome, {});
   return (
     <span title={lastReason === null ? undefined : visible(withoutFailureType(lastReason))}>

@@ -71,7 +71,7 @@ export function Version({ name }: { name: string | null }) {
   );
 }
 
-/** What a shape says of health, in words too. */
+/** Kinds of health, each shown as a shape and in words. */
 export function Health({ look, text }: { look: HealthLook; text: string }) {
   return (
     <span class={`health ${look}`} title={text}>
@@ -88,12 +88,12 @@ type Column<Row> = readonly [name: string, cell: (row: Row) => Child, head?: Chi
 
 interface TableOf<Row> {
   caption: string;
-  /** The first names the row. One named `` holds what can be done. */
+  /** The first names the row. A column with an empty name holds the actions. */
   columns: readonly (Column<Row> | false)[];
   rows: readonly Row[];
   /** `dense`: one line a row. */
   look?: string;
-  /** The box by which the bulk bar takes the row. */
+  /** The checkbox that selects the row for the bulk bar. */
   tick?: ((row: Row) => { name: string; value: string; label: string }) | null;
   /** Rows of one group stand together, below its name. */
   groupOf?: ((row: Row) => string) | null;
@@ -184,7 +184,7 @@ export function Chips({
   );
 }
 
-/** What can be done with the rows that are ticked; it appears with the first tick. */
+/** Actions on the selected rows; it appears with the first selection. */
 export function BulkBar({
   viewer,
   verbs,

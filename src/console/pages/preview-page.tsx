@@ -14,7 +14,7 @@ interface Preview {
   viewer: Viewer;
   site: KnownSite;
   shown: ShownVersion;
-  /** What is in service, beside it; null for nothing, or where one version at a time has an address. */
+  /** The version in service, shown beside it; null if there is none, or if previews have one address only. */
   inService: ShownVersion | null;
   /** Path of the page that opens first; null for the index page. */
   path: string | null;
@@ -22,7 +22,7 @@ interface Preview {
   waits: boolean;
 }
 
-/** A version as a website, with what is in service beside it, before anybody says yes. */
+/** A version as a website beside the one in service, for the person who decides. */
 export function PreviewPage({ viewer, site, shown, inService, path, waits }: Preview) {
   const { version } = shown;
   return (

@@ -34,7 +34,7 @@ export interface ScheduleLine {
   running: boolean;
 }
 
-/** What the address of the page asks for; empty texts for all. */
+/** Filters in the page's address; an empty text matches all. */
 interface ScheduleQuery {
   is: string;
   /** Part of a name, in lower case. */

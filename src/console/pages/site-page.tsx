@@ -102,7 +102,7 @@ function done({ at, action, who, reason, detail }: AuditEntry): Happened {
   };
 }
 
-/** What a line cuts off is said by hovering. */
+/** Hovering shows what the line cuts off. */
 function OneLine({ text, child }: { text: string; child: Child }) {
   return <span title={visible(text)}>{child}</span>;
 }
@@ -227,7 +227,7 @@ function Progress({ state }: { state: ExportState }) {
   );
 }
 
-/** What is in service, and at each target: what was put there, and what was read back. */
+/** The version in service, and for each target the version rolled out and the version read back. */
 function InService({ stored: { current, url, hold, targets } }: { stored: StoredSite }) {
   return (
     <div class="acts">

@@ -64,7 +64,7 @@ async function draw(figures: ReportFigures): Promise<string> {
   return await chartsOf(figures, 'feedback');
 }
 
-/** Looks at all pages of an organization. */
+/** Reads all of an organization's refresh pages, so it runs seldom. */
 const delaysFreshMs = 60_000;
 const mostDelays = 20;
 
@@ -102,11 +102,11 @@ class VersionComparisons {
 export interface OverviewFacts {
   facts: Facts;
   unavailable: Unavailable[];
-  /** Sites with a target that does not run what was put there, by domain. */
+  /** Sites with a drifted target, by domain. */
   drifts: ReadonlyMap<string, Drift>;
 }
 
-/** Asks the store for each site: more rarely than the rest, and the overview does not wait for the first reading. */
+/** Asks the store for each site, so it runs seldom, and the overview does not wait for its first result. */
 const driftTimes: ReadingTimes = { freshMs: 120_000, maxWaitMs: 0, firstMs: 50 };
 
 /** A site as the configuration has it. */
@@ -250,14 +250,14 @@ export class ConsoleReader {
   #readBudgets(): Promise<OrganizationBudget[]> {
     return inBatches(this.#setting.organizations, callsAtOnce, async ({ id: org, budget }) => {
       const read = await readBudget(this.#setting, this.installation, { org, budget });
-      // A store that is away leaves the windows.
+      // Without the store, the windows can still be shown.
       const delays = read.view && (await this.#delaysOf(org, read.view).catch(() => null));
       return { ...read, promised: delays && slowest([...delays.values()]) };
     });
   }
 }
 
-/** The plan's delays of the project that is read the least: those of all others are shorter. */
+/** Expected delays of the project with the longest; all others are read sooner. */
 function slowest(delays: readonly ProjectDelays[]): ExpectedDelays | null {
   const known = delays.flatMap(({ expected }) => expected ?? []);
   if (known.length === 0) return null;

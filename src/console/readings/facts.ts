@@ -66,7 +66,7 @@ export async function readSite(
     read(async () =>
       (await installation.feedback()).listExportRuns({ org: site.org, domain: site.domain, limit: shownRuns }),
     ),
-    // The store is named once when it is away.
+    // Reports an unavailable store once.
     feedbackAuditEntries(installation, site).catch(() => null),
   ]);
   return { running, stored, runs, auditEntries, troubles };
@@ -116,7 +116,7 @@ async function readStored(
   };
 }
 
-/** What the watch has read back, where it differs from what was put there last. */
+/** Drift that the watch has seen: a target runs another version than was rolled out last. */
 export async function driftedSites(
   store: BundleStore,
   sites: readonly { domain: string; targets: readonly string[] }[],
@@ -170,7 +170,7 @@ export interface ProjectFacts {
 
 const shownPasses = 20;
 
-/** `delaysWith` reads how late the project is known, with the window of its organization. */
+/** `delaysWith` reads the project's delays, given the window of its organization. */
 export async function readProject(
   setting: ConsoleSetting,
   installation: Installation,
@@ -193,7 +193,7 @@ export async function readProject(
     readBudget(setting, installation, { org, budget: configured }),
   ]);
   if (budget.trouble !== null && running !== null) troubles.push(budget.trouble);
-  // The store is named once when it is away.
+  // Reports an unavailable store once.
   const delays = stored && (await read(() => delaysWith(budget.view ?? untouchedView(configured))));
   return { running, stored, delays, budget: budget.view, troubles };
 }
@@ -219,7 +219,7 @@ async function readPass(
 export interface OrganizationBudget {
   org: string;
   view: WindowView | null;
-  /** Within how long all its projects are known to be read, by the refresh plan; null without a plan. */
+  /** How long after a change the refresh plan expects to read every project; null without a plan. */
   promised: ExpectedDelays | null;
   trouble: Trouble | null;
 }

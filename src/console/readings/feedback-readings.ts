@@ -1,10 +1,5 @@
-import type {
-  DocumentAnswer,
-  EntryDetail,
-  FeedbackSearch,
-  SearchAnswer,
-  SearchQuery,
-} from '../../feedback/search/feedback-search.ts';
+import type { DocumentAnswer, EntryDetail, SearchAnswer, SearchQuery } from '../../feedback/search/feedback-search.ts';
+import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { beginningOf, shortTexts } from '../../rules/text.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 import { LatestReadings } from './shared-reading.ts';
@@ -26,12 +21,12 @@ export interface ShownEntry extends EntryDetail {
 
 /** What people search, read once for all viewers who ask the same. */
 export class FeedbackReadings {
-  readonly #store: () => Promise<FeedbackSearch>;
+  readonly #store: () => Promise<FeedbackStore>;
   readonly #entries: LatestReadings<SearchAnswer>;
   readonly #documents: LatestReadings<DocumentAnswer>;
   readonly #details: LatestReadings<ShownEntry | null>;
 
-  constructor(store: () => Promise<FeedbackSearch>, times: ReadingTimes) {
+  constructor(store: () => Promise<FeedbackStore>, times: ReadingTimes) {
     this.#store = store;
     this.#entries = new LatestReadings(mostKept, times);
     this.#documents = new LatestReadings(mostKept, times);

@@ -1,14 +1,14 @@
 import type { ProjectLine, SiteLine } from '../../operations/status.ts';
 import { naturalOrder } from '../../rules/text.ts';
 
-/** What the address of the overview says. */
+/** Filters and order in the overview's address. */
 export interface OverviewQuery {
   chip: Chip | null;
   /** Part of a name, in lower case; empty for all. */
   search: string;
   /** Empty for all. */
   org: string;
-  /** Null: the worst first. */
+  /** Null: worst first. */
   sort: Sort | null;
   /** Against the usual direction. */
   reversed: boolean;
@@ -27,14 +27,14 @@ export type Sort = (typeof sorts)[number];
 export type OverviewLine = (({ kind: 'site' } & SiteLine) | ({ kind: 'project' } & ProjectLine)) & {
   /** As people call it. */
   title: string;
-  /** When the run began that is under way, UTC ISO 8601; null for none. */
+  /** When the current run began, UTC ISO 8601; null if none is running. */
   startedAt: string | null;
   drift: Drift | null;
 };
 
-/** A target that does not run what was put there last. */
+/** A target runs another version than was rolled out to it last. */
 export interface Drift {
-  /** In service when it was seen. */
+  /** The version in service when the drift was seen. */
   current: string;
   reason: string;
   /** UTC ISO 8601. */
@@ -73,7 +73,7 @@ export function overviewAddress({ chip, search, org, sort, reversed, grouped, pa
   return parameters.size === 0 ? '/' : `/?${parameters}`;
 }
 
-/** What search and organization leave. */
+/** The lines that match search and organization. */
 export function searchText(
   lines: readonly OverviewLine[],
   { search, org }: Pick<OverviewQuery, 'search' | 'org'>,
@@ -85,7 +85,7 @@ export function searchText(
   );
 }
 
-/** In the order that is asked for: without one the worst first. */
+/** Sorted as the query says; without `sort`, worst first. */
 export function sorted(
   lines: readonly OverviewLine[],
   { sort, reversed, grouped }: OverviewQuery,
@@ -104,7 +104,7 @@ export function sorted(
   return [...lines].sort((a, b) => group(a, b) || (reversed ? by(b, a) : by(a, b)));
 }
 
-/** How a line is, the first that fits. */
+/** Kinds of health, worst first; a line has the first that fits. */
 const worst = [
   'failing',
   'key refused',
@@ -119,7 +119,7 @@ const worst = [
 ] as const;
 export type LineHealth = (typeof worst)[number];
 
-/** At a moment, in milliseconds. */
+/** `now` in milliseconds since the epoch. */
 export function healthOf(line: OverviewLine, now: number): LineHealth {
   if (line.failingSince !== null) return 'failing';
   if (line.state === 'unauthorized') return 'key refused';
@@ -161,13 +161,13 @@ function isStale(line: OverviewLine, now: number): boolean {
 export interface Concern {
   health: LineHealth;
   lines: readonly OverviewLine[];
-  /** Empty where the health says it all. */
+  /** Empty if the health says enough. */
   reason: string;
-  /** Of the oldest, UTC ISO 8601; null where that is not known. */
+  /** When the oldest began, UTC ISO 8601; null if unknown. */
   since: string | null;
 }
 
-/** What needs a person, the worst first: what has the same reason is one. */
+/** Lines that need a person, grouped by reason, worst first. */
 export function concernsOf(lines: readonly OverviewLine[], now: number): Concern[] {
   const found = new Map<string, Concern>();
   for (const line of lines) {
@@ -182,7 +182,7 @@ export function concernsOf(lines: readonly OverviewLine[], now: number): Concern
   return [...found.values()].sort((a, b) => worst.indexOf(a.health) - worst.indexOf(b.health));
 }
 
-/** Null for what needs no person. */
+/** Null if the line needs nobody. */
 function whyOf(line: OverviewLine, health: LineHealth): { reason: string; since: string | null } | null {
   switch (health) {
     case 'failing':

@@ -71,7 +71,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   );
 }
 
-/** Where it was selected. */
+/** The page to return to. */
 const pageOf = ([first]: ReturnType<typeof selectedIn>): string => (first?.kind === 'schedule' ? '/schedules' : '/');
 
 /** Why the actor of a form may not act, as an answer; null when they may. */

@@ -38,10 +38,9 @@ interface Refusal {
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * What is foreign in a request: the name it asks for, or the page that sends it; null when neither is. Browsers say in
- * `Sec-Fetch-Site` and `Origin` which page sends it, which no page can change. Another page, of the same site too, can do
- * nothing but lead a person here; a request that does more than read must come from one of our own pages, so that one of
- * the two headers must be there.
+ * What is foreign in a request: its host name, or the page that sends it; null when neither is. Browsers name that page in
+ * `Sec-Fetch-Site` and `Origin`, which no page can change. Other pages, even of the same site, may only link here. A
+ * request that does more than read must come from one of our pages, so it needs one of the two headers.
  */
 export function foreignIn({ method, header }: GuardedRequest, { hosts, origins }: KnownHosts): 'name' | 'page' | null {
   if (!hosts.has(header('host')?.toLowerCase() ?? '')) return 'name';

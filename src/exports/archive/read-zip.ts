@@ -232,7 +232,7 @@ function withoutMark({ fields, name }: CentralEntry, sink: ContentSink | null): 
     write: (chunk) => {
       const seen = Buffer.concat([last, chunk]);
       if (seen.includes(descriptorSignature)) {
-        const detail = 'the content holds the mark by which streaming readers find its end';
+        const detail = 'the content contains the mark that streaming readers take for its end';
         throw new ArchiveFault('data-descriptor', name, detail);
       }
       last = Buffer.from(seen.subarray(-descriptorSignature.length + 1));

@@ -46,7 +46,7 @@ export class DownloadRoom {
     await this.#require(earlier.reduce((sum, left) => sum + left(), 0));
   }
 
-  /** Throws `NoRoom` unless the rest of this download fits, whatever happens to the others. */
+  /** Throws `NoRoom` unless the rest of this download alone fits. */
   async requireForOwn(): Promise<void> {
     await this.#require(0);
   }
@@ -175,7 +175,7 @@ export class TransferSpeed {
     this.#samples = [...this.#samples.filter((sample) => at - sample.at <= measuredMs), { at, offset }];
   }
 
-  /** Null until there is enough to tell. */
+  /** Null until enough bytes have arrived to estimate it. */
   get bytesPerSecond(): number | null {
     const [first] = this.#samples;
     const last = this.#samples.at(-1);

@@ -196,7 +196,7 @@ async function answerTo(
   }
 }
 
-/** The status and headers by which an answer is judged. */
+/** The status and headers that decide about an answer. */
 export function answerOf(response: ObjectResponse): Answer {
   return {
     status: response.statusCode,

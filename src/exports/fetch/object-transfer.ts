@@ -103,7 +103,7 @@ const maxFruitless = 5;
 const maxFailures = 100;
 /** How often bytes on disk may be given up. */
 const maxStartOvers = 5;
-/** The first request of several connections: worth a request whatever the length turns out to be. */
+/** Length of the first range when several connections download: worth a request for any length of the object. */
 const openingBytes = 8 * 1024 ** 2;
 /** Ranges become smaller towards the end, so that the connections finish together. */
 const smallestRangeBytes = 2 * 1024 ** 2;

@@ -84,7 +84,7 @@ class PrefixHash {
     this.#position += chunk.length;
   }
 
-  /** Reads the file up to its first gap, which `prefixOf` tells; does nothing when that is done or under way. */
+  /** Reads the file up to its first gap (`prefixOf`); does nothing when that is done or under way. */
   follow(file: FileHandle, prefixOf: () => number): void {
     if (this.#reading || prefixOf() <= this.#position) return;
     this.#reading = this.#read(file, prefixOf).finally(() => {

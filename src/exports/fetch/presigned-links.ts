@@ -95,7 +95,7 @@ interface CurrentLink {
 
 /**
  * The links of one download. A link that has expired, or is about to by the store's clock, is replaced before it is
- * used; connections that need a new link share it. A new link is used at least once, whatever its expiry says.
+ * used; connections that need a new link share it. A new link is used at least once, even if it claims to have expired.
  */
 export class PresignedLinks {
   readonly #source: LinkSource;

@@ -32,7 +32,7 @@ interface Marker {
   files: Record<string, string>;
   /** The same of files that only the version before had: readers may still have its pages open. */
   before: Record<string, string>;
-  /** A rollout that has begun: what it writes and removes is not known until it has ended. */
+  /** A rollout under way: until it ends, nothing is known of the bucket's content. */
   pending: { version: string; paths: string[] } | null;
 }
 
@@ -233,7 +233,7 @@ function headersOf(path: string): S3Headers {
   };
 }
 
-/** What has to be written and removed for a version, given what is there. */
+/** The files to write and to remove for a version, given the bucket's content. */
 function planOf(
   { files }: Manifest,
   marker: Marker | null,

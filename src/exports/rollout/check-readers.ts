@@ -21,7 +21,7 @@ const mostRedirects = 5;
 /** A page may grow by what a proxy adds to it. */
 const addedBytes = 1024 ** 2;
 
-/** What readers got in place of a page, in words. */
+/** Describes the answer that readers got instead of a page. */
 interface Finding {
   path: string;
   problem: string;
@@ -92,7 +92,7 @@ export class ReadersCheck implements Step {
         const answer = await this.#fetch(name, page, dispatcher, signal);
         onProgress?.();
         problem = problemOf(page, answer);
-        // Only what is not there may be there under the page's other name.
+        // Only a page that is absent may have another name.
         if (!('status' in answer && [403, 404].includes(answer.status))) break;
       }
       if (problem !== null) return { path: page.path, problem };
@@ -152,7 +152,7 @@ interface ExpectedPage {
 
 type Answer = { status: number; body: Buffer | null } | { elsewhere: string } | { silence: string };
 
-/** A few of the pages from all of the list: what was copied half-way ends anywhere. */
+/** A few pages from all over the list: a copy that broke off may have ended anywhere. */
 function spread(pages: readonly string[]): string[] {
   if (pages.length <= sampled) return [...pages];
   const step = (pages.length - 1) / (sampled - 1);

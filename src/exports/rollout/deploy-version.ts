@@ -20,12 +20,12 @@ interface Deployment {
   /** Stored and verified. */
   version: string;
   targets: readonly RolloutTarget[];
-  /** Tries content again that a check refused. */
+  /** Deploys content again that a check refused before. */
   force?: boolean;
   signal: AbortSignal;
 }
 
-/** What a deployment leaves; `held` and `reasons` if the version was refused, now or before. */
+/** Result of a deployment; `held` and `reasons` are set if a check refused the version, now or before. */
 interface Deployed {
   previous: string | null;
   rollouts: RolloutResult[];
@@ -34,10 +34,10 @@ interface Deployed {
 }
 
 /**
- * Does what an export does with a published version, without Temporal: makes it current, rolls it out and checks it, and
- * returns the site when a step refuses it (E9). Nothing is tried twice. Content that a check refused before stays out of
- * service unless forced; other content ends that hold. Safe to repeat. Throws `SiteHeld` when a person holds the site
- * elsewhere, what the store throws, and the signal's reason.
+ * Deploys a published version as an export does, without Temporal: makes it current, rolls it out, checks it, and returns
+ * the site to the version before when a step refuses it (E9). It retries no step. Content that a check refused before
+ * stays out of service unless forced; other content ends that hold. Safe to repeat. Throws `SiteHeld` when a person holds
+ * the site at another version, the store's errors, and the signal's reason.
  */
 export async function deployVersion({ force = false, ...deployment }: Deployment): Promise<Deployed> {
   const { bundles, domain, version, targets } = deployment;
@@ -45,7 +45,7 @@ export async function deployVersion({ force = false, ...deployment }: Deployment
   const previous = (await bundles.current(domain))?.version ?? null;
   const refusedBefore = await refusedHold(deployment);
   if (refusedBefore?.isSame && !force) {
-    // An earlier return may have been cut off.
+    // An earlier run may have died while it returned the site.
     const back = await returnSite(bundles, { ...refusedBefore, domain, at: new Date() });
     const taken = back === null ? [] : await takeSteps({ ...deployment, version: back }, refusedBefore.version);
     const reasons = [{ rule: 'check-failed', path: null, detail: refusedBefore.reason }];

@@ -62,7 +62,7 @@ export class GitPlace implements Place {
         await request.guard();
         if (await this.#push(folder, request.signal)) return `${detail.text}, commit ${detail.commit.slice(0, 12)}`;
         if (left <= 1) {
-          throw new TargetRefused(`${this.#name} gets so many commits that ${tries} pushes came too late`, true);
+          throw new TargetRefused(`${this.#name} changed before each of ${tries} pushes`, true);
         }
         request.onProgress?.();
         await this.#run(folder, ['fetch', '--depth=1', '--no-tags', 'origin', this.#ref], request.signal);

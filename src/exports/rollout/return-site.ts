@@ -1,10 +1,10 @@
 import { type BundleStore, PointerMoved, SiteHeld } from '../store/bundle-store.ts';
 import { manifestIfThere, provenManifest } from '../store/manifests.ts';
 
-/** Only exports that are about to find the site held can move the pointer meanwhile. */
+/** Meanwhile only exports that have not yet seen the hold can move the pointer. */
 const pointerTries = 5;
 
-/** Makes the version current, whatever is current now. Throws what the store throws. */
+/** Makes the version current, whichever is current now. Throws store errors. */
 export async function pointAt(bundles: BundleStore, domain: string, version: string, at: Date): Promise<void> {
   for (let left = pointerTries; ; left -= 1) {
     const epoch = (await bundles.current(domain))?.epoch ?? 0;
@@ -26,9 +26,9 @@ interface RefusedRollout {
 }
 
 /**
- * Holds the site at the version that was in service before a refused one, then makes that current: in this order, so that
- * no export comes in between. Returns it; null when none is left: then nothing is current, and the hold names the refused
- * version. Safe to repeat. Throws `SiteHeld` when a person holds the site, and what the store throws.
+ * Returns a site to the version that was in service before a refused one: first holds the site there, so that no export
+ * comes in between, then moves the pointer. Result: that version, or null when none is left; then nothing is current, and
+ * the hold names the refused version. Safe to repeat. Throws `SiteHeld` when a person holds the site, and store errors.
  */
 export async function returnSite(
   bundles: BundleStore,
@@ -44,7 +44,7 @@ export async function returnSite(
   return back;
 }
 
-/** The newest kept one of the versions in service before; null for none. */
+/** The newest earlier version in service that the store still has; null for none. */
 async function versionBefore(bundles: BundleStore, domain: string, version: string): Promise<string | null> {
   const current = await bundles.current(domain);
   // An earlier attempt has returned already.

@@ -63,8 +63,8 @@ export function refusal(taken: readonly StepTaken[]): StepTaken | null {
 }
 
 /**
- * The targets that a refused rollout has reached, now or in an earlier run: they return to the version before, and all
- * others stay untouched.
+ * The targets that a refused rollout has reached, in this run or an earlier one: docferry returns them to the version
+ * before, and leaves all others alone.
  */
 export function reachedTargets(targets: readonly TargetSteps[], taken: readonly StepTaken[]): TargetSteps[] {
   return targets.filter(({ target }) => taken.some((step) => step.target === target));
@@ -116,7 +116,7 @@ export function rolloutResults(targets: readonly TargetSteps[], taken: readonly 
     const last = own.at(-1);
     if (last === undefined || (own.length < steps.length && !endsTarget(last, steps))) return [];
     const { outcome, blames } = last;
-    // What a check has proved counts, whatever the program before it said.
+    // A failed check counts more than what the program before it reported.
     const detail = outcome === 'rolled-out' ? own.map((step) => step.detail).join('; ') : last.detail;
     return [{ target, outcome, detail: detail.slice(0, longestDetail), ...(blames && { blames }) }];
   });

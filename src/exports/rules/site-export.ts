@@ -204,7 +204,7 @@ export const exportPhases = [
 export type ExportPhase = (typeof exportPhases)[number];
 
 /**
- * The values of `DocferryPhase` for a running export: phases that may last, and by which people filter. Each change is
+ * The values of `DocferryPhase` for a running export: phases that may last and that people filter by. Each change is
  * written to the history and to the index of workflows.
  */
 export const searchedPhase = {
@@ -380,7 +380,7 @@ export function sameParameters(a: ExportParameters, b: ExportParameters): boolea
   return key(a) === key(b);
 }
 
-/** An export's content, and what it is compared with. */
+/** An export's content, and the version it is compared with. */
 export interface Published {
   contentDigest: string;
   current: { version: string; contentDigest: string } | null;

@@ -458,7 +458,7 @@ export function judgeChange(change: MeasuredChange, own: ChangeRuleLimits): Judg
   return judged.judgement();
 }
 
-/** `12 %`; `under 1 %` for what is not nothing. */
+/** `12 %`; `under 1 %` for less, but more than nothing. */
 function shareText(part: number, whole: number): string {
   const percent = (100 * part) / whole;
   return percent > 0 && percent < 1 ? 'under 1 %' : `${Math.round(percent)} %`;

@@ -85,7 +85,7 @@ async function sendBody(body: Readable, response: ServerResponse, length: number
     response.end();
     await untilTaken(response, 'finish', idleMs);
   } catch (error) {
-    // Then the body was destroyed, whatever came of that.
+    // Then the body was destroyed, and its error does not matter.
     throw response.destroyed ? new ReaderGone('the reader has disconnected') : error;
   } finally {
     response.off('close', stop);
@@ -93,7 +93,7 @@ async function sendBody(body: Readable, response: ServerResponse, length: number
   }
 }
 
-/** Resolves when the reader has taken what was written; rejects when it disconnects or takes too long. */
+/** Resolves when the reader has received all that was written; rejects when it disconnects or takes too long. */
 function untilTaken(response: ServerResponse, event: 'drain' | 'finish', idleMs: number): Promise<void> {
   if (event === 'finish' && response.writableFinished) return Promise.resolve();
   return new Promise((resolve, reject) => {
@@ -249,7 +249,7 @@ class RequestHandler {
     }
   }
 
-  /** Why a request is refused whatever it asks for. */
+  /** Why a request is refused, whichever file it names. */
   #refusalOf(request: IncomingMessage): [status: number, headers?: Record<string, string>] | null {
     const { method = '', url = '', headers } = request;
     if (!['GET', 'HEAD'].includes(method)) return [405, { Allow: 'GET, HEAD' }];

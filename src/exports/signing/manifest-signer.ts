@@ -39,7 +39,7 @@ export class ManifestSigner {
     await this.#secretKey();
   }
 
-  /** The keys that verify what was signed here: today's, then former ones. Throws `SigningKeyUnusable`. */
+  /** The keys that verify this signer's signatures: the current one, then former ones. Throws `SigningKeyUnusable`. */
   async publicKeys(): Promise<TrustedKeys> {
     return [publicKeyFor(await this.#secretKey()), ...this.#settings.formerKeys.map(parsePublicKey)];
   }
@@ -71,7 +71,7 @@ export class ManifestSigner {
   }
 }
 
-/** In minisign's own format, so that `minisign -V` shows what was signed. */
+/** In minisign's own format, so that `minisign -V` shows the signed comment. */
 function commentOf({ version, contentDigest, source }: Manifest): string {
   const time = versionTime(version);
   const stamp = time === null ? [] : [`timestamp:${Date.parse(time) / 1000}`];

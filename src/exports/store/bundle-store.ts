@@ -112,13 +112,13 @@ export interface Current {
   publishedAt: string;
   /** Grows by one with every move of the pointer. */
   epoch: number;
-  /** The last versions in service before, newest first, without those that a check refused; absent when there are none. */
+  /** Versions in service before, newest first, without those that a check refused; absent if there are none. */
   before?: string[];
 }
 
 const mostBefore = 5;
 
-/** What the pointer remembers once it has moved from `now` to `version`. */
+/** The pointer's `before` after it has moved from `now` to `version`. */
 export function inServiceBefore(now: Current | null, version: string, hold: SiteHold | null): Pick<Current, 'before'> {
   if (now === null) return {};
   const forgotten = [version, hold?.refused?.version];
@@ -237,8 +237,8 @@ export interface BundleStore {
   /** The immutable address of a version's archive under `publicUrl`. */
   urlOf(domain: string, manifest: Manifest): string;
   /**
-   * The version that last rolled out to `target`; null for none, and from the beginning of a rollout to its end: one that
-   * was cut off, back to the recorded version too, has to be taken again.
+   * The version that was last rolled out to `target`; null for none, and while a rollout is under way: one that was cut off
+   * must be repeated, even if it led back to the recorded version.
    */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
@@ -285,7 +285,7 @@ export class PointerMoved extends Error {
 
 const clocksDifferByMs = 5 * 60_000;
 
-/** A claim that lies further ahead than clocks differ comes from a wrong one, and binds nobody. */
+/** A claim dated further ahead than clocks differ comes from a wrong clock and is ignored. */
 const isAhead = (claimedAt: Date, since: Date): boolean =>
   claimedAt.getTime() > Math.max(Date.now(), since.getTime()) + clocksDifferByMs;
 

@@ -142,12 +142,12 @@ export class DirectoryBundleStore implements BundleStore {
     this.#signer = signer ?? null;
   }
 
-  /** Opens the store, or creates it: one that only has to be read need not be writable. Throws `StoreNotWritable`. */
+  /** Opens the store, or creates it. A store that exists may be read-only. Throws `StoreNotWritable`. */
   static async open(options: DirectoryStoreOptions): Promise<DirectoryBundleStore> {
     const { root } = options;
     const staging = () => mkdir(join(root, stagingRoot), { recursive: true, mode: 0o700 });
     const text = await readIfExists(join(root, identityPath)).catch(() => null);
-    // What a change needs and cannot have, it says itself.
+    // A change reports itself what it may not write.
     if (text !== null) await staging().catch(() => undefined);
     const create = () => staging().then(() => createIdentity(root));
     return new DirectoryBundleStore(text === null ? await changing(root, create) : parseIdentity(text), options);

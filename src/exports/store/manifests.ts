@@ -39,7 +39,7 @@ const currentSchema = z.object({
   epoch: z.int().positive(),
   before: z.array(z.string()).exactOptional(),
 });
-/** Nothing is in service: a run has claimed the domain before its first publication, or a check refused that. */
+/** Nothing is in service: a run has claimed the domain but published nothing yet, or a check refused its first version. */
 const claimedSchema = z.object({ version: z.null() }).transform(() => null);
 const holdSchema = z.object({
   version: z.string(),

@@ -289,7 +289,7 @@ export class S3Bucket {
     return typeof (await this.ask('s3:PutObject', () => this.client.send(command))) !== 'string';
   }
 
-  /** Writes a file of so many bytes, at most 5 GiB. */
+  /** Writes a file of `bytes`, at most 5 GiB. */
   async put(path: string, file: string, bytes: number, headers: S3Headers, signal?: AbortSignal): Promise<void> {
     const send = (options: { abortSignal?: AbortSignal }) => {
       const what = { ...this.at(path), ...headers, ContentLength: bytes, Body: createReadStream(file) };

@@ -86,7 +86,7 @@ async function* checked({ file, sha256 }: LocalArchive): AsyncGenerator<Buffer> 
 }
 
 /**
- * Copies an object within the bucket, whatever its size, if `to` is free; false when it is not. It copies in parts,
+ * Copies an object of any size within the bucket if `to` is free; false when it is not. It copies in parts,
  * because only their completion can be made conditional on every server. Throws what `S3Bucket` throws and
  * `StagedChanged`.
  */

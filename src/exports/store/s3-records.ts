@@ -68,7 +68,7 @@ export class S3Marks {
     }
   }
 
-  /** Takes the marks of a version away that is no longer the pointer's. */
+  /** Removes the marks of a version that the pointer no longer names. */
   async noCurrent(domain: string, version: string): Promise<void> {
     for (const { path } of await this.#bucket.list(folderOf(domain, 'current'))) {
       if (path.endsWith(`-${version}`)) await this.#bucket.remove(path);
@@ -216,7 +216,7 @@ export class S3Records {
     throw new StoreUnreachable('the object store refuses every change of current.json');
   }
 
-  /** As `BundleStore.unsetCurrent`, by compare-and-swap; a repetition after a crash takes the mark away too. */
+  /** As `BundleStore.unsetCurrent`, by compare-and-swap; repeated after a crash, it also removes the mark. */
   async unsetCurrent(domain: string, version: string): Promise<void> {
     await this.#change(currentPath(domain), (text) => {
       const isCurrent = text !== null && parseCurrent(text)?.version === version;

@@ -17,7 +17,7 @@ import {
 } from './bundle-store.ts';
 import { contradictions, manifestIn, provenManifest } from './manifests.ts';
 
-/** A copy that broke off leaves a `partial` version; a `tampered` one is complete, but not what was published. */
+/** A copy that broke off leaves a `partial` version; a `tampered` one is complete, but differs from what docferry published. */
 type VersionState = 'good' | 'partial' | 'tampered';
 
 interface VersionAudit {

@@ -29,7 +29,7 @@ export interface DiffLimits {
   most: number;
 }
 
-/** Most lines removed and added: time grows by their square, whatever else the texts have in common. */
+/** Most lines removed and added: time grows by their square. */
 const mostEdits = 1_000;
 
 /** The lines that differ, in order, with a few around them; empty when both texts are equal. */

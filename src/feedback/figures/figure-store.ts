@@ -1,7 +1,6 @@
 import type { PassRow } from '../reading/pass-store.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import type { VerifiedRange } from '../rules/pass-bounds.ts';
-import type { ReportFigures, ReportQuery } from '../rules/report-figures.ts';
 
 /** How many entries have a value in common. */
 export interface Count {
@@ -45,13 +44,4 @@ export interface StoredProject extends ProjectKey {
   verified: { ranges: VerifiedRange[]; undated: string | null };
   /** Newest first. */
   passes: PassRow[];
-}
-
-/** Numbers about projects, counted by the database. */
-export interface FigureStore {
-  /** The contents of these projects, with so many of their newest passes each, in a few statements. */
-  storedProjects(projects: readonly ProjectKey[], passes: number): Promise<StoredProject[]>;
-  stats(org: string, project: string): Promise<FeedbackStats>;
-  /** The figures of `feedback report` for a project, from one snapshot; without contacts and code. */
-  reportFigures(query: ReportQuery): Promise<ReportFigures>;
 }

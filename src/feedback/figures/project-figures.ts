@@ -73,7 +73,7 @@ function counts(rows: readonly { name: string; entries: number | string | bigint
   return rows.map(({ name, entries }) => ({ name, entries: Number(entries) }));
 }
 
-/** What is stored of these projects, in three statements whatever their number. */
+/** Counts of the rows stored for these projects, in three statements for any number of projects. */
 export async function storedProjects(
   db: Db,
   projects: readonly ProjectKey[],

@@ -95,7 +95,7 @@ class FlagValues implements ColumnValues<boolean> {
 interface ParquetColumn {
   name: keyof FeedbackRecord;
   type: Omit<SchemaElement, 'name'>;
-  /** Whether the least and the greatest value of each group are written, by which readers skip groups. */
+  /** Whether to write each group's least and greatest value, so that readers can skip groups. */
   bounds: boolean;
   values: Pick<ColumnValues<never>, 'decoded' | 'clear'>;
   /** Takes the value of a record; returns how many characters of text it has. */

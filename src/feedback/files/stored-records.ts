@@ -19,8 +19,8 @@ type Keys = SelectQueryBuilder<FeedbackDatabase, 'feedback', Key>;
 
 /**
  * The entries of a project by `created_at_utc`, then `id`; those without a date last. One snapshot, read page by page
- * after the last key, each page from the index `feedback_by_date`: memory and time per row stay the same however many
- * there are, and however long.
+ * after the last key, each page from the index `feedback_by_date`: memory and time per row stay the same for any number of
+ * rows. On SQLite the store does nothing else until the iteration has ended: do not call it meanwhile.
  */
 export async function* entryRecords(db: Db, filter: RecordFilter): AsyncGenerator<FeedbackRecord, void, undefined> {
   const snapshot = await openSnapshot(db);

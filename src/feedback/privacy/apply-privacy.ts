@@ -59,7 +59,7 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
   return treated;
 }
 
-/** Removes from one project what has become too old; an index finds it. */
+/** Removes entries and contacts of one project that have become too old; an index finds them. */
 export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<PrivacyChanges> {
   if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
   return await treatOld(write, project, { privacy, at, leavesWords: false });

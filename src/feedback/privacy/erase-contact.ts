@@ -35,7 +35,7 @@ const columns = [
 ] as const;
 
 /**
- * Removes a person from the feedback tables, and stores a keyed hash by which later syncs keep them out: one transaction.
+ * Removes a person from the feedback tables, and stores a keyed hash so that later syncs keep them out: one transaction.
  * Entries stay, without anything that shows who wrote them or what, so that counts stay true.
  */
 export async function eraseContact(

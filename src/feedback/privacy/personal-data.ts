@@ -118,7 +118,7 @@ export const hashPrefix = 'hmac-sha256:';
 /** Characters of a hashed value: the prefix and 64 hex digits. */
 export const hashLength = hashPrefix.length + 64;
 
-/** HMAC-SHA-256 of the text in UTF-8, with a prefix that tells it from plain text: 76 characters. */
+/** HMAC-SHA-256 of the text in UTF-8, with a prefix that plain text does not have: 76 characters. */
 export function keyedHash(key: string, text: string): string {
   return hashPrefix + createHmac('sha256', key).update(text).digest('hex');
 }
@@ -256,12 +256,12 @@ const withoutText = { contact: null, comment: null, code: null, extra: null };
 /** Names looked for in one entry, however many texts it has. */
 const mostNames = 5_000;
 
-/** The names by which an entry may mention people, its contact first. */
+/** Fields of an entry that may name people, its contact first. */
 export function namesOfEntry(row: Content): Iterable<string> {
   return upTo(mostNames, namesOf(row.contact, textsOfEntry(row)));
 }
 
-/** The names by which an entry that cannot be understood may mention people. */
+/** Fields of an unreadable entry that may name people. */
 export function namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Iterable<string> {
   return upTo(mostNames, namesOf(contactOfReject(reject), textsOfReject(reject)));
 }

@@ -58,14 +58,14 @@ export interface ErasureRequest {
 
 /** What an erasure removed. */
 export interface Erasure {
-  /** Keyed hash of the contact, by which it is kept out. */
+  /** Keyed hash of the contact, which syncs compare. */
   contact: string;
   entries: number;
   changes: number;
   rejects: number;
   /** Those in which there was anything of the person. */
   projects: { project: string; entries: number; changes: number; rejects: number }[];
-  /** Whether what was removed is gone from the database's files too, as far as they are the database's own. */
+  /** Whether the removed bytes are gone from the database's own files too. */
   scrubbed: boolean;
 }
 
@@ -73,20 +73,6 @@ export interface Erasure {
 export interface PrivacyChanges {
   entries: number;
   rejects: number;
-}
-
-/** What must not stay (privacy.md). Safe to repeat. */
-export interface PrivacyStore {
-  /**
-   * Removes a person from every table and keeps them out of later pages, even if they were not stored. One transaction.
-   */
-  erase(request: ErasureRequest): Promise<Erasure>;
-  /** Removes from everything stored what `privacy` does not let stay, in many transactions. */
-  applyPrivacy(at: Date): Promise<PrivacyChanges>;
-  /** Removes from one project what has become too old. */
-  expire(project: string, at: Date): Promise<PrivacyChanges>;
-  /** Counts the rows that are not yet as `privacy` asks for. */
-  countUntreated(at: Date): Promise<PrivacyChanges>;
 }
 
 /** `privacy` for the feedback store. The key is read when something is hashed, which may throw `ConfigError`. */

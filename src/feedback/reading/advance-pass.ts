@@ -95,14 +95,17 @@ export async function takeStep(db: Db, pass: PassRow, step: SliceStep, at: Date)
   if (next.complete) await completePass(db, passId);
 }
 
-/** When the last page of a slice came again unchanged and no entry came twice, no page has shifted. */
+/** Ends the check of a slice: `same` if its last page came again unchanged, null if it was not requested. */
 export async function endCheck(db: Db, pass: PassRow, same: boolean | null, at: Date): Promise<void> {
   await lockProject(db, pass.project);
   const slice = await currentSlice(db, pass.passId);
   if (slice?.outcome === 'checking') await takeStep(db, pass, ended(slice, same === true), at);
 }
 
-/** The cursor of the current slice is dead: another slice continues it. Throws `CannotResume`. */
+/**
+ * The service refused `cursor`: if the pass still stands there, another slice continues by date from the last `createdAt`
+ * seen (S3). Throws `CannotResume`, naming what stays out of reach.
+ */
 export async function cutSlice(db: Db, pass: PassRow, cursor: string): Promise<void> {
   const slice = await currentSlice(db, pass.passId);
   if (slice?.outcome !== 'reading' || pass.position.cursor !== storedText(cursor)) return;

@@ -1,10 +1,9 @@
-import type { EntryCounts, FeedbackEntry, ProjectKey, RejectedEntry } from '../rules/feedback-entry.ts';
+import type { EntryCounts, FeedbackEntry, RejectedEntry } from '../rules/feedback-entry.ts';
 import type { PassOutcome, ReadingKind } from '../rules/pass-bounds.ts';
-import type { ProjectDelays } from '../rules/refresh/expected.ts';
-import type { KnownWindow, Pace } from '../rules/refresh/pace.ts';
+import type { Pace } from '../rules/refresh/pace.ts';
 import type { RefreshPage } from '../rules/refresh/pages.ts';
-import type { ConfiguredRefresh, ProjectFindings, RefreshedProject } from '../rules/refresh-run.ts';
-import type { PassSlice, PlannedSlice } from '../rules/slice.ts';
+import type { RefreshedProject } from '../rules/refresh-run.ts';
+import type { PlannedSlice } from '../rules/slice.ts';
 
 /** How far a pass has come with the pages stored so far. */
 export interface PassPosition {
@@ -102,35 +101,6 @@ export interface PassFilter {
   limit?: number;
 }
 
-/** Passes and their pages. What a method writes is one transaction, and safe to repeat. */
-export interface PassStore {
-  /** Inserts the row of a pass, or returns the existing one of that `passId` unchanged. */
-  beginPass(pass: NewPass): Promise<PassRow>;
-  getPass(passId: string): Promise<PassRow | null>;
-  /** Newest first. */
-  listPasses(filter: PassFilter): Promise<PassRow[]>;
-  /**
-   * Stores rows, rejects, changes and the position after the page in one transaction (S2); after the last page of a
-   * slice also what the pass does next. Throws, and writes nothing: `StalePosition`, `RepeatedCursor` (the next cursor,
-   * or the page itself, came before in this slice) and `GapInDates` (the slice does not join the one it continues).
-   */
-  upsertPage(page: PageUpsert): Promise<StoredPage>;
-  /** The slice that is being read, or is next; null when the pass is complete or unknown. */
-  currentSlice(passId: string): Promise<PassSlice | null>;
-  /** All slices of a pass in the order in which they were planned. */
-  listSlices(passId: string): Promise<PassSlice[]>;
-  /**
-   * The service refused `cursor`: if the pass still stands there, another slice continues by date from the last
-   * `createdAt` seen (S3). Throws `CannotResume`, naming what stays out of reach.
-   */
-  cutSlice(passId: string, cursor: string): Promise<void>;
-  /** Ends the check of a slice: `same` when its last page came again unchanged, null when it was not requested. */
-  endCheck(passId: string, same: boolean | null, at: Date): Promise<void>;
-  /** Adds requests that led to no page, so that the pass's row tells what it cost. */
-  countRequests(passId: string, spent: { requests: number; throttled: number }): Promise<PassRow>;
-  finishPass(passId: string, result: PassResult): Promise<PassRow>;
-}
-
 /** A project as the next request is chosen. */
 export interface ProjectView extends RefreshedProject {
   arrivals: { at: number; long: number; short: number };
@@ -167,35 +137,6 @@ export interface RefreshEnd extends RefreshRun {
   error: string | null;
   startedAt: Date;
   finishedAt: Date;
-}
-
-/** What `refresh` needs of the store. What a method writes is one transaction, and safe to repeat. */
-export interface RefreshStore {
-  /** What the next request of an organization is chosen from at a moment, in milliseconds; looks at no entries. */
-  refreshView(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
-  /** All pages of the projects, and what decides how often they are read: what can be expected (`expectedDelays`). */
-  refreshOutlook(org: string, projects: readonly RefreshedProject[], at: number): Promise<RefreshView>;
-  /** How late the store knows what happens in these projects: by plan, with the window as it is known, and as measured. */
-  refreshDelays(
-    organization: ConfiguredRefresh,
-    window: KnownWindow,
-    at: number,
-  ): Promise<ReadonlyMap<string, ProjectDelays>>;
-  /** Cuts the lists of the projects where that is due. */
-  prepareRefresh(org: string, projects: readonly string[], at: number): Promise<void>;
-  saveRefreshPace(org: string, pace: Pace): Promise<void>;
-  /** Begins the reading of a page, or goes on with the one that its project is in. */
-  beginReading(org: string, page: RefreshPage, run: RefreshRun, at: Date): Promise<PassRow>;
-  /** Gives up the reading of a page; others go before it until `notBefore`, in milliseconds. */
-  abandonReading(passId: string, notBefore: number): Promise<void>;
-  /** Begins the first reading of a project, or goes on with it. */
-  beginFirstReading(key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow>;
-  /** The first reading of a project has ended, as its pass has. */
-  endFirstReading(passId: string, at: Date): Promise<void>;
-  /** A first reading that failed is not gone on with before this moment, in milliseconds. */
-  deferFirstReading(key: ProjectKey, notBefore: number): Promise<void>;
-  /** Leaves the rows of a run (X4), and returns what it found by project. */
-  endRefreshRun(end: RefreshEnd): Promise<ProjectFindings[]>;
 }
 
 /** Another attempt has stored the page in the meantime: read the position again. */

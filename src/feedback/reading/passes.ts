@@ -1,8 +1,13 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { boundsOfPass, type PassKind } from '../rules/pass-bounds.ts';
-import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../rules/plan-slices.ts';
+import {
+  expectedPagesOf,
+  type FirstSlices,
+  firstSlices,
+  type PassBounds,
+  type StoredCounts,
+} from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
-import type { EntryStore } from '../store/feedback-store.ts';
 import {
   createdAtUtc,
   type FeedbackDatabase,
@@ -214,7 +219,10 @@ export interface PlannedPass extends FirstSlices {
 
 /** Plans a pass from what the store knows. */
 export async function planPass(
-  store: Pick<EntryStore, 'watermark' | 'storedCounts'>,
+  store: {
+    watermark(org: string, project: string): Promise<string | null>;
+    storedCounts(org: string, project: string, bounds: PassBounds): Promise<StoredCounts>;
+  },
   { org, project, pass, from, to }: PassQuestion,
 ): Promise<PlannedPass> {
   const bounds = boundsOfPass({

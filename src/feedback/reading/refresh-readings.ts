@@ -20,7 +20,7 @@ import type { FeedbackDatabase } from '../store/tables.ts';
 import { tombstoneEntries } from './advance-pass.ts';
 import { cameWithoutId } from './pass-facts.ts';
 import type { PageUpsert, PassRow, RefreshEnd, RefreshRun } from './pass-store.ts';
-import { beginPass, everSwept, getPass, passRow, watermark } from './passes.ts';
+import { beginPass, datesAreCoarse, everSwept, getPass, passRow, watermark } from './passes.ts';
 import {
   changePage,
   changeProject,
@@ -34,6 +34,7 @@ import {
   projectRow,
   refreshProject,
   shapeOf,
+  wasAhead,
   writePages,
 } from './refresh-state.ts';
 import { appendPlanned, currentSlice, listSlices } from './slices.ts';
@@ -44,7 +45,7 @@ type Trx = Transaction<FeedbackDatabase>;
 export async function isCutDue(db: Kysely<FeedbackDatabase>, key: ProjectKey, at: number): Promise<boolean> {
   const row = await projectRow(db, key).executeTakeFirst();
   // A clock that was wrong may have cut them in the future.
-  return !row || row.cut_at === null || row.reshaped === 1 || Math.abs(at - row.cut_at) > dayMs;
+  return !row || row.cut_at === null || row.reshaped === 1 || Math.abs(at - row.cut_at) > dayMs || wasAhead(row, at);
 }
 
 /** Cuts the lists of a project into pages as far as it has been read. */
@@ -71,7 +72,7 @@ export async function beginFirstReading(db: Trx, key: ProjectKey, run: RefreshRu
 
 /** The first reading of a project is done: its pages compete. */
 export async function endFirstReading(db: Trx, pass: PassRow, at: Date): Promise<void> {
-  await changeProject(db, pass, { first_pass: null, read_at: pass.startedAt, head_read_at: pass.startedAt });
+  await changeProject(db, pass, { first_pass: null, head_read_at: pass.startedAt });
   await cutProject(db, pass, at.getTime(), null);
 }
 
@@ -118,7 +119,7 @@ async function queryFor(
   { list, from, to }: Pick<RefreshPage, 'list' | 'from' | 'to'>,
 ): Promise<Pick<PassSlice, 'dateFrom' | 'dateTo'>> {
   if (list === 'undated') return { dateFrom: null, dateTo: null };
-  const { coarse } = await shapeOf(db, await refreshProject(db, key));
+  const coarse = await datesAreCoarse(db, key.org, key.project);
   if (coarse) {
     return {
       dateFrom: from === null ? null : isoText(from - dateSlackMs),
@@ -149,7 +150,7 @@ async function readingsUnderWay(db: Trx, { org, project }: { org: string; projec
   return rows.map(passRow);
 }
 
-/** Gives up the reading of a page that cannot be read: others go before it until `notBefore`. */
+/** Gives up the reading of a page that cannot be read: others go before it until `notBefore`, in milliseconds. */
 export async function abandonReading(db: Trx, pass: PassRow, notBefore: number): Promise<void> {
   const pages = pagesOfProject(db, pass).where('pass_id', '=', pass.passId);
   for (const row of await pages.execute()) {
@@ -184,7 +185,6 @@ export async function endReading(db: Trx, pass: PassRow, at: Date): Promise<numb
   await changeProject(db, pass, {
     ...learnt,
     ...(learnt.oldest_first !== undefined && learnt.oldest_first !== project.oldest_first ? { reshaped: 1 } : {}),
-    read_at: startedAt,
   });
   const proven = provenBy(page, read, exact === 1);
   const entries = await entriesOfPage(db, pass.org, page);
@@ -208,7 +208,7 @@ export async function endReading(db: Trx, pass: PassRow, at: Date): Promise<numb
   await noteLeft(db, pass, cutOf(project), left);
   await tombstoneEntries(db, pass, findings.tombstoned, at);
   if (page.to === null && page.list === 'all') await moveWatermark(db, pass, slices[0]?.dateFrom ?? null);
-  await makeRoom(db, pass);
+  await makeRoom(db, pass, at.getTime());
   return findings.isMass ? findings.missing : null;
 }
 
@@ -218,6 +218,7 @@ export async function noteAnswer(
   key: ProjectKey,
   { outcome, dateTo, startedAt, source, statuses }: PassSlice,
   { entries, rejected, hasMore }: Pick<PageUpsert, 'entries' | 'rejected' | 'hasMore'>,
+  seenAt: string,
 ): Promise<void> {
   const row = await projectRow(db, key).executeTakeFirst();
   if (row === undefined) return;
@@ -231,7 +232,8 @@ export async function noteAnswer(
   const readsNew =
     outcome === 'read' && dateTo === null && source === null && (statuses === null || isOpenList(statuses));
   if (readsNew && startedAt !== null && startedAt > (row.head_read_at ?? '')) change.head_read_at = startedAt;
-  if (Object.keys(change).length > 0) await changeProject(db, key, change);
+  if (seenAt > (row.answered_at ?? '')) change.answered_at = seenAt;
+  await changeProject(db, key, change);
 }
 
 const isOpenList = (statuses: readonly string[]): boolean => statuses.join() === openStatuses.join();
@@ -293,11 +295,11 @@ async function moveWatermark(db: Trx, { passId, org, project }: PassRow, dateFro
 }
 
 /** Heads that have filled hand their older entries down. */
-async function makeRoom(db: Trx, key: ProjectKey): Promise<void> {
+async function makeRoom(db: Trx, key: ProjectKey, at: number): Promise<void> {
   const project = await refreshProject(db, key);
   const cut = cutOf(project);
   if (cut === null) return;
-  const shape = await shapeOf(db, project);
+  const shape = await shapeOf(db, project, at);
   const heads = (await pagesOfProject(db, key).where('list', '!=', 'undated').where('pass_id', 'is', null).execute())
     .map(pageOf)
     .filter((page) => page.to === null && isHeadFull(page, shape));

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } 
 import { refreshWorkflowId } from '../../rules/workflow-ids.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays } from '../rules/refresh/expected.ts';
-import { type KnownWindow, newPace, type Pace, requestsAnHour } from '../rules/refresh/pace.ts';
+import { type KnownWindow, type Pace, paceFrom, requestsAnHour } from '../rules/refresh/pace.ts';
 import {
   type Cut,
   changeOfSums,
@@ -44,6 +44,8 @@ const [beginning, end] = [-8.64e15, 8.64e15];
 
 /** So many pages are compared by their worth beside those. */
 const candidates = 20;
+/** Nothing is left alone for longer: a later moment is of a clock that was ahead. */
+const longestPauseMs = hourMs;
 /** As in `worthOf`. */
 const leastRate = sql.lit(1e-6);
 
@@ -73,15 +75,16 @@ export async function refreshView(
   const half = new Map(reading.map((row) => [row.project_id, row.pass_id]));
   const known = new Map(rows.map((row) => [row.project_id, row]));
   return {
-    pace: saved === undefined ? newPace(at) : (JSON.parse(saved.pace) as Pace),
+    pace: paceFrom(saved === undefined ? null : (JSON.parse(saved.pace) as Pace), at),
     projects: projects.map((project) => ({
-      ...projectView(project, known.get(project.project)),
+      ...projectView(project, known.get(project.project), at),
       halfRead: half.get(project.project) ?? null,
     })),
     pages: await candidatePages(db, org, { wanted, projects: projects.length }, at),
   };
 }
 
+/** All pages of the projects, and what decides how often they are read: what can be expected (`expectedDelays`). */
 export async function refreshOutlook(
   db: Db,
   org: string,
@@ -93,9 +96,10 @@ export async function refreshOutlook(
   return { ...view, pages: rows.map(pageOf) };
 }
 
-/** The latest entries by which delays are measured: at most so many, and so old. */
+/** Delays are measured on the latest entries: at most this many, none older than this. */
 const [measured, measuredMs] = [200, 7 * dayMs];
 
+/** How late the store learns of changes in these projects: as the plan expects, given the window, and as measured. */
 export async function refreshDelays(
   db: Db,
   organization: ConfiguredRefresh,
@@ -119,7 +123,7 @@ export async function refreshDelays(
   return found;
 }
 
-/** How late the latest entries came, in milliseconds: of those only that are newer than the project's first reading. */
+/** Delays of the latest entries, in milliseconds; entries older than the project's first reading do not count. */
 async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Promise<number[]> {
   const first = await db
     .selectFrom('sync_passes')
@@ -143,6 +147,7 @@ async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Pr
 function projectView(
   project: RefreshedProject,
   row: (ProjectRow & { pages: number | null }) | undefined,
+  at: number,
 ): Omit<ProjectView, 'halfRead'> {
   return {
     ...project,
@@ -150,7 +155,7 @@ function projectView(
     headReadAt: row?.head_read_at ? Date.parse(row.head_read_at) : null,
     cutAt: row?.cut_at ?? null,
     firstPass: row?.first_pass ? { passId: row.first_pass, pages: row.pages ?? 0 } : null,
-    notBefore: row?.not_before ?? 0,
+    notBefore: row === undefined || row.not_before > at + longestPauseMs ? 0 : row.not_before,
   };
 }
 
@@ -171,7 +176,7 @@ async function candidatePages(
   const most = 2 * projects + candidates;
   // Not a plain join: SQLite would read the list of projects anew for each page.
   const { rows } = await sql<PageRow>`with ${wanted} select p.* from wanted w cross join refresh_pages p
-    where p.org_id = ${org} and p.project_id = w.project_id and p.not_before <= ${at}
+    where p.org_id = ${org} and p.project_id = w.project_id and not (p.not_before > ${at} and p.not_before <= ${at + longestPauseMs})
     order by ${rank} desc, ${worth} desc limit ${sql.lit(most)}`.execute(db);
   return rows.map(pageOf);
 }
@@ -270,6 +275,7 @@ export async function changeProject(
   { org, project }: ProjectKey,
   change: Partial<Omit<ProjectRow, 'org_id' | 'project_id'>>,
 ): Promise<void> {
+  if (Object.keys(change).length === 0) return;
   await db
     .updateTable('refresh_projects')
     .set(change)
@@ -282,7 +288,7 @@ export const cutOf = ({ cut_at, rates }: ProjectRow): Cut | null =>
   cut_at === null || rates === null ? null : { at: cut_at, rates: JSON.parse(rates) as number[] };
 
 /** What was learnt of the service of a project, as far as it decides how its lists are cut. */
-export async function shapeOf(db: Db, row: ProjectRow): Promise<PageShape> {
+export async function shapeOf(db: Db, row: ProjectRow, at: number): Promise<PageShape> {
   const key = { org: row.org_id, project: row.project_id };
   const newest = row.oldest_first === 1 ? await neighbour(db, key, null, 'older') : null;
   return {
@@ -290,6 +296,7 @@ export async function shapeOf(db: Db, row: ProjectRow): Promise<PageShape> {
     ignoresStatus: row.ignores_status === 1,
     coarse: await datesAreCoarse(db, key.org, key.project),
     headFrom: newest === null ? null : Date.parse(newest) - dayMs,
+    headBy: at,
   };
 }
 
@@ -519,13 +526,14 @@ const entriesPerBatch = 2_000;
  */
 export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: number | null): Promise<void> {
   await lockProject(db, key.project);
-  const row = await refreshProject(db, key);
+  let row = await refreshProject(db, key);
+  if (wasAhead(row, at)) row = await takeBack(db, row, at);
   const before = await pagesOfProject(db, key).execute();
   const rates = ratesOf(await fadeRates(db, row, at), pooled(await talliesOf(db, key.org)));
-  const lists = new ListCutter(key.project, { at, rates }, await shapeOf(db, row));
+  const lists = new ListCutter(key.project, { at, rates }, await shapeOf(db, row, at));
   for await (const entry of entriesByDate(db, key, floor)) lists.add(entry);
   const pages = lists
-    .pages(before.map(pageOf))
+    .pages(before.map((page) => notAfter(pageOf(page), at)))
     .filter(({ list }) => floor === null || list !== 'undated')
     // What was read before there were pages was read by the pass that brought it.
     .map((page) => ({ ...page, from: page.from ?? floor, readAt: page.readAt ?? at }));
@@ -537,6 +545,41 @@ export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: nu
     if (place !== undefined) await changePage(db, key.org, place).set({ pass_id }).execute();
   }
   await changeProject(db, key, { cut_at: at, rates: JSON.stringify(rates), reshaped: 0 });
+}
+
+/** Whether a clock was ahead when answers of the project came: by more than workers' questions wait in queues. */
+export const wasAhead = ({ answered_at }: ProjectRow, at: number): boolean =>
+  answered_at !== null && Date.parse(answered_at) > at + hourMs;
+
+/** What was seen by a clock that was ahead counts as seen at `at`, when it is right again. */
+async function takeBack(db: Trx, row: ProjectRow, at: number): Promise<ProjectRow> {
+  const key = { org: row.org_id, project: row.project_id };
+  const now = isoOf(at);
+  await db
+    .updateTable('feedback')
+    .set({ last_seen_at: now })
+    .where('project_id', '=', key.project)
+    .where('org_id', '=', key.org)
+    .where('last_seen_at', '>', now)
+    .execute();
+  const change = {
+    answered_at: now,
+    head_read_at: row.head_read_at !== null && row.head_read_at > now ? now : row.head_read_at,
+    arrivals_at: Math.min(row.arrivals_at, at),
+    taught_at: Math.min(row.taught_at, at),
+  };
+  await changeProject(db, key, change);
+  return { ...row, ...change };
+}
+
+function notAfter(page: RefreshPage, at: number): RefreshPage {
+  const upTo = (moment: number | null) => (moment === null ? null : Math.min(moment, at));
+  return {
+    ...page,
+    readAt: upTo(page.readAt),
+    again: upTo(page.again),
+    againFrom: page.again !== null && page.again > at ? at : page.againFrom,
+  };
 }
 
 /** Newest first, those without a date last. */

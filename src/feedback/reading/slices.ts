@@ -16,6 +16,7 @@ export async function currentSlice(db: Db, passId: string): Promise<PassSlice | 
   return row === undefined ? null : passSlice(row);
 }
 
+/** All slices of a pass in the order in which they were planned. */
 export async function listSlices(db: Db, passId: string): Promise<PassSlice[]> {
   return (await slicesOf(db, passId).execute()).map(passSlice);
 }

@@ -267,7 +267,7 @@ export async function upsertPage(db: Db, page: PageUpsert, privacy: Privacy): Pr
   const reading = { moments, sent, hasMore, mayCheck, cursor: from.cursor, askedAt: beganAt, digest, isNew, repeats };
   const step = await decide(afterPage(pass, slice, reading), passFacts(db, pass));
   await takeStep(db, pass, step, new Date(seenAt));
-  await noteAnswer(db, pass, step.slice, page);
+  await noteAnswer(db, pass, step.slice, page, seenAt);
   const isRead = pass.pass === 'refresh' && (await currentSlice(db, page.passId)) === null;
   const massMissing = isRead ? await endReading(db, pass, new Date(seenAt)) : null;
   return { counts, position: (await getPass(db, page.passId))?.position ?? position, massMissing };

@@ -3,7 +3,7 @@ import { type Coverage, coverageOf, type PassOutline, type PassSlice, type Slice
 
 type Dates = Pick<SliceQuery, 'dateFrom' | 'dateTo'>;
 
-/** What the store can tell a decision about a pass and its project. No number includes tombstoned entries. */
+/** Facts about a pass and its project that a decision can ask the store for. No number includes tombstoned entries. */
 export interface StoreFacts {
   /** All slices of the pass in the order in which they were planned. */
   slices(): readonly PassSlice[];
@@ -22,8 +22,9 @@ export interface StoreFacts {
   /** How many entries have a source and a status, by `source status`. */
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
   /**
-   * Entries that match the query of a second look, lie outside the dates it returned, and were not seen since it began.
-   * Those it looks for may be deleted and do not count: among all statuses, only what the pass has seen before does.
+   * Entries that match the query of a second look, lie outside the dates it returned, and have not been seen since it began.
+   * The entries it looks for do not count, as they may be deleted: with all statuses, only those count that the pass has
+   * seen before.
    */
   leftOutBy(slice: PassSlice): number;
   /** Dated entries that the pass has not seen, with their places in a list: of the closed and missing ones, or of all. */

@@ -30,7 +30,7 @@ export interface RejectedEntry {
   id: string;
   /** The entry's JSON text, as sent. */
   raw: string;
-  /** Names the field and what it held by type, never its content. */
+  /** Names the field and the type of its value, never the value. */
   reason: string;
 }
 

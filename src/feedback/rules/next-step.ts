@@ -22,19 +22,19 @@ const mostWideWindows = 200;
 /** Dates may be written in whole seconds, and be this many milliseconds out. */
 const roundingMs = 2_000;
 
-/** Fewer entries that a second look has left out may have been deleted since. */
+/** If a second look leaves out fewer entries than this, they may have been deleted meanwhile. */
 const notAllDeleted = 3;
 
 /** Slices that rely on exact date-times: the second looks. */
 const narrow: readonly SliceStage[] = ['look', 'again'];
 
-/** What the pass does after `slice` was read to its end and its findings were noted (S4, decisions/0040). */
+/** What the pass does after `slice` was read to its end and its findings were noted (S4, reading.md). */
 export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextStep> {
   // A service may change its ways: a sweep learns them from the start.
   const forget = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;
   const coarseDates = (yield* showsCoarseDates(slice)) ? true : forget;
   const nothing = { coarseDates, dropped: [], slices: [], complete: false };
-  // The queue chooses what is read next.
+  // The refresh queue chooses the next page.
   if (pass.pass === 'refresh') return nothing;
   const coarse = coarseDates ?? (yield* ask('datesAreCoarse'));
   const planned = yield* ask('slices');
@@ -105,13 +105,13 @@ function* lookForClosed(
   const wanted = targets.filter(({ at }) => covered !== null && isCovered(covered, at));
   if (wanted.length === 0) return [];
   if (!coarse) return lookFor('look', wanted, list, yield* requestsLeft(pass));
-  // Days are too coarse for windows: those around what is looked for, or all closed entries.
+  // Dates are too coarse for narrow windows: takes wide ones around the missing entries, or all closed entries.
   const expectedPages = pagesOf(list.total);
   const all: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'look', statuses: closedStatuses, expectedPages };
   return cheaper(yield* wideWindows(wanted), [all]);
 }
 
-/** The second reading of what is missing: narrow windows first, wide ones for what those did not cover for sure. */
+/** Reads missing entries a second time: in narrow windows, then in wide ones where those did not surely cover them. */
 function* lookAgain(
   pass: PassOutline,
   slices: readonly PassSlice[],

@@ -73,7 +73,7 @@ export interface StoredCounts {
   inBounds: number;
   /** Of these, those whose status is open. */
   open: number;
-  /** Whether a sweep has completed, so that `stored` tells how many there are. */
+  /** Whether a sweep has completed, so that `stored` is the true number. */
   everSwept: boolean;
 }
 
@@ -94,7 +94,7 @@ export interface FirstSlices {
 
 /**
  * The first slices of a pass (S4). A sweep, and an incremental pass, is one walk: it needs no more requests than
- * it has pages, and is cut into slices by date only where its cursor dies (decisions/0040). A review reads the
+ * it has pages, and is cut into slices by date only where its cursor dies (reading.md). A review reads the
  * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, or little is
  * stored, reading everything costs no more and shows more.
  */

@@ -22,7 +22,7 @@ export interface RefreshedProject {
   atMostMs: number | null;
 }
 
-/** What the configuration says of an organization's projects, as far as it decides how they are read. */
+/** The part of an organization's configuration that decides how its projects are read. */
 export interface ConfiguredRefresh {
   id: string;
   refresh?: { everyMs: number; share: number };

@@ -13,7 +13,7 @@ export const pagesOf = (entries: number): number => Math.max(1, Math.ceil(entrie
  * - `open`: the open statuses of a review;
  * - `look`: windows among the closed statuses, for entries stored as open that were not among the open ones;
  * - `undated`: one source and status without dates, for entries without `createdAt` that a walk did not reach;
- * - `again`: windows of all statuses, for what is still missing: the second reading;
+ * - `again`: windows of all statuses for entries that are still missing: the second reading;
  * - `wide`: the same with margins that no reading of the bounds can exceed.
  */
 export type SliceStage = 'read' | 'open' | 'look' | 'undated' | 'again' | 'wide';
@@ -101,7 +101,7 @@ export function isMet(dates: readonly string[], order: EntryOrder | null, reache
   return dates.some((date) => (order === 'oldest' ? date <= reached : date >= reached));
 }
 
-/** Moments of which a complete reading tells for sure, both included; null for no bound. */
+/** The time range that a complete reading covers, inclusive; null means unbounded. */
 export interface Coverage {
   from: string | null;
   to: string | null;
@@ -156,7 +156,7 @@ export interface PassOutline {
   pages: number;
 }
 
-/** One query of a pass and what reading it has shown so far (decisions/0040). */
+/** One query of a pass and what reading it has shown so far (reading.md). */
 export interface PassSlice extends PlannedSlice {
   /** Counted from 1 in the order in which they were planned. */
   slice: number;

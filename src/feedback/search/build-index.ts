@@ -4,13 +4,13 @@ import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { lockProject, reindex, rowsPerStatement } from '../store/queries.ts';
 import type { FeedbackDatabase, SearchProgressTable } from '../store/tables.ts';
 import { indexRows } from './entry-index.ts';
-import type { FeedbackSearch, IndexProgress } from './feedback-search.ts';
+import type { IndexProgress } from './feedback-search.ts';
 
 type Progress = Selectable<SearchProgressTable>;
 
 /**
  * Indexes the next entries of a store that was moved without its index, in the order of their keys. Locks the row of the
- * progress, so that several processes share the work.
+ * progress, so that several processes share the work. Safe to repeat.
  */
 export async function indexMore(trx: Transaction<FeedbackDatabase>): Promise<IndexProgress> {
   const progress = await lockedProgress(trx);
@@ -83,7 +83,7 @@ const againAfterMs = 30_000;
 const restOfStep = 2;
 
 interface CompleteIndex {
-  store: Pick<FeedbackSearch, 'indexMore'>;
+  store: { indexMore(): Promise<IndexProgress> };
   /** A step failed; it is tried again. */
   onFailure(error: unknown): void;
   stopped(): boolean;

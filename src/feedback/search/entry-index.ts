@@ -154,7 +154,7 @@ const indexedColumns = [
 ] as const;
 
 /**
- * Indexes rows of one project as they are now, in place of what the index had. At most `rowsPerStatement`.
+ * Indexes rows of one project as they are now, replacing the index's former rows. At most `rowsPerStatement`.
  */
 export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise<void> {
   const [first] = rows;

@@ -1,12 +1,10 @@
-import type { FeedbackRecord } from '../files/feedback-record.ts';
-
 /**
  * What to look for. Every field narrows the result; without any, all entries match. Entries that the service no longer
  * has are not found.
  */
 export interface EntrySelection {
   /**
-   * What people wrote in comments and code: every word must occur, whatever its case and accents. `"two words"` side by
+   * What people wrote in comments and code: every word must occur; case and accents do not matter. `"two words"` side by
    * side, `confi*` by its beginning. Chinese, Japanese, Korean and Thai are found without blanks. Everything else is taken
    * literally; a text without a letter, digit or emoji is refused (`SearchRefused`).
    */
@@ -39,9 +37,9 @@ export interface SearchQuery extends EntrySelection {
   contacts?: boolean;
 }
 
-/** Part of a text, with what was found in it. */
+/** Part of a text, with the words found in it. */
 export interface FoundText {
-  /** As stored; at most 1,000 characters, around what was found first. */
+  /** As stored; at most 1,000 characters, around the first word found. */
   text: string;
   /** Where `text` begins in the whole, in UTF-16 units. */
   from: number;
@@ -129,23 +127,6 @@ export interface EntryDetail extends Omit<FoundEntry, 'comment' | 'code'> {
   /** The latest 200 observed changes, the oldest of them first. */
   changes: readonly { field: string; old: string | null; new: string | null; seenAt: string }[];
   hasEarlierChanges: boolean;
-}
-
-/** Finds what people wrote. Every text of an answer is as stored: escape it before showing it. */
-export interface FeedbackSearch {
-  /** Throws `SearchRefused`. */
-  findEntries(query: SearchQuery): Promise<SearchAnswer>;
-  /** Counts the newest 10,000 hits by document; it ignores `after` and `contacts`. Throws `SearchRefused`. */
-  findDocuments(query: SearchQuery): Promise<DocumentAnswer>;
-  /** Every hit as a whole record, in the order of `findEntries`. Without `contacts`, `contact` is null and `extra` empty. */
-  findRecords(selection: EntrySelection & { contacts?: boolean }): AsyncIterable<FeedbackRecord>;
-  /** One entry with its history; null when there is none. */
-  entryDetail(project: string, id: string, how?: { contacts?: boolean }): Promise<EntryDetail | null>;
-  /**
-   * Adds the next entries that are not in the index yet, at most `rowsPerStatement`, in one transaction. Safe to repeat
-   * and to run in several processes at once.
-   */
-  indexMore(): Promise<IndexProgress>;
 }
 
 /** The search is refused. The message names the field and the fix. */

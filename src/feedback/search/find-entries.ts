@@ -111,13 +111,13 @@ interface Wanted {
   selection: EntrySelection;
 }
 
-/** Counting stops here: it costs more than the page of answers, and a larger number tells a person no more. */
+/** Counting stops here: it costs more than the page of answers, and nobody needs a larger number. */
 const mostCounted = 1_000;
 
 /** How many hits are counted by document. */
 const mostGrouped = 10_000;
 
-/** Paths are counted by so many first characters: each of ten thousand may have megabytes. */
+/** Paths are grouped by their first characters, this many: each of ten thousand may have megabytes. */
 const longestPath = 4_000;
 
 /** The next hits below a place, the newest first. */
@@ -134,7 +134,7 @@ async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: num
 /** What is counted of a hit by document. */
 type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
 
-/** The newest hits with what is counted of them, up to one more than `mostGrouped`. */
+/** The newest hits with the columns that are counted, at most `mostGrouped` + 1. */
 async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
   const { rows } = await sql<CountedHit>`
     select f.org_id, f.project_id, substr(f.path, 1, ${longestPath}) as path, f.helpful, f.created_at_utc
@@ -224,7 +224,7 @@ function tsquery(phrases: readonly SearchPhrase[], facets: readonly (readonly st
 
 const mostPerAnswer = 200;
 
-/** One page of the hits, and how many there are. */
+/** One page of the hits, and how many there are. Every text is as stored: escape it. Throws `SearchRefused`. */
 export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAnswer> {
   const wanted = wantedOf(query);
   const limit = limitOf(query);
@@ -293,7 +293,7 @@ function commonFields(row: FeedbackTable, contacts: boolean): Omit<FoundEntry, '
   };
 }
 
-/** Counts the newest hits by document. */
+/** Counts the newest 10,000 hits by document; ignores `after` and `contacts`. Throws `SearchRefused`. */
 export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQuery): Promise<DocumentAnswer> {
   const wanted = wantedOf(query);
   const limit = limitOf(query);
@@ -328,7 +328,7 @@ export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQ
   };
 }
 
-/** All hits as records, read page by page. */
+/** All hits as records in the order of `findEntries`. Without `contacts`, `contact` is null and `extra` empty. */
 export async function* findRecords(
   db: Kysely<FeedbackDatabase>,
   selection: EntrySelection & { contacts?: boolean },
@@ -349,7 +349,7 @@ export async function* findRecords(
 /** A status that flips changes with every sync. */
 const mostChanges = 200;
 
-/** One entry whole, with its history. */
+/** One entry whole, with its history; null when there is none. */
 export async function entryDetail(
   db: Kysely<FeedbackDatabase>,
   project: string,

@@ -3,16 +3,10 @@ import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
 import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
 import { type AuditTable, columnsOf, type FeedbackDatabase, fieldsOf, storedText, storedTextOrNull } from './tables.ts';
 
-/** What people did by hand, kept beyond Temporal's retention. It only shares the database with the feedback. */
-export interface AuditRecords {
+/** The audit of an existing store, opened for nothing else. */
+export interface OpenAudit {
   /** Inserts audit entries; those that are there already stay as they are. */
   recordAuditEntries(auditEntries: readonly AuditEntry[]): Promise<void>;
-  /** Newest first. */
-  listAuditEntries(filter: AuditFilter): AsyncIterable<AuditEntry>;
-}
-
-/** The audit of an existing store, opened for nothing else. */
-export interface OpenAudit extends Pick<AuditRecords, 'recordAuditEntries'> {
   close(): Promise<void>;
 }
 
@@ -24,7 +18,7 @@ export interface AuditFilter {
   action?: AuditAction | undefined;
   /** A domain or project. */
   subject?: string | undefined;
-  /** A part of the name of a site or project, whatever the case of its ASCII letters. */
+  /** Part of the name of a site or project; the case of ASCII letters does not matter. */
   named?: string | undefined;
   /** A part of the name of the person, likewise. */
   who?: string | undefined;

@@ -1,52 +1,236 @@
-import type { FigureStore } from '../figures/figure-store.ts';
-import type { FeedbackRecord, RecordFilter } from '../files/feedback-record.ts';
-import type { PrivacyStore } from '../privacy/privacy.ts';
-import type { PassStore, RefreshStore } from '../reading/pass-store.ts';
-import type { VerifiedRange } from '../rules/pass-bounds.ts';
-import type { PassBounds, StoredCounts } from '../rules/plan-slices.ts';
-import type { FeedbackSearch } from '../search/feedback-search.ts';
-import type { AuditRecords } from './audit-records.ts';
-import type { NoticeRecords } from './notice-records.ts';
-import type { OutgoingEntries } from './outgoing-entries.ts';
-import type { RunRecords } from './run-records.ts';
-import type { StoreLineage } from './store-lineage.ts';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely, Transaction } from 'kysely';
+import { feedbackStats, storedProjects } from '../figures/project-figures.ts';
+import { reportFigures } from '../figures/read-report-figures.ts';
+import { countUndated, entryRecords } from '../files/stored-records.ts';
+import { applyPrivacy, areWordsLeft, countUntreated, expire, recentlyScrubbed } from '../privacy/apply-privacy.ts';
+import { eraseContact } from '../privacy/erase-contact.ts';
+import type { Erasure, ErasureRequest, Privacy } from '../privacy/privacy.ts';
+import { cutSlice, endCheck } from '../reading/advance-pass.ts';
+import { storedCounts, verifiedRanges, verifiedUpTo } from '../reading/pass-facts.ts';
+import type { PageUpsert } from '../reading/pass-store.ts';
+import {
+  beginPass,
+  countRequests,
+  everSwept,
+  finishPass,
+  getPass,
+  listPasses,
+  lockedPass,
+  watermark,
+} from '../reading/passes.ts';
+import {
+  abandonReading,
+  beginFirstReading,
+  beginReading,
+  endFirstReading,
+  endRefreshRun,
+  isCutDue,
+  prepareProject,
+} from '../reading/refresh-readings.ts';
+import { changeProject, refreshDelays, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
+import { currentSlice, listSlices } from '../reading/slices.ts';
+import { upsertPage } from '../reading/upsert-page.ts';
+import type { ProjectKey } from '../rules/feedback-entry.ts';
+import { indexMore } from '../search/build-index.ts';
+import { entryDetail, findDocuments, findEntries, findRecords } from '../search/find-entries.ts';
+import type { OpenAudit } from './audit-records.ts';
+import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
+import { refuseNewer } from './migrations.ts';
+import { lastExports, markTold, noticeRows, turnNotice } from './notice-records.ts';
+import { changedEntries, moveWebhookPosition, newestChange, webhookPosition, weekFigures } from './outgoing-entries.ts';
+import { countRows, storedEntries } from './queries.ts';
+import { storeLineage } from './store-lineage.ts';
+import { jobDurations, latestRecords, listExportRuns, recordExportRun } from './stored-runs.ts';
+import type { FeedbackDatabase } from './tables.ts';
 
-/** The entries of a project, and how complete they are. */
-export interface EntryStore {
-  countEntries(org: string, project: string): Promise<{ entries: number; rejects: number; tombstones: number }>;
-  /** Counts for the plan of a pass (S4). */
-  storedCounts(org: string, project: string, bounds: PassBounds): Promise<StoredCounts>;
+type Db = Kysely<FeedbackDatabase>;
+
+interface StoreSettings {
+  /** For messages. */
+  place: string;
+  privacy: Privacy;
   /**
-   * The entries of a project as one snapshot, by `created_at_utc`, then `id`; those without a date last. On SQLite the
-   * store does nothing else until the iteration has ended: do not call it meanwhile.
+   * Removes the bytes of deleted content from the database's files; `daily`: what takes long only once a day. False if
+   * other programs are in the way.
    */
-  entryRecords(filter: RecordFilter): AsyncIterable<FeedbackRecord>;
-  /** How many entries a filter by date leaves out for having none. */
-  countUndated(filter: RecordFilter): Promise<number>;
-  /** Greatest `createdAt` of passes that completed (never the wall clock), UTC ISO 8601; null when none did. */
-  watermark(org: string, project: string): Promise<string | null>;
-  /** Whether a sweep of the project has completed. */
-  everSwept(org: string, project: string): Promise<boolean>;
-  /** For each range of dates, the moment up to which it is complete; `undated` for the entries without a date. */
-  verifiedRanges(org: string, project: string): Promise<{ ranges: VerifiedRange[]; undated: string | null }>;
-  /** The moment up to which all entries of a project are complete; null while some are not. */
-  verifiedUpTo(org: string, project: string): Promise<string | null>;
+  scrub(how: 'now' | 'daily'): Promise<boolean>;
 }
 
-/** The team's own database (contracts.md "database"), as it is opened and closed: its users take the role they need. */
-export interface FeedbackStore
-  extends PassStore,
-    RefreshStore,
-    EntryStore,
-    PrivacyStore,
-    FigureStore,
-    RunRecords,
-    AuditRecords,
-    NoticeRecords,
-    OutgoingEntries,
-    FeedbackSearch,
-    StoreLineage {
-  /** Writes and removes a row, to show that the store is writable. */
-  checkWritable(): Promise<void>;
-  close(): Promise<void>;
+/** In milliseconds: the step that ends a pass has ten seconds, and does not wait longer for the scrubbing. */
+const scrubWaitAtPassEndMs = 5_000;
+/** In milliseconds: then a worker starts working, even if the scrubbing goes on. */
+const scrubWaitAtStartMs = 120_000;
+
+/** The team's own database (contracts.md "Database"). What a method writes is one transaction, and safe to repeat. */
+export type FeedbackStore = Awaited<ReturnType<typeof sqlFeedbackStore>>;
+
+/** Functions without their first argument, which the store provides. */
+type Methods<Functions> = {
+  [Name in keyof Functions]: Functions[Name] extends (db: never, ...rest: infer Rest) => infer Result
+    ? (...rest: Rest) => Result
+    : never;
+};
+
+/** The feedback store over a migrated database of any dialect. */
+export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreSettings) {
+  const write = writing(db, (trx) => refuseNewer(trx, place));
+  /** For all projects whose passes end meanwhile. */
+  let scrubbing: Promise<boolean> | null = null;
+  const lineage = await write(storeLineage);
+  const methods =
+    (run: (work: (handle: never) => unknown) => unknown) =>
+    <Functions extends Record<string, (handle: never, ...rest: never[]) => unknown>>(functions: Functions) =>
+      Object.fromEntries(
+        Object.entries(functions).map(([name, work]) => [
+          name,
+          (...rest: never[]) => run((handle) => work(handle, ...rest)),
+        ]),
+      ) as Methods<Functions>;
+  const reads = methods((work) => work(db as never));
+  const writes = methods((work) => write(async (trx) => work(trx as never)));
+  return {
+    ...lineage,
+    ...reads({
+      getPass,
+      currentSlice,
+      listSlices,
+      listPasses,
+      refreshView,
+      refreshOutlook,
+      refreshDelays,
+      storedCounts,
+      verifiedRanges,
+      verifiedUpTo,
+      watermark,
+      everSwept,
+      countEntries,
+      entryRecords,
+      countUndated,
+      storedProjects,
+      stats: feedbackStats,
+      reportFigures,
+      listExportRuns,
+      jobDurations,
+      latestRecords,
+      listAuditEntries,
+      noticeRows,
+      lastExports,
+      changedEntries,
+      newestChange,
+      webhookPosition,
+      weekFigures,
+      findEntries,
+      findDocuments,
+      findRecords,
+      entryDetail,
+    }),
+    ...writes({
+      beginPass,
+      countRequests,
+      finishPass,
+      saveRefreshPace: savePace,
+      beginReading,
+      beginFirstReading,
+      endRefreshRun,
+      recordExportRun,
+      turnNotice,
+      markTold,
+      moveWebhookPosition,
+      indexMore,
+      checkWritable,
+    }),
+    ...auditIn(db),
+    upsertPage: (page: PageUpsert) => write((trx) => upsertPage(trx, page, privacy)),
+    cutSlice: (passId: string, cursor: string) =>
+      write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
+    endCheck: (passId: string, same: boolean | null, at: Date) =>
+      write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
+    /** Cuts the lists of the projects where that is due. `at` is in milliseconds. */
+    async prepareRefresh(org: string, projects: readonly string[], at: number) {
+      for (const project of projects) {
+        if (await isCutDue(db, { org, project }, at)) await write((trx) => prepareProject(trx, { org, project }, at));
+      }
+    },
+    abandonReading: (passId: string, notBefore: number) =>
+      write(async (trx) => abandonReading(trx, await lockedPass(trx, passId), notBefore)),
+    endFirstReading: (passId: string, at: Date) =>
+      write(async (trx) => endFirstReading(trx, await lockedPass(trx, passId), at)),
+    /** A first reading that failed does not go on before this moment, in milliseconds. */
+    deferFirstReading: (key: ProjectKey, notBefore: number) =>
+      write((trx) => changeProject(trx, key, { not_before: notBefore })),
+    /** Removes a person from every table and keeps them out of later pages, even if they were not stored. */
+    async erase(request: ErasureRequest): Promise<Erasure> {
+      const erased = await write((trx) => eraseContact(trx, privacy, request));
+      return { ...erased, scrubbed: await scrub('now') };
+    },
+    async applyPrivacy(at: Date) {
+      const treated = await applyPrivacy(db, write, privacy, at);
+      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) {
+        await briefly(scrub('now'), scrubWaitAtStartMs);
+      }
+      return treated;
+    },
+    async expire(project: string, at: Date) {
+      const treated = await expire(write, project, privacy, at);
+      // Also if nothing was too old: an earlier worker may have been killed before it scrubbed.
+      if (treated.entries + treated.rejects > 0 || (privacy.retentionMs !== null && !(await recentlyScrubbed(db)))) {
+        scrubbing ??= scrub('daily').finally(() => {
+          scrubbing = null;
+        });
+        await briefly(scrubbing, scrubWaitAtPassEndMs);
+      }
+      return treated;
+    },
+    countUntreated: (at: Date) => countUntreated(db, privacy, at),
+  };
+}
+
+/** The audit in a database of any dialect. */
+export function auditIn(db: Db): OpenAudit {
+  return {
+    recordAuditEntries: (auditEntries) => writing(db)((trx) => recordAuditEntries(trx, auditEntries)),
+    close: () => db.destroy(),
+  };
+}
+
+/** Runs transactions at a named level: under another default of the database they may fail because of concurrent ones. */
+function writing(db: Db, begin: (trx: Transaction<FeedbackDatabase>) => Promise<void> = async () => {}) {
+  return <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
+    db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute(async (trx) => {
+        await begin(trx);
+        return await work(trx);
+      });
+}
+
+async function briefly(work: Promise<unknown>, ms: number): Promise<void> {
+  await Promise.race([work, sleep(ms, undefined, { ref: false })]);
+}
+
+/** `entries` are those the service still has as far as docferry knows, `tombstones` those it no longer has. */
+async function countEntries(
+  db: Db,
+  org: string,
+  project: string,
+): Promise<{ entries: number; rejects: number; tombstones: number }> {
+  const stored = storedEntries(db, { org, project });
+  return {
+    entries: await countRows(stored.where('deleted_at', 'is', null)),
+    rejects: await countRows(db.selectFrom('feedback_rejects').where('project_id', '=', project)),
+    tombstones: await countRows(stored.where('deleted_at', 'is not', null)),
+  };
+}
+
+/** Writes and removes a row, to show that the store is writable. */
+async function checkWritable(trx: Transaction<FeedbackDatabase>): Promise<void> {
+  const key = { project_id: 'docferry:check-writable', id: randomUUID() };
+  await trx
+    .insertInto('feedback_rejects')
+    .values({ ...key, raw: '', reason: '', seen_at: '' })
+    .execute();
+  await trx.deleteFrom('feedback_rejects').where('project_id', '=', key.project_id).where('id', '=', key.id).execute();
 }

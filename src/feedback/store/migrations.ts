@@ -12,7 +12,7 @@ const tables: Migration = {
     const onPostgres = isPostgres(db);
     const statements = [...shared, ...(onPostgres ? searchOnPostgres : searchOnSqlite)];
     for (const statement of statements) {
-      // PostgreSQL compares and sorts text by its bytes, as SQLite does, whatever the database's locale (decisions/0030).
+      // PostgreSQL compares and sorts text by its bytes, as SQLite does, in any locale of the database (decisions/0030).
       const text = onPostgres ? statement.replaceAll(/ text\b/g, ' text collate "C"') : statement;
       await sql.raw(text).execute(db);
     }
@@ -165,7 +165,7 @@ const shared = [
     reshaped integer not null default 0,
     first_pass text,
     not_before double precision not null default 0,
-    read_at text,
+    answered_at text,
     head_read_at text,
     constraint refresh_projects_key primary key (org_id, project_id))`,
 
@@ -311,7 +311,7 @@ const searchTables = (place: 'integer' | 'bigint', words: 'text' | 'tsvector') =
     constraint search_entries_entry foreign key (project_id, id)
       references feedback (project_id, id) on delete cascade)`,
   'create unique index search_entries_by_entry on search_entries (project_id, id)',
-  // Finds what is new since a moment, without looking at every hit.
+  // Finds entries newer than a moment without reading every hit.
   'create index search_entries_by_first_sight on search_entries (first_seen_ms)',
 
   `create table search_progress (

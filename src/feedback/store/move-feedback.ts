@@ -56,7 +56,7 @@ interface MovedTable {
   digest: string;
 }
 
-/** Rows held at a time: so many, and no more than this of text, but for one row that is longer. */
+/** Limits of the rows in memory: their number, and their text, unless a single row is longer. */
 const [mostRows, mostCharacters] = [2_000, 4 * 1024 ** 2];
 
 /**

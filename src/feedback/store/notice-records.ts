@@ -9,21 +9,9 @@ export interface NoticeTurn extends Omit<Noticed, 'again'> {
   at: Date;
 }
 
-/** The record of conditions and of what people were told about them. It shares the database with the feedback. */
-export interface NoticeRecords {
-  /** Records a turn; one that is recorded already changes nothing. */
-  turnNotice(turn: NoticeTurn): Promise<void>;
-  /** What holds, and what has ended without people knowing; ordered by type and subject. */
-  noticeRows(org: string): Promise<NoticeRow[]>;
-  /** People know these rows as they are here; what has changed since is still to be told. */
-  markTold(org: string, rows: readonly NoticeRow[], at: Date): Promise<void>;
-  /** When each site's last export that brought or confirmed a version ended, by domain. */
-  lastExports(org: string): Promise<ReadonlyMap<string, string>>;
-}
-
 type Db = Kysely<FeedbackDatabase>;
 
-/** Opens or closes a notice, unless it is so already. */
+/** Opens or closes a notice; a turn that is recorded already changes nothing. */
 export async function turnNotice(db: Transaction<FeedbackDatabase>, turn: NoticeTurn): Promise<void> {
   const { org, type, subject, state, at, until = null, mark = null, reason, facts = {}, silent = false } = turn;
   const key = { org_id: org, type, subject };
@@ -55,6 +43,7 @@ export async function turnNotice(db: Transaction<FeedbackDatabase>, turn: Notice
     .execute();
 }
 
+/** What holds, and what has ended without people knowing; ordered by type and subject. */
 export async function noticeRows(db: Db, org: string): Promise<NoticeRow[]> {
   const rows = await db
     .selectFrom('notices')
@@ -74,6 +63,7 @@ export async function noticeRows(db: Db, org: string): Promise<NoticeRow[]> {
   }));
 }
 
+/** People know these rows as they are here; what has changed since is still to be told. */
 export async function markTold(
   db: Transaction<FeedbackDatabase>,
   org: string,
@@ -92,7 +82,10 @@ export async function markTold(
   }
 }
 
-/** By domain; an export whose rollout failed counts, since it brought its version too. */
+/**
+ * When each site's last export that brought or confirmed a version ended, by domain; an export whose rollout failed counts,
+ * since it brought its version too.
+ */
 export async function lastExports(db: Db, org: string): Promise<ReadonlyMap<string, string>> {
   const rows = await db
     .selectFrom('export_runs')

@@ -3,24 +3,12 @@ import type { ChangedEntry, EntryFilter, EntryRange, WeekFigures } from '../../r
 import { batchesOf } from './queries.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
-/** What webhooks send of the store, and how far they have. */
-export interface OutgoingEntries {
-  /** The changed entries of a range as they are now, in order; one that has changed since lies beyond it. */
-  changedEntries(range: EntryRange, filter: EntryFilter, most: number): Promise<ChangedEntry[]>;
-  /** The newest change of a project; 0 for none. */
-  newestChange(project: string): Promise<number>;
-  /** How far a webhook has come with something; null before its first message. */
-  webhookPosition(org: string, webhook: string, about: string): Promise<number | null>;
-  moveWebhookPosition(org: string, webhook: string, about: string, position: number): Promise<void>;
-  weekFigures(org: string, from: string, to: string): Promise<WeekFigures>;
-}
-
 type Db = Kysely<FeedbackDatabase>;
 type Trx = Transaction<FeedbackDatabase>;
 
 /**
- * Gives each of these entries the next change of its project, which must be locked, so that changes become visible in their
- * order. They follow the clock as well: a store that was restored does not give the same ones again.
+ * Numbers the changes of these entries. The caller has locked the project, so that changes become visible in order. Numbers
+ * are never below the clock's microseconds, so that a restored store does not give the same ones again.
  */
 export async function noteChanges(db: Trx, project: string, ids: readonly string[], at: Date): Promise<void> {
   if (ids.length === 0) return;
@@ -38,6 +26,7 @@ export async function noteChanges(db: Trx, project: string, ids: readonly string
   }
 }
 
+/** The newest change of a project; 0 for none. */
 export async function newestChange(db: Db, project: string): Promise<number> {
   const row = await db
     .selectFrom('feedback_positions')
@@ -49,6 +38,7 @@ export async function newestChange(db: Db, project: string): Promise<number> {
   return Number(row?.change ?? 0);
 }
 
+/** The changed entries of a range as they are now, in order; one that changed again lies beyond the range. */
 export async function changedEntries(
   db: Db,
   { org, project, after, upTo }: EntryRange,
@@ -86,6 +76,7 @@ export async function changedEntries(
   }));
 }
 
+/** How far a webhook has come with a project or its digests; null before its first message. */
 export async function webhookPosition(db: Db, org: string, webhook: string, about: string): Promise<number | null> {
   const row = await db
     .selectFrom('webhook_positions')

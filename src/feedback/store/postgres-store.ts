@@ -13,11 +13,10 @@ import { DatabaseError, Pool, type PoolClient } from 'pg';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
 import { rebuildSearchIndex } from '../search/build-index.ts';
 import type { OpenAudit } from './audit-records.ts';
-import type { FeedbackStore } from './feedback-store.ts';
+import { auditIn, type FeedbackStore, sqlFeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
 import { migrate, migrationTable, newerTables, type SchemaState, schemaState } from './migrations.ts';
 import { vacuum } from './queries.ts';
-import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 import { type FeedbackDatabase, isOurTable } from './tables.ts';
 
 /** Where a PostgreSQL database is and how to be let in. */

@@ -39,7 +39,7 @@ export function openSnapshot(db: Kysely<FeedbackDatabase>): Promise<ControlledTr
 }
 
 /**
- * A table of the keys, whatever their number, from one parameter. PostgreSQL compares them with columns that are compared by
+ * A table of any number of keys from one parameter. PostgreSQL compares them with columns that are compared by
  * their bytes (decisions/0030).
  */
 export function wantedKeys(db: Kysely<FeedbackDatabase>, keys: readonly (readonly string[])[], columns: number) {

@@ -73,15 +73,3 @@ export interface RunFilter {
   endedSince?: string;
   limit?: number;
 }
-
-/** The runs of site exports, kept beyond Temporal's retention. They only share the database with the feedback. */
-export interface RunRecords {
-  /** Inserts or replaces the row of a run. */
-  recordExportRun(row: ExportRunRow): Promise<void>;
-  /** Newest first. */
-  listExportRuns(filter: RunFilter): Promise<ExportRunRow[]>;
-  /** Durations in milliseconds of the site's latest jobs whose exports recorded one, latest first. */
-  jobDurations(org: string, domain: string, limit: number): Promise<number[]>;
-  /** How the latest runs of many sites and passes of many projects ended, in a few statements. */
-  latestRecords(of: { sites: readonly SiteKey[]; projects: readonly ProjectKey[] }): Promise<LatestRecords>;
-}

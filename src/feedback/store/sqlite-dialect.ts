@@ -91,7 +91,7 @@ function sqliteCode(error: unknown): string {
 const elsewhere = 'or name another file in store.feedback';
 const giveAccess = `Give the user that runs docferry write access to the file and its folder, ${elsewhere}.`;
 
-/** By the beginning of the error's code: what is wrong, and what to do about it. */
+/** What is wrong and what to do, by the first letters of the error's code. */
 const problems: readonly (readonly [code: string, problem: string, fix: string])[] = [
   ['SQLITE_NOTADB', 'the file is not a SQLite database', `Move it away, ${elsewhere}.`],
   ['SQLITE_READONLY', 'it cannot be written', giveAccess],

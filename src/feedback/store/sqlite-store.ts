@@ -9,11 +9,10 @@ import { Database } from '../../sqlite.ts';
 import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
 import type { OpenAudit } from './audit-records.ts';
-import type { FeedbackStore } from './feedback-store.ts';
+import { auditIn, type FeedbackStore, sqlFeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
 import { migrate, newerTables, type SchemaState, schemaState } from './migrations.ts';
 import { addDocumentKey } from './queries.ts';
-import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 import { explainSqliteProblem, immediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
 import { type Succession, succeed } from './store-lineage.ts';
 import type { FeedbackDatabase } from './tables.ts';
@@ -149,7 +148,7 @@ function configure(database: Database): void {
   addDocumentKey(database);
 }
 
-/** Takes the bytes of what was removed out of the file and its log; `daily`: of the file at most once a day. */
+/** Scrubs removed bytes from the file and its log; `daily`: from the file at most once a day. */
 async function scrub(db: Kysely<FeedbackDatabase>, path: string, how: 'now' | 'daily'): Promise<boolean> {
   try {
     if (how === 'now' || !(await recentlyScrubbed(db))) return await rewriteFile(path);

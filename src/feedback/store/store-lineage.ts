@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { FeedbackDatabase } from './tables.ts';
 
 /** Whose successor a store is. A restored or moved store has a new identity, so that the original's is retired. */
-export interface StoreLineage {
+interface StoreLineage {
   /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
   /** Identities of the stores it was restored or moved from, the first one first: it continues their runs. */

@@ -67,7 +67,7 @@ type Db = Kysely<FeedbackDatabase>;
 /** A version that a person rejected or that waited too long has one of these rules first; a refused archive has another. */
 const notApproved = declinedRules.map((rule) => `{"reasons":[{"rule":"${rule}"%`);
 
-/** The latest runs of these sites and passes of these projects, in a statement for each kind whatever their number. */
+/** The latest runs of these sites and passes of these projects, in one statement for each kind. */
 export async function latestRecords(
   db: Db,
   { sites, projects }: { sites: readonly SiteKey[]; projects: readonly ProjectKey[] },

@@ -178,12 +178,12 @@ export interface RefreshProjectsTable {
   first_pass: string | null;
   /** After a failure, nothing of the first reading is requested before. */
   not_before: Generated<number>;
-  /** Start of the last complete reading of a page, and of one with its newest entries. UTC ISO 8601. */
-  read_at: string | null;
+  /** When the latest answer came, of whatever pass, and when the last reading of its newest entries began. UTC ISO 8601. */
+  answered_at: string | null;
   head_read_at: string | null;
 }
 
-/** Changes seen among the entries of a class, over so many hours. */
+/** Changes seen among the entries of a class, and the hours over which they were seen. */
 interface RefreshRatesTable {
   org_id: string;
   project_id: string;
@@ -257,7 +257,7 @@ interface StoreKeyTable {
   key: string;
 }
 
-/** One row an erasure: what was removed, and a keyed hash of the person it keeps out. */
+/** One row for each erasure: counts of what it removed, and a keyed hash of the person, who stays out of the store. */
 interface ErasuresTable {
   erasure_id: string;
   contact: string;
@@ -422,7 +422,7 @@ function instant(text: string): number | null {
 
 /**
  * Every table of a feedback store, those that others refer to before those; a table that is missing here does not compile.
- * False: what it holds is made from the others.
+ * False: its rows are derived from other tables.
  */
 const present: Readonly<Record<keyof FeedbackDatabase, boolean>> = {
   store_identity: true,

@@ -7,7 +7,7 @@ import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
 /** Events that every run sends when it ends; a refresh only if it found something. */
 const runEventTypes = ['feedback.pass.finished', 'feedback.refreshed', 'export.finished'] as const;
 
-/** Events that webhooks can be sent, and those that one gets which names none: entries only go where they are wanted. */
+/** Events of a webhook that names none, and all events: entries only go to webhooks that ask for them. */
 export const usualEventTypes = [...runEventTypes, ...noticeTypes] as const;
 export const webhookEventTypes = [...usualEventTypes, 'feedback.entries'] as const;
 export type WebhookEventType = (typeof webhookEventTypes)[number];
@@ -36,7 +36,7 @@ export interface PassFinished {
 export interface FeedbackRefreshed {
   org: string;
   projects: Omit<ProjectFindings, 'problem'>[];
-  /** Further projects in which it found something. */
+  /** How many further projects changed. */
   others: number;
   workflowId: string;
   runId: string;
@@ -60,7 +60,7 @@ export interface ExportFinished {
 export interface EntryRange {
   org: string;
   project: string;
-  /** The first change is the one after this, the last is `upTo` (`outgoing-entries.ts`). */
+  /** The range begins after this change and ends with `upTo` (`outgoing-entries.ts`). */
   after: number;
   upTo: number;
 }
@@ -72,7 +72,7 @@ interface DigestWeek {
   to: string;
 }
 
-/** Which entries a webhook gets; what is absent leaves nothing out. */
+/** Which entries a webhook gets; an absent field excludes none. */
 export interface EntryFilter {
   projects?: readonly string[] | undefined;
   sources?: readonly string[] | undefined;
@@ -82,10 +82,10 @@ export interface EntryFilter {
   withWords?: boolean | undefined;
 }
 
-/** An entry as webhooks get it, after the privacy rules: never the contact, nor fields that the interface does not name. */
+/** An entry as webhooks get it, after the privacy rules: without the contact and unknown fields. */
 export interface ChangedEntry {
   id: string;
-  /** Grows with every change of an entry of the project: with the id, it names the change. */
+  /** Grows with every change in the project; id and change together identify a change. */
   change: number;
   path: string;
   comment: string | null;
@@ -96,18 +96,18 @@ export interface ChangedEntry {
   code: string | null;
   filename: string | null;
   lang: string | null;
-  /** Since when the service no longer returns it, ISO 8601; null for one that it does. */
+  /** When the store noticed that the service no longer returns it, ISO 8601; null while it does. */
   deletedAt: string | null;
 }
 
-/** What an organization's people learn once a week. */
+/** The content of a weekly digest. */
 export interface WeekFigures {
   comments: { count: number; newest: { project: string; path: string; comment: string }[] };
   worstPages: { project: string; path: string; notHelpful: number }[];
   released: { domain: string; versions: number; latest: string | null }[];
 }
 
-/** What is delivered; of entries and digests only what they are about, which the step that sends them reads. */
+/** An event to deliver. Entries and digests are only named here; the activity that sends them reads their content. */
 export type WebhookEvent = {
   /** When it happened, ISO 8601. */
   timestamp: string;
@@ -120,7 +120,7 @@ export type WebhookEvent = {
   | { type: NoticeType; data: Notice }
 );
 
-/** What is sent: an event, with the entries or the week that it is about. */
+/** A message as sent: an event with its entries or week. */
 export type WebhookMessage =
   | Exclude<WebhookEvent, { type: 'feedback.entries' | 'digest' }>
   | { timestamp: string; type: 'feedback.entries'; data: EntriesSent }
@@ -154,7 +154,7 @@ export interface WebhookDelivery {
 /** Result of a delivery. */
 export interface WebhookReceipt {
   messageId: string;
-  /** HTTP status of the answer, 200 to 299; 204 too where nothing was left to send. */
+  /** HTTP status of the answer, 200 to 299; also 204 when nothing was left to send. */
   status: number;
   attempts: number;
 }

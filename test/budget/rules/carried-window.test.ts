@@ -12,7 +12,7 @@ import {
 import { Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 /** A state as the next run reads it from its input. */
-function carry(state: WindowState | CarriedWindow): WindowState {
+function carry(state: CarriedWindow): WindowState {
   const input = { org: 'acme', settings: state.settings, carried: JSON.parse(JSON.stringify(state)) };
   const { carried } = readBudgetInput(input);
   if (!carried) throw new Error('nothing was carried');
@@ -49,16 +49,6 @@ describe('the window that a run hands to the next', () => {
     scene.at(leaseMs + 1).apply((state) => carry(packed({ ...state, now: scene.now })));
     expect(scene.report(lease, [t0 + 5]).state.spent).toEqual([t0 + 5]);
     expect(scene.report(lease, [t0 + 5]).state.spent).toEqual([t0 + 5]);
-  });
-
-  it('may be one that an earlier version carried', () => {
-    const { state } = new Scene().spend(2, 'a');
-    const earlier = { ...state, attempts: { a: t0 }, served: { 'prj_a sweep': t0 } };
-    expect(carry(earlier)).toEqual({
-      ...state,
-      attempts: [{ holder: 'a', at: t0 }],
-      served: [{ turn: 'prj_a sweep', at: t0 }],
-    });
   });
 });
 

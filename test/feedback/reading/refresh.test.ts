@@ -123,7 +123,7 @@ describe('the pages of a project', () => {
     expect(rows.length).toBeGreaterThan(view.pages.length);
     const least = Math.min(...view.pages.filter(({ to }) => to !== null).map((one) => worthOf(one, project, now)));
     await at.run(
-      `update refresh_pages set not_before = 8e15 where ${view.pages
+      `update refresh_pages set not_before = ${now + 1_000} where ${view.pages
         .map((one) => `(list = '${one.list}' and date_from = ${one.from ?? -8.64e15})`)
         .join(' or ')}`,
     );
@@ -265,6 +265,15 @@ describe('an entry that a complete reading has missed', () => {
     expect(await gone(at)).toHaveLength(chosen.entries);
   });
 
+  it('is missing after an answer without any entry, of which nothing is learnt', async () => {
+    await using at = await temporaryStore();
+    await swept(at.store, entries(400));
+    expect((await read(at.store, begun + dayMs, await pageOf(at.store, 'all', true), [])).massMissing).toBeGreaterThan(
+      0,
+    );
+    expect(await gone(at)).toEqual([]);
+  });
+
   it('from the open list is noted to have left it, until it is read again', async () => {
     await using at = await temporaryStore();
     const all = entries(60);
@@ -280,6 +289,61 @@ describe('an entry that a complete reading has missed', () => {
     await read(at.store, begun + dayMs + 1_000, head, closed);
     expect((await pageOf(at.store, 'all', true)).left).toBe(0);
     expect(await at.rows("select status from feedback where id = 'e9'")).toEqual([{ status: 'resolved' }]);
+  });
+});
+
+describe('a clock that was a day ahead and is right again', () => {
+  it('leaves nothing in the future: what was seen then counts as seen when it is right again', async () => {
+    await using at = await temporaryStore();
+    const all = entries(400);
+    await swept(at.store, all);
+    const ahead = begun + 2 * dayMs;
+    const now = begun + dayMs;
+    const head = await pageOf(at.store, 'all', true);
+    const lower = (await pagesOf(at.store, ahead)).find((one) => one.list === 'all' && one.to === head.from);
+    if (!lower) throw new Error('no second page');
+    await read(at.store, ahead, head, all);
+    const served = all.filter(({ id }) => id !== 'e100');
+    await read(at.store, ahead + 1_000, lower, served);
+    await at.store.saveRefreshPace('acme', { ...newPace(ahead + 1_000), credit: 0 });
+    await at.store.prepareRefresh('acme', ['prj_1'], now);
+    const { pages, projects: views, pace } = await at.store.refreshView('acme', projects, now);
+    expect(pace.at).toBeLessThanOrEqual(now);
+    expect(views).toMatchObject([{ headReadAt: now, cutAt: now }]);
+    for (const one of pages) {
+      expect(one.readAt).toBeLessThanOrEqual(now);
+      expect(one.again ?? 0).toBeLessThanOrEqual(now);
+    }
+    expect(await at.rows(`select id from feedback where last_seen_at > '${new Date(now).toISOString()}'`)).toEqual([]);
+    // What was read then is not what is worth most now.
+    const project = views[0];
+    if (!project) throw new Error('no project');
+    const worth = (one: RefreshPage) => worthOf(one, project, now);
+    const readThen = pages.filter(({ readAt }) => readAt === now);
+    const others = pages.filter(({ readAt, list }) => readAt !== now && list === 'all');
+    expect(readThen.length).toBeGreaterThan(1);
+    expect(Math.max(...readThen.map(worth))).toBeLessThan(Math.min(...others.map(worth)));
+    // The second reading that misses it, whatever the clock said at the first; one that was seen then is missed once.
+    const again = pages.find((one) => one.again !== null);
+    if (!again) throw new Error('no page to read again');
+    const fewer = served.filter(({ id }) => id !== 'e101');
+    await read(at.store, now + 1_000, again, fewer);
+    expect(await gone(at)).toEqual(['e100']);
+    await read(at.store, now + 2_000, again, fewer);
+    expect(await gone(at)).toEqual(['e100', 'e101']);
+  });
+
+  it('leaves no page and no first reading alone for longer than an hour', async () => {
+    await using at = await temporaryStore();
+    await swept(at.store, entries(400));
+    const now = begun + dayMs;
+    const count = (await pagesOf(at.store, now)).length;
+    await at.store.deferFirstReading({ org: 'acme', project: 'prj_1' }, now + dayMs);
+    await at.run(`update refresh_pages set not_before = ${now + dayMs}`);
+    expect(await at.store.refreshView('acme', projects, now)).toMatchObject({ projects: [{ notBefore: 0 }] });
+    expect(await pagesOf(at.store, now)).toHaveLength(count);
+    await at.run(`update refresh_pages set not_before = ${now + 60_000}`);
+    expect(await pagesOf(at.store, now)).toEqual([]);
   });
 });
 

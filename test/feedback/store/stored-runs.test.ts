@@ -156,7 +156,7 @@ describe('why the latest run ended', () => {
 });
 
 describe('the latest passes of projects', () => {
-  it('are the newest that ended, with the moment as of which all is complete', async () => {
+  it('are the newest that ended, with the time at which all was last complete', async () => {
     await using at = await temporaryStore();
     const none = {
       ...project,

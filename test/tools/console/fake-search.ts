@@ -3,7 +3,6 @@ import type { FeedbackRecord } from '../../../src/feedback/files/feedback-record
 import type {
   DocumentAnswer,
   EntryDetail,
-  FeedbackSearch,
   FoundEntry,
   FoundText,
   SearchAnswer,
@@ -60,7 +59,7 @@ export function searchSetting(given: Partial<FakeSearch> = {}): { setting: Conso
   };
   const index = { complete: true, percent: 100 };
   const total = () => ({ count: search.records.length, isExact: true });
-  const store: FeedbackSearch = {
+  const store: Pick<FeedbackStore, 'findEntries' | 'findDocuments' | 'findRecords' | 'entryDetail' | 'indexMore'> = {
     async findEntries(query) {
       search.asked.push(query);
       await search.before();

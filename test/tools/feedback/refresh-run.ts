@@ -12,12 +12,14 @@ interface Refreshed {
   everyMs?: number;
   projects?: readonly string[];
   settings?: WindowSettings;
+  /** How long ago its newest entries may have been read before they count as stale; absent: three planned intervals. */
+  freshnessMs?: number;
 }
 
 /** A scene whose organization is refreshed. */
 export function refreshScene(
   options: SandboxOptions,
-  { share = 0.5, everyMs = 300_000, projects = ['prj_1'], settings = hourly }: Refreshed = {},
+  { share = 0.5, everyMs = 300_000, projects = ['prj_1'], settings = hourly, freshnessMs }: Refreshed = {},
 ): Promise<ActivityScene> {
   const refreshed = projects.map((project) => ({ project, weight: 1, atMostMs: null }));
   const receiver = {
@@ -31,6 +33,11 @@ export function refreshScene(
     projects,
     refresh: { share, everyMs, projects: refreshed },
     webhooks: [receiver],
+    watch: {
+      everyMs: 60_000,
+      freshness: new Map(freshnessMs === undefined ? [] : projects.map((project) => [project, freshnessMs])),
+      lateAfter: new Map(),
+    },
   });
 }
 

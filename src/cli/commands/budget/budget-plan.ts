@@ -34,9 +34,9 @@ interface RefreshPlan {
   limit: number;
   reserve: number;
   windowMs: number;
-  /** Requests in a window that other clients are taken to use; 0 while none are known. */
+  /** Requests in a window that the plan leaves to other clients; 0 while none are known. */
   otherClients: number;
-  /** Why the budget could not be asked what they use; null when it has answered. */
+  /** Why the budget could not say what they use; null when it has answered. */
   othersUnknown: string | null;
   everyMs: number;
   /** From 0 to 1; null when the configuration has no `refresh`, so that nothing starts by itself. */

@@ -89,7 +89,7 @@ export function exitCodeOf({ rollouts, reasons }: Deployed): ExitCode {
   return failed ? exitCodes.failed : exitCodes.done;
 }
 
-/** The version, what each target runs, and why the site has returned, or stays where it is, if so. */
+/** The version, what each target runs, and, if the version is not in service, why. */
 export function deploymentText(
   domain: string,
   version: string,

@@ -12,7 +12,7 @@ import {
 import type { Sighting, SiteHold } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store-unavailable.ts';
-import type { ExportRunRow, RunRecords } from '../../../feedback/store/run-records.ts';
+import type { ExportRunRow, RunFilter } from '../../../feedback/store/run-records.ts';
 import { exportHandle, exportState } from '../../../operations/exports.ts';
 import { describeWorkflow } from '../../../operations/operator.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
@@ -77,7 +77,7 @@ async function showExportStatus(context: CommandContext, domain: string): Promis
 async function runsOf(
   { output }: CommandContext,
   config: Config,
-  filter: Parameters<RunRecords['listExportRuns']>[0],
+  filter: RunFilter,
 ): Promise<Pick<Status, 'runs' | 'runsUnread'>> {
   try {
     return { runs: await withFeedbackStore(config, (store) => store.listExportRuns(filter)), runsUnread: null };

@@ -1,10 +1,9 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import type { FigureStore } from '../../../feedback/figures/figure-store.ts';
 import { overviewPage, type RankedProject, ranked } from '../../../feedback/report/report-overview.ts';
 import { type ReportBounds, type ReportProject, reportPage } from '../../../feedback/report/report-page.ts';
-import type { EntryStore } from '../../../feedback/store/feedback-store.ts';
+import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
@@ -146,7 +145,7 @@ async function writeReport(context: CommandContext, name: string | undefined, fl
 }
 
 async function* readProjects(
-  store: EntryStore & FigureStore,
+  store: FeedbackStore,
   names: readonly FoundProject[],
   query: { from?: string; to?: string; comments: number; now: Date },
   reported: ReportedProject[],

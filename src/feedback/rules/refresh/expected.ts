@@ -3,9 +3,9 @@ import type { RefreshPage } from './pages.ts';
 import { newWeight, type RefreshProject } from './queue.ts';
 import { arrivalRate, hourMs } from './rates.ts';
 
-/** How long after a change at the service the store is expected to have it, in milliseconds; null where none is expected. */
+/** How long the store is expected to lag behind a change at the service, in milliseconds; null if no change is expected. */
 export interface ExpectedDelays {
-  /** New entries: the mean, and within how long 95 % of them are there. */
+  /** New entries: the mean, and the 95th percentile. */
   newMs: number | null;
   newMostMs: number | null;
   /** Changes of open entries. */
@@ -14,16 +14,16 @@ export interface ExpectedDelays {
   silentMs: number | null;
 }
 
-/** How late new entries came into the store, by their dates, in milliseconds. */
+/** Time from an entry's date until it was stored, in milliseconds. */
 interface MeasuredDelay {
   newMs: number;
-  /** Within this, 95 % of them were there. */
+  /** The 95th percentile. */
   newMostMs: number;
-  /** The latest ones, so many, and no older than a week. */
+  /** How many entries were measured: the latest, none older than a week. */
   entries: number;
 }
 
-/** How late the store knows what happens in a project: by plan, null without one, and of its latest entries, null without any. */
+/** How late the store learns of changes in a project; null without a plan, and without recent entries. */
 export interface ProjectDelays {
   expected: ExpectedDelays | null;
   measured: MeasuredDelay | null;
@@ -38,42 +38,42 @@ export interface ExpectedOfProject extends ExpectedDelays {
 /** A page with how often it is read. Times in hours. */
 interface Read {
   page: RefreshPage;
-  /** The worth that a reading must have where every request is to have a worth of 1. */
+  /** Requests of one reading, weighted: the worth it must have for each request to be worth 1. */
   cost: number;
   /** Changes an hour that no page of another list shows. */
   own: number;
   shared: Shared[];
-  /** The longest that it may go unread. */
+  /** It may not go unread for longer. */
   most: number;
-  /** Between two readings for its worth. */
+  /** Time between two readings for its worth. */
   period: number;
-  /** Readings an hour that entries which have left the open list bring about, and for how long one of them waits. */
+  /** Readings an hour because entries have left the open list, and how long such a reading waits. */
   left: number;
   wait: number;
   /** Readings an hour, for its worth or for entries that have left. */
   often: number;
 }
 
-/** What a page of another list shows too, an hour; new entries with their weight. */
+/** Changes an hour that a page of another list shows too; new entries count by their weight. */
 interface Shared {
   kind: 'new' | 'status';
   rate: number;
-  /** Null where there is no such page. */
+  /** The other page; null if there is none. */
   by: Read | null;
 }
 
-/** Changes of a kind that are expected, how late they are known, and within how long all are (for new entries). */
+/** Expected changes of one kind: how late the store learns of them on average, and at the latest (for new entries). */
 interface Part {
   kind: 'new' | 'status' | 'silent';
-  /** An hour. */
+  /** Changes an hour. */
   rate: number;
   mean: number;
   most: number;
 }
 
-/** Of the changes of open entries, those that close them: the open list shows only that they have left. */
+/** Share of open entries' changes that close them: the open list shows only that they are gone. */
 const closing = 0.5;
-/** And those that are silent: edits and deletions. */
+/** Share of their changes that are silent: edits and deletions. */
 const silent = 0.05;
 /** No page is expected to go unread for longer than a year. */
 const longest = 24 * 365;
@@ -81,10 +81,10 @@ const searches = 28;
 const settling = 40;
 
 /**
- * What `perHour` requests an hour achieve when each goes to the page that is worth most: in the steady state all pages are
- * read at the same worth (`worthOf`), and it follows from the requests there are. Where two lists show an entry, a page
- * becomes worth a reading when the other one's is longest ago: their readings are evenly apart. Projects that have not
- * been read are left out.
+ * The delays that `perHour` requests an hour achieve when each goes to the page that is worth most. In the steady state
+ * every page is read at the same worth (`worthOf`); this finds the worth at which the requests are used up. If two lists
+ * show the same entries, their readings fall evenly apart: a page is worth most when the other's reading is longest ago.
+ * Leaves out projects that have never been read.
  */
 export function expectedDelays(
   pages: readonly RefreshPage[],
@@ -145,7 +145,7 @@ function readsOf(pages: readonly RefreshPage[], { weight, atMostMs, arrivals }: 
     while (next < open.length && (from === null || (open[next]?.page.to ?? 0) > from)) next += 1;
     show('status', Math.max(0, openRate), one, list === 'undated' ? [] : open.slice(first, next));
   }
-  // Where one page shows all that a page of open entries does, it is worth more.
+  // A page of open entries is never worth reading if one other page shows all its entries and more.
   return reads.filter(
     ({ page: { list }, shared: [one, ...others] }) => list !== 'open' || others.some(({ by }) => by !== one?.by),
   );
@@ -154,7 +154,7 @@ function readsOf(pages: readonly RefreshPage[], { weight, atMostMs, arrivals }: 
 const newestFirst = (a: RefreshPage, b: RefreshPage): number =>
   (b.to ?? Number.POSITIVE_INFINITY) > (a.to ?? Number.POSITIVE_INFINITY) ? 1 : -1;
 
-/** Notes what a page shows, and pages of open entries that show it too, each an equal part. */
+/** Adds changes that a page shows and that other pages show too, each an equal part of them. */
 function show(kind: Shared['kind'], rate: number, one: Read, others: readonly Read[]): void {
   if (others.length === 0) one.shared.push({ kind, rate, by: null });
   for (const other of others) {
@@ -163,7 +163,7 @@ function show(kind: Shared['kind'], rate: number, one: Read, others: readonly Re
   }
 }
 
-/** The requests an hour with which all pages are read for `worth`. */
+/** Requests an hour that it takes to read every page whenever it is worth `worth`. */
 function requestsFor(reads: readonly Read[], worth: number, every: number): number {
   let used = 0;
   for (let pass = 0; pass < settling; pass += 1) {
@@ -191,7 +191,7 @@ function settle(read: Read, worth: number, every: number): void {
   }
   const wanted = period * Math.sqrt((2 * price) / Math.max(gathered, 1e-12 * period ** 2));
   read.period = Math.min(longest, most, Math.max(every, wanted));
-  // At once, or when their ages together are the price (`worthOf`).
+  // The page is read at once, or when their ages add up to the price (`worthOf`).
   read.wait = 2 * growing * price <= 1 ? 0 : (Math.sqrt(1 + 2 * leaving * price) - 1) / Math.max(leaving, 1e-12);
   read.left = leaving / (1 + leaving * read.wait);
   const x = read.left * read.period;
@@ -227,7 +227,7 @@ function delaysOf(parts: readonly Part[]): ExpectedDelays {
   return { newMs: mean('new'), newMostMs: most(of('new')), statusMs: mean('status'), silentMs: mean('silent') };
 }
 
-/** Within how long 95 % are known, in milliseconds, when each part's delays are spread evenly up to its longest. */
+/** The 95th percentile in milliseconds, if each part's delays spread evenly up to its longest. */
 function most(parts: readonly Part[]): number | null {
   if (parts.length === 0) return null;
   const all = parts.reduce((sum, { rate }) => sum + rate, 0);
@@ -241,7 +241,7 @@ function most(parts: readonly Part[]): number | null {
   return high * hourMs;
 }
 
-/** Of the delays of new entries, in milliseconds; null for none. */
+/** Mean and 95th percentile of new entries' delays, in milliseconds; null for none. */
 export function measuredDelay(delays: readonly number[]): MeasuredDelay | null {
   const sorted = delays.map((delay) => Math.max(0, delay)).sort((a, b) => a - b);
   const newMostMs = sorted[Math.ceil(0.95 * sorted.length) - 1];

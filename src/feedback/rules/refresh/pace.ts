@@ -38,7 +38,7 @@ export interface PaceSettings {
   firstReadings: boolean;
 }
 
-/** What is known of an organization's window. */
+/** An organization's window, as far as refresh needs it. */
 export interface KnownWindow extends Pick<PaceSettings, 'limit' | 'otherClients' | 'windowMs'> {
   /** Requests that are left to other clients. */
   reserve: number;
@@ -53,11 +53,15 @@ const keptShare = 0.5;
 /** Deadlines take at most this part of the share. */
 const deadlineShare = 0.5;
 
-/** Use of other clients that is not seen any more is believed to fall to a half in so many windows. */
+/** Windows after which refresh assumes half of the use that other clients were last seen to make. */
 const othersHalfLife = 24;
 
 /** A pace at which nothing was sent yet: one request is due at once. */
 export const newPace = (at: number): Pace => ({ at, credit: 1, sent: [], deadlines: [], first: [], others: null });
+
+/** The pace as it was saved. One from more than an hour ahead is of a clock that was wrong, and begins anew. */
+export const paceFrom = (saved: Pace | null, at: number): Pace =>
+  saved === null || saved.at > at + hourMs ? newPace(at) : saved;
 
 /**
  * The settings with what is known of other clients. The budget sees them when a request is refused, and forgets them after
@@ -74,12 +78,12 @@ function remembering({ others }: Pace, settings: PaceSettings, at: number): Pace
 const rememberedUse = (others: Pace['others'], windowMs: number, at: number): number =>
   others === null ? 0 : others.requests * 0.5 ** (Math.max(0, at - others.at) / windowMs / othersHalfLife);
 
-/** What other clients are taken to use, in requests a window: as it is seen now, or remembered; 0 while none are known. */
+/** Requests a window that other clients use, as seen now or remembered; 0 while none are known. */
 export function useOfOthers({ others }: Pick<Pace, 'others'>, window: KnownWindow, at: number): number {
   return Math.max(window.otherClients ?? 0, rememberedUse(others, window.windowMs, at));
 }
 
-/** Requests an hour that are a share, from 0 to 1, of what neither the reserve nor other clients take of the limit. */
+/** Requests an hour: `share` (0 to 1) of the limit less the reserve and other clients' use. */
 export function requestsAnHour(share: number, pace: Pick<Pace, 'others'>, window: KnownWindow, at: number): number {
   const left = window.limit - Math.max(window.reserve, useOfOthers(pace, window, at));
   return (share * Math.max(1, left) * hourMs) / window.windowMs;

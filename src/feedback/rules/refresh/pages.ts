@@ -41,7 +41,7 @@ export interface RefreshPage extends PageSums {
   list: RefreshList;
   /** Inclusive; null for the beginning. */
   from: number | null;
-  /** Exclusive; null for the head, which brings what is new. */
+  /** Exclusive; null for the head, which shows new entries. */
   to: number | null;
   /** When the lists were cut (`Cut`): the sums count from here. */
   cutAt: number;
@@ -66,7 +66,7 @@ const noSums: PageSums = {
 
 const sumNames = Object.keys(noSums) as readonly (keyof PageSums)[];
 
-/** Of a page of 100, so many are filled: some room for what comes, and for neighbours at the bounds. */
+/** Share of a page that is filled: leaves room for new entries, and for neighbours at the bounds. */
 const filled = 0.95;
 
 /** What was learnt of the service, as far as it decides how lists are cut. */
@@ -82,9 +82,17 @@ export interface PageShape {
    * overlap. Null where it sends the newest first.
    */
   headFrom: number | null;
+  /** The head begins no later, though entries be dated later: their clock may be ahead, and others still come before them. */
+  headBy: number;
 }
 
-export const usualShape: PageShape = { pageSize, ignoresStatus: false, coarse: false, headFrom: null };
+export const usualShape: PageShape = {
+  pageSize,
+  ignoresStatus: false,
+  coarse: false,
+  headFrom: null,
+  headBy: Number.POSITIVE_INFINITY,
+};
 
 /** Whether an entry's list holds it. */
 export function isIn(list: RefreshList, entry: RefreshEntry): boolean {
@@ -143,7 +151,7 @@ export function cutPages(
   return lists.pages(before);
 }
 
-/** `cutPages` for entries that come one by one: it keeps none of them. */
+/** `cutPages` for a stream of entries: it keeps none of them. */
 export class ListCutter {
   private readonly cutters: readonly Cutter[];
   private readonly undated: RefreshPage;
@@ -172,7 +180,7 @@ export class ListCutter {
   }
 }
 
-/** Requests that reading so many entries takes: an empty answer costs one too. */
+/** Requests that it takes to read this many entries: an empty answer costs one too. */
 function requestsFor(entries: number, { pageSize: size }: Pick<PageShape, 'pageSize'> = usualShape): number {
   return Math.max(1, Math.ceil(entries / size));
 }
@@ -200,7 +208,8 @@ class Cutter {
   add(entry: RefreshEntry): void {
     if (!isIn(this.list, entry) || entry.createdAt === null) return;
     const moment = startOf(entry.createdAt, this.shape);
-    if (this.page.entries > 0 && this.last !== null && moment < this.last && this.isFull(moment)) this.next(this.last);
+    const { last } = this;
+    if (this.page.entries > 0 && last !== null && moment < last && this.isFull(moment, last)) this.next(last);
     addEntry(this.page, this.list, entry, this.cut);
     this.last = moment;
     this.count += 1;
@@ -210,8 +219,9 @@ class Cutter {
     return [...this.done, this.page].map((page) => ({ ...page, requests: requestsFor(page.entries, this.shape) }));
   }
 
-  private isFull(moment: number): boolean {
-    const { headFrom, pageSize: size } = this.shape;
+  private isFull(moment: number, last: number): boolean {
+    const { headFrom, headBy, pageSize: size } = this.shape;
+    if (this.isHead && last > headBy) return false;
     if (this.isHead && headFrom !== null && moment < headFrom) return true;
     return this.page.entries >= Math.floor(size * (this.isHead ? this.headShare : filled));
   }
@@ -261,7 +271,7 @@ function overlap(a: Stretch, b: Stretch): boolean {
   return (a.from === null || b.to === null || a.from < b.to) && (b.from === null || a.to === null || b.from < a.to);
 }
 
-/** Of a page of 100, so many entries make a head full, and so many stay in it. */
+/** Share of a page at which a head counts as full, and the share that stays in it when it is cut. */
 const headFull = 0.98;
 const headKept = 0.92;
 

@@ -9,7 +9,7 @@ export interface RefreshProject {
   /** The deadline for new entries; null for none. */
   atMostMs: number | null;
   arrivals: Arrivals;
-  /** When the last reading of its newest entries began, of either list, by whatever pass; null for never. */
+  /** When any pass last began to read its newest entries, of either list; null for never. */
   headReadAt: number | null;
 }
 
@@ -105,7 +105,7 @@ interface Findings {
   tombstoned: string[];
   /** How many are missing after the first reading. */
   missing: number;
-  /** So many are missing that only a reading in another hour is believed: a person is to be told. */
+  /** Too many are missing to believe it before a reading in another hour confirms it: docferry notifies people. */
   isMass: boolean;
 }
 
@@ -130,7 +130,8 @@ export function judged(reading: Reading): Findings {
   }
   if (missing.length === 0) return { ...nothing, page: read };
   const isMass = missing.length >= listed.length || missing.length + missingElsewhere > massShare * stored;
-  const since = page.again;
+  // One after this reading is of a clock that was ahead.
+  const since = page.again !== null && page.again <= startedAt ? page.again : null;
   const gone = since === null ? [] : missing.filter(({ seenAt }) => seenAt < since);
   const believed = isMass ? since !== null && startedAt >= since + massPauseMs : true;
   const tombstoned = believed ? gone.map(({ id }) => id) : [];

@@ -117,7 +117,7 @@ export function pooled(all: readonly Tallies[]): Tallies {
 
 /**
  * Expected changes per hour of an entry, by class: what the project shows, where that is little what the organization
- * does (`all`, the project included), and where that is little too what is assumed.
+ * does (`all`, the project included), and where that is little too, the assumed rates.
  */
 export function ratesOf(own: Tallies, all: Tallies): number[] {
   return assumedRates.map((assumed, kind) => {

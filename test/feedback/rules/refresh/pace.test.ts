@@ -8,10 +8,12 @@ import {
   nextRequestAt,
   type Pace,
   type PaceSettings,
+  paceFrom,
   shareForDeadlines,
 } from '../../../../src/feedback/rules/refresh/pace.ts';
 
 const hour = 3_600_000;
+const day = 24 * hour;
 const now = Date.UTC(2026, 5, 1);
 const usual: PaceSettings = {
   share: 0.5,
@@ -104,6 +106,19 @@ describe('the pace of refresh', () => {
     const next = nextRequestAt(pace, usual, now - 24 * hour);
     expect(next).not.toBeNull();
     expect((next ?? 0) - (now - 24 * hour)).toBeLessThanOrEqual(hour);
+  });
+
+  it('begins anew after a clock that was a day or a year ahead, whatever it had noted', () => {
+    for (const ahead of [day, 365 * day]) {
+      const others = { requests: 100, at: now + ahead };
+      const saved = { ...played(usual, 1, newPace(now + ahead - hour)).pace, at: now + ahead, credit: 0, others };
+      const { sent } = played(usual, 1, paceFrom(saved, now));
+      expect(sent[0]).toBe(now);
+      expect(sent.length).toBeGreaterThanOrEqual(49);
+      expect(mostIn(sent, hour)).toBeLessThanOrEqual(50);
+    }
+    const { pace } = played(usual, 0.5);
+    expect(paceFrom(pace, now)).toBe(pace);
   });
 
   it('remembers what other clients use when the budget has forgotten it', () => {

@@ -11,6 +11,7 @@ import {
   type PageSums,
   type RefreshPage,
   shiftHead,
+  usualShape,
 } from '../../../../src/feedback/rules/refresh/pages.ts';
 import { noTallies, type RefreshEntry, ratesOf } from '../../../../src/feedback/rules/refresh/rates.ts';
 
@@ -117,6 +118,25 @@ describe('the pages of a project', () => {
       from: null,
       to: null,
     });
+  });
+
+  it('begins its head no later than now, though entries be dated in the future', () => {
+    const dated = Array.from({ length: 300 }, (_, n) => entries(1, { createdAt: now + (200 - n) * hour })).flat();
+    for (const headFrom of [null, now + 100 * hour]) {
+      const shape = { ...usualShape, headFrom, headBy: now };
+      const [head] = cutPages('p', dated, cut, [], shape);
+      expect(head).toMatchObject({ to: null, entries: 201, requests: 3 });
+      expect(head?.from).toBe(now);
+      if (!head) continue;
+      const shifted = shiftHead(
+        head,
+        null,
+        dated.filter(({ createdAt }) => covers(head, createdAt ?? 0)),
+        cut,
+        shape,
+      );
+      expect(shifted).toEqual([head]);
+    }
   });
 
   it('were read when the least recently read of their predecessors was', () => {

@@ -135,6 +135,11 @@ describe('what a complete reading says', () => {
     expect(reading(89, { page, startedAt: now + hour + 1_000 }).tombstoned).toEqual(['f89']);
   });
 
+  it('of all: a reading that missed them by a clock that was ahead does not count', () => {
+    const page = { ...pageOf('p', ids(90)), again: now + day, againFrom: now + day };
+    expect(reading(88, { page })).toMatchObject({ tombstoned: [], missing: 2, page: { again: now + hour } });
+  });
+
   it('is believed only in another hour when a tenth of a project or a whole page is missing', () => {
     for (const [seen, others] of [
       [0, { stored: 1_000 }],
