@@ -8,6 +8,7 @@ const failureConverterPath = fileURLToPath(new URL('../src/temporal/failure-conv
 const { code } = await bundleWorkflowCode({
   workflowsPath,
   failureConverterPath,
+  workflowInterceptorModules: [fileURLToPath(new URL('../src/workflows/traces.js', import.meta.url))],
   // Loaded once a worker instead of once a run (decisions/0014): no module may keep anything of a run.
   preloadModules: [workflowsPath],
   logger: new DefaultLogger('ERROR'),

@@ -37,6 +37,39 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+const noAccess = ['cannot be read or written', 'give the user that runs docferry access to it and its folder'] as const;
+const full = ['is on a disk that is full', 'free some space; what is there stays as it is'] as const;
+
+/** By the system's or SQLite's code. */
+const pathProblems: Readonly<Record<string, readonly [what: string, fix: string]>> = {
+  ENOENT: ['does not exist', 'create it, or correct its path in the configuration'],
+  ENOTDIR: ['lies in what is a file, not a folder', 'correct its path in the configuration'],
+  EISDIR: ['is a folder', 'name a file in it'],
+  EEXIST: ['is in the way', 'move it away'],
+  ELOOP: ['leads through links that lead back', 'correct its path in the configuration'],
+  EACCES: noAccess,
+  EPERM: noAccess,
+  SQLITE_CANTOPEN: noAccess,
+  SQLITE_PERM: noAccess,
+  SQLITE_READONLY: noAccess,
+  EROFS: ['is on a read-only file system', 'mount it writable, or name another place'],
+  ENOSPC: full,
+  EDQUOT: full,
+  SQLITE_FULL: full,
+  EFBIG: ['is as long as a file may be here', 'raise the limit of the user that runs docferry'],
+  EXDEV: ['lies on several file systems', 'put all of it on one'],
+};
+
+/**
+ * What an error's code says of a path, with the code, as in `is in the way (EEXIST)`, and what an operator does about it;
+ * null for errors that an operator cannot mend.
+ */
+export function pathProblem(error: unknown): { what: string; fix: string; isFull: boolean } | null {
+  const code = errorCode(error) ?? '';
+  const found = new Map(Object.entries(pathProblems)).get(code.replace(/^(SQLITE_[A-Z]+)_.*$/, '$1'));
+  return found ? { what: `${found[0]} (${code})`, fix: found[1], isFull: found === full } : null;
+}
+
 /** Bytes of a file from `start` up to, not including, `end`. */
 export interface ByteSpan {
   start: number;

@@ -2,19 +2,13 @@ import type { Organization, Site } from './activities/dependencies.ts';
 import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
 import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
 import { refreshedProjects } from './feedback/rules/refresh-run.ts';
-import { type AnalyticsAccess, createAnalyticsAccess, createDocumentationService } from './service/client.ts';
+import { createDocumentationService, type DocumentationService } from './service/client.ts';
 
 /** Organizations of the configuration with their service clients and rollout targets. */
 export function organizationsOf(config: Config): Organization[] {
   return config.organizations.map((organization) => ({
     id: organization.id,
-    service: createDocumentationService({
-      baseUrl: config.service.baseUrl,
-      analyticsBaseUrl: config.service.analyticsBaseUrl,
-      allowInsecure: config.service.allowInsecure,
-      apiKey: () => organization.apiKey.read(),
-      timeouts: timeoutsFor(organization.budget.arrivalMs),
-    }),
+    service: serviceOf(config, organization),
     projects: organization.projects.map((project) => project.id),
     refresh: organization.refresh ? { ...organization.refresh, projects: refreshedProjects(organization) } : null,
     webhooks: organization.webhooks.map(({ name, url, format, secret, events, entries, digest }) => ({
@@ -42,9 +36,15 @@ function watchOf({ watchEveryMs, projects, sites }: OrganizationConfig): Organiz
   };
 }
 
-/** A request that is not answered within D is broken off, so that none arrives later (B1). */
-function timeoutsFor(arrivalMs: number) {
-  return { connectMs: 10_000, firstByteMs: Math.min(30_000, arrivalMs), overallMs: 60_000 };
+function serviceOf({ service }: Config, { apiKey, budget }: OrganizationConfig): DocumentationService {
+  return createDocumentationService({
+    baseUrl: service.baseUrl,
+    analyticsBaseUrl: service.analyticsBaseUrl,
+    allowInsecure: service.allowInsecure,
+    apiKey: () => apiKey.read(),
+    // A request that is not answered within D is broken off, so that none arrives later (B1).
+    timeouts: { connectMs: 10_000, firstByteMs: Math.min(30_000, budget.arrivalMs), overallMs: 60_000 },
+  });
 }
 
 function siteOf(config: Config, site: SiteConfig): Site {
@@ -64,22 +64,9 @@ function siteOf(config: Config, site: SiteConfig): Site {
   };
 }
 
-/** The analytics area of the service with the key of each of these organizations. Throws `ConfigError` without a key. */
-export function analyticsAccesses(
-  { service, organizations }: Config,
-  ids: Iterable<string>,
-): Map<string, AnalyticsAccess> {
-  const wanted = new Set(ids);
-  const used = organizations.filter(({ id }) => wanted.has(id));
-  return new Map(
-    used.map(({ id, apiKey, budget }) => {
-      apiKey.read();
-      const access = createAnalyticsAccess(service.analyticsBaseUrl, {
-        allowInsecure: service.allowInsecure,
-        apiKey: () => apiKey.read(),
-        timeouts: timeoutsFor(budget.arrivalMs),
-      });
-      return [id, access];
-    }),
-  );
+/** The service with the key of each of these organizations. Throws `ConfigError` without a key. */
+export function servicesOf(config: Config, ids: ReadonlySet<string>): Map<string, DocumentationService> {
+  const used = config.organizations.filter(({ id }) => ids.has(id));
+  for (const { apiKey } of used) apiKey.read();
+  return new Map(used.map((organization) => [organization.id, serviceOf(config, organization)]));
 }

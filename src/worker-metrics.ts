@@ -9,12 +9,13 @@ import type { WindowView } from './budget/rules/permits.ts';
 import type { EndDetail, RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
 import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
-import type { AnalyticsAccess } from './service/client.ts';
-import type { DocumentationService, RequestOptions } from './service/documentation-service.ts';
+import type { DocumentationService } from './service/client.ts';
+import type { RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
 import type { OpenAnswer } from './service/outgoing-call.ts';
 import type { Metrics } from './temporal/metrics.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
+import { traced } from './temporal/traces.ts';
 
 type Input<Name extends keyof Activities> = Parameters<Activities[Name]>[0];
 type Result<Name extends keyof Activities> = Awaited<ReturnType<Activities[Name]>>;
@@ -135,15 +136,9 @@ export function countedService(service: DocumentationService, org: string, metri
     getExportJob: (jobId, options = {}) => counted('job', options, (watched) => service.getExportJob(jobId, watched)),
     createBundleLink: (jobId, options = {}) =>
       counted('bundle-link', options, (watched) => service.createBundleLink(jobId, watched)),
-  };
-}
-
-/** Like `countedService`, for what other programs ask through the gateway. */
-export function countedAccess(access: AnalyticsAccess, org: string, metrics: Metrics): AnalyticsAccess {
-  return {
-    get: (target, headers, options = {}) =>
+    getAnalytics: (target, headers, options = {}) =>
       countedRequest({ org, endpoint: 'gateway', metrics, outcomeOf: outcomeOfStatus }, options, (watched) =>
-        access.get(target, headers, watched),
+        service.getAnalytics(target, headers, watched),
       ),
   };
 }
@@ -155,26 +150,31 @@ interface Counting<Answer> {
   outcomeOf(answer: Answer): RequestOutcome;
 }
 
-async function countedRequest<Answer>(
+function countedRequest<Answer>(
   { org, endpoint, metrics, outcomeOf }: Counting<Answer>,
   options: RequestOptions,
   request: (options: RequestOptions) => Promise<Answer>,
 ): Promise<Answer> {
-  const count = (outcome: RequestOutcome) => metrics.add('docferry_requests_total', { org, endpoint, outcome });
-  let sent = false;
-  const beforeSend = () => {
-    options.beforeSend?.();
-    sent = true;
-  };
-  try {
-    const answer = await request({ ...options, beforeSend });
-    count(outcomeOf(answer));
-    return answer;
-  } catch (error) {
-    if (sent && error instanceof ServiceError) count(outcomeOfError[error.kind]);
-    else if (error instanceof NetworkError) count('not-sent');
-    throw error;
-  }
+  return traced(`service:${endpoint}`, { attributes: { 'docferry.org': org } }, async (add) => {
+    const count = (outcome: RequestOutcome) => {
+      metrics.add('docferry_requests_total', { org, endpoint, outcome });
+      add({ 'docferry.outcome': outcome });
+    };
+    let sent = false;
+    const beforeSend = () => {
+      options.beforeSend?.();
+      sent = true;
+    };
+    try {
+      const answer = await request({ ...options, beforeSend });
+      count(outcomeOf(answer));
+      return answer;
+    } catch (error) {
+      if (sent && error instanceof ServiceError) count(outcomeOfError[error.kind]);
+      else if (error instanceof NetworkError) count('not-sent');
+      throw error;
+    }
+  });
 }
 
 function outcomeOfStatus({ status }: OpenAnswer): RequestOutcome {
@@ -398,18 +398,14 @@ function showAges(org: string, records: readonly AgedProject[], metrics: Metrics
   }
 }
 
-/** Has requests to these organizations' analytics counted, and shown to Prometheus at `ip:port`. */
-export function countedAccesses(
-  analytics: ReadonlyMap<string, AnalyticsAccess>,
+/** Has requests of the gateway to these services counted, and shown to Prometheus at `ip:port`. */
+export function countedServices(
+  services: ReadonlyMap<string, DocumentationService>,
   log: Logger,
   metricsAddress: string,
-): Map<string, AnalyticsAccess> {
+): Map<string, DocumentationService> {
   installRuntime(log, metricsAddress);
   const metrics = metricsOfRuntime();
-  return new Map(
-    [...analytics].map(([org, access]) => {
-      beginRequests(metrics, org, 'gateway');
-      return [org, countedAccess(access, org, metrics)];
-    }),
-  );
+  for (const org of services.keys()) beginRequests(metrics, org, 'gateway');
+  return new Map([...services].map(([org, service]) => [org, countedService(service, org, metrics)]));
 }

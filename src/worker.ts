@@ -53,6 +53,7 @@ import {
   workKinds,
 } from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
+import { activityTraces, isTracing, workflowTraces } from './temporal/traces.ts';
 import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
 /** Several workers of this process as one. */
@@ -237,7 +238,8 @@ async function createWorkers(
     namespace: client.options.namespace,
     dataConverter: workerConverter(config.temporal, client),
     activities,
-    interceptors: { activity: [activityMetrics(metrics)] },
+    interceptors: { activity: [activityTraces, activityMetrics(metrics)] },
+    ...(isTracing() && { sinks: workflowTraces }),
     ...versioned(settings.version),
   };
   const workers: Worker[] = [];

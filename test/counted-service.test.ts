@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../sandbox/index.ts';
-import { createAnalyticsAccess, createDocumentationService } from '../src/service/client.ts';
-import { countedAccess, countedService } from '../src/worker-metrics.ts';
+import { createDocumentationService } from '../src/service/client.ts';
+import { countedService } from '../src/worker-metrics.ts';
 import { recordedMetrics } from './tools/recorded-metrics.ts';
 
 let sandbox: Sandbox;
@@ -14,7 +14,6 @@ async function countedSandbox(limit = 100) {
   const access = { allowInsecure: true, apiKey: () => key };
   return {
     service: countedService(createDocumentationService({ ...access, baseUrl: sandbox.url }), 'acme', metrics),
-    gateway: countedAccess(createAnalyticsAccess(sandbox.url, access), 'acme', metrics),
     /** What was counted, as `endpoint outcome`. */
     counts: () =>
       Object.fromEntries(
@@ -70,9 +69,9 @@ describe('countedService', () => {
   });
 
   it('counts what other programs ask through the gateway by the status of the answer', async () => {
-    const { gateway, counts, useKey } = await countedSandbox(1);
+    const { service, counts, useKey } = await countedSandbox(1);
     const ask = async () => {
-      const { body } = await gateway.get({ path: '/v1/analytics/prj_1/feedback', query: '' }, {});
+      const { body } = await service.getAnalytics({ path: '/v1/analytics/prj_1/feedback', query: '' }, {});
       body.resume();
     };
     await ask();

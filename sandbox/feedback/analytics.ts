@@ -95,6 +95,10 @@ async function sendFeedback(world: World, exchange: Exchange, project: ProjectFe
     now: world.clock.now(),
   });
   if ('problem' in result) return sendError(exchange, 400, 'Invalid query parameters', [result.problem]);
+  if (world.faults.take('emptyAnswers')) {
+    exchange.log.fault = 'emptyAnswers';
+    return sendPage(world, exchange, { feedback: [], nextCursor: null, hasMore: false });
+  }
   return sendPage(world, exchange, result.page);
 }
 

@@ -3,7 +3,7 @@ import type { Faults } from '../faults.ts';
 import type { Settings } from '../settings.ts';
 import type { Cursor, CursorCodec, Position } from './cursors.ts';
 import type { FeedbackRecord } from './feedback-data.ts';
-import type { FeedbackRequest } from './feedback-query.ts';
+import type { FeedbackFilter, FeedbackRequest } from './feedback-query.ts';
 import type { ProjectFeedback } from './project-feedback.ts';
 
 /** The feedback response (service-interface.md, Resources). */
@@ -39,11 +39,12 @@ export function feedbackPage(
 
   const number = sent?.page ?? 1;
   const start = sent?.position ?? null;
-  const limit = faults.emptyPage === number ? 0 : request.limit;
+  const limit = faults.emptyPage === number ? 0 : Math.min(request.limit, faults.pageLimit || request.limit);
   const after = start !== null && 'at' in start ? start : null;
   const skip = start !== null && 'skip' in start ? start.skip : 0;
-  const { records, more } = project.select(request.filter, after, skip, limit);
-  const feedback = records.map((record) => project.serve(record));
+  const { records, more } = project.select(followed(request.filter, faults), after, skip, limit);
+  const served = records.map((record) => project.serve(record));
+  const feedback = faults.unordered ? [...odd(served, 1), ...odd(served, 0)] : served;
   if (!more) return { page: { feedback, nextCursor: null, hasMore: false } };
   if (faults.nullCursor === number) return { page: { feedback, nextCursor: null, hasMore: true } };
 
@@ -57,6 +58,14 @@ export function feedbackPage(
   const next = faults.loopCursor > 0 && sent !== null ? loop(sent, following, faults) : following;
   return { page: { feedback, nextCursor: codec.encode(next), hasMore: true } };
 }
+
+/** What is left of a filter by those that are ignored. */
+function followed(filter: FeedbackFilter, { ignoreStatus, ignoreDates }: Readonly<Faults>): FeedbackFilter {
+  const left = ignoreDates ? { ...filter, fromMs: null, toMs: null } : filter;
+  return ignoreStatus ? { ...left, statuses: null } : left;
+}
+
+const odd = (items: readonly unknown[], rest: 0 | 1): unknown[] => items.filter((_, place) => place % 2 === rest);
 
 /** The place of the last record; for an empty page, its start. */
 function placeAfter(records: readonly FeedbackRecord[], start: Position | null): Position {

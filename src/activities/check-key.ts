@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { Lease, LeaseOver, type Refusal, type SentRequest } from '../budget/lease.ts';
 import type { KeyCheck } from '../budget/rules/permits.ts';
-import { type ActivityDependencies, isAnswer, organizationOf, refusalOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { requestLease, settleLease } from './leases.ts';
+import { isAnswer, refusalOf, requestLease, settleLease } from './leases.ts';
 
 /** Longest wait for a permit: a person is watching. */
 const longestWaitMs = 10_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
-import type { PermitSource, Refusal } from '../budget/lease.ts';
+import type { PermitSource } from '../budget/lease.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
 import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
 import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
@@ -11,8 +11,7 @@ import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
 import type { Webhook } from '../runs/webhooks.ts';
-import type { DocumentationService } from '../service/documentation-service.ts';
-import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
+import type { DocumentationService } from '../service/client.ts';
 import type { Metrics } from '../temporal/metrics.ts';
 import { notConfigured, permanent } from './failures.ts';
 
@@ -124,17 +123,6 @@ export function requireStore(
     'StoreMismatch',
     `this worker's ${what} store is not the one this run began with: give all workers of a task queue the same store`,
   );
-}
-
-/** A full window or a refused key, for which the whole organization must wait. */
-export function refusalOf(error: unknown): Refusal | undefined {
-  if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
-  return error instanceof Unauthorized ? { unauthorized: true } : undefined;
-}
-
-/** Whether the service answered, so that the request has arrived. Lost and aborted ones may still be on their way. */
-export function isAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }
 
 /**

@@ -14,19 +14,13 @@ import {
   type SliceQuery,
 } from '../feedback/rules/slice.ts';
 import type { SyncState } from '../feedback/rules/sync.ts';
-import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
+import type { DocumentationService } from '../service/client.ts';
+import type { FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { BadRequest, MalformedResponse, NetworkError, ServerError, ServiceError } from '../service/errors.ts';
-import {
-  type ActivityDependencies,
-  isAnswer,
-  organizationOf,
-  refusalOf,
-  requireStore,
-  scheduledAt,
-} from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, scheduledAt } from './dependencies.ts';
 import { permanent, serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { requestLease, settleLease } from './leases.ts';
+import { isAnswer, refusalOf, requestLease, settleLease } from './leases.ts';
 
 /*
  * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the

@@ -1,6 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
 import { askForLease, Lease, type PermitSource, type Refusal } from '../budget/lease.ts';
 import type { PermitAsk, PermitWait } from '../budget/rules/permits.ts';
+import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
 import { transient } from './failures.ts';
 
 /** What an activity asks of the budget. */
@@ -32,4 +33,15 @@ export async function settleLease(permits: PermitSource, org: string, lease: Lea
       error: error instanceof Error ? error.name : 'unknown',
     });
   }
+}
+
+/** A full window or a refused key, for which the whole organization must wait. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
+  return error instanceof Unauthorized ? { unauthorized: true } : undefined;
+}
+
+/** Whether the service answered, so that the request has arrived. Lost and aborted ones may still be on their way. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }

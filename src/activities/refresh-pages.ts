@@ -19,11 +19,11 @@ import { mostNamed, type ProjectFindings, type RefreshSettings } from '../feedba
 import type { SyncState } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { NetworkError, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, refusalOf, requireStore, scheduledAt } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, scheduledAt } from './dependencies.ts';
 import { notConfigured, serviceFailure } from './failures.ts';
 import { PassReading } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { requestLease, settleLease } from './leases.ts';
+import { refusalOf, requestLease, settleLease } from './leases.ts';
 import { recordNotices, subscribers } from './notices.ts';
 
 /** A run sends what is due within this time, and ends when the next request comes later. */

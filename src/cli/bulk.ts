@@ -32,7 +32,7 @@ interface BulkItem {
   project?: string;
 }
 
-/** How a command on many names what it does, and does it to one. */
+/** A bulk command: its words, and its action on one item. */
 interface BulkCommand<Item extends BulkItem> {
   /** Name of the list in the document. */
   kind: 'sites' | 'projects';
@@ -46,8 +46,8 @@ interface BulkCommand<Item extends BulkItem> {
 }
 
 /**
- * Shows the plan and asks, unless told not to; then does it to all, a few at a time, and prints one summary. What fails for
- * one is named and stops no other; then the exit code is 1. After Ctrl-C what has started is finished and nothing else begins.
+ * Shows the plan and asks (`--yes` skips that); then acts on all items, a few at a time, and prints one summary. A failure
+ * is named and stops no other item; then the exit code is 1. After Ctrl-C, items that have started finish, others do not begin.
  */
 export async function runBulk<Item extends BulkItem>(
   { output }: CommandContext,

@@ -63,7 +63,7 @@ export async function startEmbedded(
 }
 
 /**
- * Passes requests on to Temporal's UI, which would trust whoever asks: a page of another site under a name that leads here
+ * Passes requests on to Temporal's UI, which would trust every caller: a page of another site under a name that leads here
  * (rebinding) could read and end workflows. Like the console, it answers to names of this machine, and to its own pages
  * alone when a request does more than read. Throws `PortTaken`.
  */
@@ -134,7 +134,7 @@ async function applyLater(output: Output, config: Config, afterMs: number, stop:
   return never;
 }
 
-/** What was applied, in three lines whatever the number of schedules. */
+/** The applied changes, in three lines for any number of schedules. */
 function schedulesText({ create, update, delete: removed, unchanged }: SchedulePlan): string {
   const now = [...create, ...update.map(({ desired }) => desired), ...unchanged];
   const refreshes = now.filter(({ target }) => target.kind === 'refresh').length;

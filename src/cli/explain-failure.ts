@@ -13,6 +13,7 @@ import {
   TerminatedFailure,
   TimeoutFailure,
 } from '@temporalio/common';
+import { pathProblem } from '../files.ts';
 import { ExplainedError, type FailureType } from '../rules/errors.ts';
 import { explainedFailure, type Failure, failureOf } from './failure.ts';
 
@@ -70,17 +71,6 @@ function searchAttributeHint(said: string): string | null {
   return 'register DocferryOrg, DocferryDomain, DocferryProject and DocferryPhase as Keyword in the namespace: `docferry setup`';
 }
 
-/** Errors of the operating system that an operator can fix: what is wrong, and what to do. */
-const known: Readonly<Record<string, readonly [what: string, hint: string]>> = {
-  EACCES: ['cannot be read or written', 'give the user that runs docferry access to it'],
-  EPERM: ['cannot be read or written', 'give the user that runs docferry access to it'],
-  EROFS: ['is on a read-only file system', 'name a writable place in the configuration'],
-  ENOSPC: ['cannot be written: the disk is full', 'free some space and try again: nothing half-written was kept'],
-  EDQUOT: ['cannot be written: the quota is used up', 'free some space and try again: nothing half-written was kept'],
-  ENOENT: ['does not exist', 'check the path'],
-  ENOTDIR: ['cannot be created: part of the path is a file', 'check the path'],
-};
-
 /** An error of the operating system in words for an operator; null when it is another error. */
 function systemFailure(error: unknown): Failure | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
@@ -89,11 +79,10 @@ function systemFailure(error: unknown): Failure | null {
     const port = 'port' in error ? `port ${String(error.port)}` : 'the port';
     return failureOf('PortTaken', `${port} is in use by another program`, 'stop that program, or choose another port');
   }
-  const entry = known[code];
-  if (entry === undefined) return null;
-  const [what, hint] = entry;
+  const problem = pathProblem(error);
+  if (problem === null) return null;
   const path = 'path' in error && typeof error.path === 'string' ? error.path : null;
-  return failureOf('FileSystem', path === null ? message : `${path} ${what} (${code})`, hint);
+  return failureOf('FileSystem', path === null ? message : `${path} ${problem.what}`, problem.fix);
 }
 
 /** What an operator can do about a failed workflow, where its message does not say it. */

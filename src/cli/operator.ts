@@ -43,7 +43,7 @@ export async function withOperator<Result>(
   return actingOn(config, context, flags, (operator) => work({ config, operator }), { bulk });
 }
 
-/** Like `withOperator`, of a configuration that is loaded. A warning says what the audit lacks: what was done stays done. */
+/** Like `withOperator`, of a configuration that is loaded. A warning says what the audit lacks; the action stays done. */
 export async function actingOn<Result>(
   config: Config,
   { output }: Pick<CommandContext, 'output'>,

@@ -23,8 +23,11 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 Temporal unreachable, 4 no such thing, 5 still running`;
 
-/** Runs a command's work with its context; what it throws is reported, what it returns is the exit code. */
-type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
+/**
+ * Runs the work of a command with its context; reports what it throws, and exits with the code that it returns. The name is
+ * the command's, with its group.
+ */
+type RunCommand = (name: string, work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
 
 /** All commands, by name and summary. Commander's help, version and complaints go to `write`; commands are run by `run`. */
 export function createProgram(runCommand: RunCommand, write: (text: string) => void): Command {
@@ -43,26 +46,27 @@ export function createProgram(runCommand: RunCommand, write: (text: string) => v
     .configureOutput({ writeOut: write, writeErr: write })
     .exitOverride()
     .addHelpText('after', examples);
-  const run: RunHandler =
+  const runAs =
+    (name: string): RunHandler =>
     (handler, ...bound) =>
     (...given) =>
-      runCommand((context) => handler(context, ...bound, ...given));
-  const add = (parent: Command, entries: readonly (CommandEntry | CommandGroup)[]) => {
+      runCommand(name, (context) => handler(context, ...bound, ...given));
+  const add = (parent: Command, path: string, entries: readonly (CommandEntry | CommandGroup)[]) => {
     for (const entry of entries) {
       const [name = ''] = entry.term.split(' ');
       const command = parent
         .command(name, { hidden: 'hidden' in entry && entry.hidden === true })
         .description(entry.summary);
       terms.set(command, entry.term);
-      if ('commands' in entry) add(command, entry.commands);
-      else declareLater(command, async () => (await entry.file()).default[name]?.(command, run));
+      if ('commands' in entry) add(command, `${path} ${name}`, entry.commands);
+      else declareLater(command, async () => (await entry.file()).default[name]?.(command, runAs(`${path} ${name}`)));
     }
     addHelp(parent);
     parent.hook('preSubcommand', async (_, command) => {
       await declared(command);
     });
   };
-  add(program, commands);
+  add(program, program.name(), commands);
   return program;
 }
 

@@ -36,8 +36,8 @@ export async function runIn(
   const { env, cwd } = surroundings;
   let exitCode: number = exitCodes.done;
   let printed = '';
-  const run = async (work: (context: CommandContext) => Promise<number>) => {
-    exitCode = await work(context());
+  const run = async (name: string, work: (context: CommandContext) => Promise<number>) => {
+    exitCode = await inTrace(env, name, () => work(context()));
   };
   const program = createProgram(run, (text) => {
     printed += text;
@@ -67,6 +67,18 @@ export async function runIn(
     const complaint = usageOf(error);
     output().failure(complaint, null);
     return complaint.exitCode;
+  }
+}
+
+/** Traces are off, and their code is not loaded, unless OpenTelemetry's own variables name a collector (monitoring.md). */
+async function inTrace(env: NodeJS.ProcessEnv, name: string, work: () => Promise<number>): Promise<number> {
+  if (!env.OTEL_EXPORTER_OTLP_ENDPOINT && !env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) return work();
+  const { endTraces, startTraces, traced } = await import('../temporal/traces.ts');
+  await startTraces();
+  try {
+    return await traced(name, {}, work);
+  } finally {
+    await endTraces();
   }
 }
 
@@ -107,7 +119,7 @@ async function explain(error: unknown): Promise<Failure> {
 }
 
 /**
- * `docferry … | head` closes our stdout: what is written after that is dropped. So is what does not fit on the disk of
+ * `docferry … | head` closes our stdout: later output is dropped. So is output that does not fit on the disk of
  * stderr: a full log ends no work. A result that cannot be written is an uncaught error, whose report ends the process.
  * Returns whether that has happened.
  */

@@ -6,7 +6,7 @@ import { naturalOrder, nearestName } from '../rules/text.ts';
 import type { ActorFlags } from './actor.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
 
-/** `--org` and `--match`, which narrow down what is configured. */
+/** `--org` and `--match`, which select from the configuration. */
 export interface SelectionFlags {
   org?: string;
   match?: string;

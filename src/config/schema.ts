@@ -32,36 +32,26 @@ import {
 import { type FeedbackStoreConfig, parsePostgresAddress, postgresStore } from './postgres-address.ts';
 import { hashKeyCheck, tokenCheck } from './secrets.ts';
 
-const people = (role: string) =>
-  z
-    .strictObject(
-      {
-        groups: z.array(text('a group'), 'expected a list of groups').default([]).describe('Names of groups.'),
-        logins: z
-          .array(
-            text('a login').refine(
-              (login) => !isReservedName(login),
-              'expected a login; this name is not let in as one',
-            ),
-            'expected a list of logins',
-          )
-          .default([])
-          .describe('Logins of single people.'),
-      },
-      { error: ({ input }) => (Array.isArray(input) ? inOneList(role, input) : undefined) },
-    )
-    .meta({ title: 'lists `groups` and `logins`' });
-
-/** Names of both kinds once stood in one list. Most logins are addresses, so the others are taken for groups. */
-function inOneList(role: string, names: readonly unknown[]): string {
-  const isLogin = (name: unknown) => String(name).includes('@');
-  const [groups, logins] = [names.filter((name) => !isLogin(name)), names.filter(isLogin)];
-  const people = [
-    ...(groups.length === 0 ? [] : [`groups: ${JSON.stringify(groups)}`]),
-    ...(logins.length === 0 ? [] : [`logins: ${JSON.stringify(logins)}`]),
-  ];
-  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move the others`;
-}
+const people = z
+  .strictObject(
+    {
+      groups: z.array(text('a group'), 'expected a list of groups').default([]).describe('Names of groups.'),
+      logins: z
+        .array(
+          text('a login').refine((login) => !isReservedName(login), 'expected a login; this name is not let in as one'),
+          'expected a list of logins',
+        )
+        .default([])
+        .describe('Logins of single people.'),
+    },
+    {
+      error: ({ input }) =>
+        Array.isArray(input)
+          ? 'expected two lists, such as { groups: [docs-leads], logins: [ada@acme.example] }'
+          : undefined,
+    },
+  )
+  .meta({ title: 'lists `groups` and `logins`' });
 
 /** An IP address, or a range of them. */
 function addressRange() {
@@ -133,11 +123,11 @@ const consoleSchema = z
     temporalUi: orNull(baseAddress()).describe('Address of the Temporal UI, for links.'),
     proxy: orNull(proxy).describe('A reverse proxy that signs people in and says who they are.'),
     oidc: orNull(oidc).describe('An OpenID provider that signs people in.'),
-    viewers: orNull(people('viewers')).describe('Who may look. Absent: everybody who is signed in.'),
-    operators: people('operators')
+    viewers: orNull(people).describe('Who may look. Absent: everybody who is signed in.'),
+    operators: people
       .prefault({})
       .describe('Who may act, with `write`. A person with the link from the terminal always may.'),
-    contacts: people('contacts')
+    contacts: people
       .prefault({})
       .describe(
         'Who may see contacts and the fields the interface does not name. A person with the link from the terminal always may.',

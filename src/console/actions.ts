@@ -24,7 +24,7 @@ export interface Action<Subject> {
   label: string | ((form: URLSearchParams) => string);
   /** Asked before what cannot be undone; null for what can. */
   question: ((subject: Subject, form: URLSearchParams) => string) | null;
-  /** Acts, and says what was done. */
+  /** Acts, and returns a sentence about the result. */
   run(subject: Subject, submission: FormSubmission): Promise<string>;
 }
 

@@ -109,7 +109,7 @@ export async function planBulk(
   ];
 }
 
-/** Carries out the plan; a failure of one stops no other. Says what was done and what failed. */
+/** Carries out the plan; a failure of one stops no other. Returns a sentence about successes and failures. */
 export async function runBulk(
   verb: BulkVerb,
   selected: readonly Selected[],

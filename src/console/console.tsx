@@ -3,7 +3,9 @@ import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { matchedRoutes } from 'hono/route';
 import { keepConnections, listen, requestLimits, Slots, stopListening } from '../http-server.ts';
+import { traced } from '../temporal/traces.ts';
 import type { ConsoleApp, ConsoleEnv, ConsoleOptions } from './app-context.ts';
 import { OpenIdSignIn } from './identity/openid.ts';
 import { ProxyIdentity } from './identity/proxy-identity.ts';
@@ -37,7 +39,7 @@ const longestForm = 512 * 1024;
 /** More than any page sends. A form that is kept is rendered again, field by field. */
 const mostFields = 4_000;
 const connections = 1_024;
-/** Some connections are left for who has to be told that there is no room. */
+/** Most requests under way: the connections beyond them tell further clients that there is no room. */
 const requestsUnderWay = { total: 960, perClient: 64 };
 
 /** Serves the console until it is stopped. Throws `PortTaken`. */
@@ -143,6 +145,11 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     return next();
   });
   addSignInRoutes(hono, app);
+  // What a person does begins a trace; what is only read would hide that.
+  hono.use((c, next) => {
+    const name = `console:${matchedRoutes(c).at(-1)?.path}`;
+    return c.req.method === 'POST' ? traced(name, { parent: null }, next) : next();
+  });
   hono.use(async (c, next) => {
     const found = await signedIn(c, app);
     if (found instanceof Response) return found;

@@ -115,7 +115,7 @@ export async function launchServer(program: string, args: readonly string[], log
   }
 }
 
-/** What the started process creates is for this user alone: its database holds whatever workflows are given. */
+/** Files of the started process are for this user alone: its database holds all inputs of workflows. */
 function withPrivateFiles<T>(start: () => T): T {
   const before = process.umask(0o077);
   try {

@@ -32,7 +32,7 @@ function neededVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 interface CommandOptions {
-  /** The command gets what it needs of it (`neededVariables`); its PATH is also where the command is looked for. */
+  /** The command gets what it needs of it (`neededVariables`); its PATH also finds the command. */
   env: NodeJS.ProcessEnv;
   cwd?: string;
   /** Ends the command; the promise then rejects with the signal's reason. */
@@ -106,7 +106,7 @@ export interface MakeContext {
 
 /** One way to get a program that is not on the machine. */
 interface Maker {
-  name: 'SDK download' | 'go install' | 'go build' | 'Maven';
+  name: 'SDK download' | 'go install' | 'go build' | 'Maven' | 'pip download';
   /** Leaves the tool's executable in the context's folder, or rejects with one readable line. */
   make(context: MakeContext): Promise<void>;
 }

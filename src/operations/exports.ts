@@ -71,7 +71,7 @@ export class ExportRunning extends ExplainedError {
   readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
 }
 
-/** Limits how long a worker is asked for the state of a running workflow; Temporal's own limit when absent. */
+/** How long to wait for a worker's answer about a running workflow; absent: Temporal's own limit. */
 type AskWorker = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
 
 /**

@@ -48,7 +48,7 @@ export interface Project {
   project: string;
 }
 
-/** An operation is refused because of what it found. */
+/** The state of things does not allow the operation. */
 class OperationRefused extends ExplainedError {
   override readonly name = 'OperationRefused';
   readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion' | 'InService';

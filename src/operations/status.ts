@@ -164,13 +164,13 @@ export interface Trouble {
   hint: string | null;
 }
 
-/** A part of the installation that did not answer, and what is therefore unknown. */
+/** A part of the installation that did not answer, and the facts that are unknown without it. */
 export interface Unavailable extends Trouble {
   part: 'temporal' | 'feedback store' | 'bundle store';
   unknown: string;
 }
 
-/** How to ask each part; each is one reading, whatever the number of sites and projects. */
+/** How to ask each part, with one reading for any number of sites and projects. */
 interface FactSources {
   live(): Promise<{ live: Live; failures: { unknown: string; error: unknown }[] }>;
   records(): Promise<LatestRecords>;

@@ -121,7 +121,7 @@ export async function scheduleViews(
     desiredSchedules(taskQueue, organizations, failover).map((schedule) => [schedule.id, schedule]),
   );
   const named = await namedSchedules(client, taskQueue, [...desired.keys()]);
-  // Asks only for what is shown: a schedule takes some ten calls.
+  // Asks only for the schedules shown: each takes some ten calls.
   const shown = part ? named.slice((part.page - 1) * part.size, part.page * part.size) : named;
   const { schedules: owned, unread } = await describeSchedules(client, shown);
   const byHand = await latestRunsByHand(client, taskQueue);

@@ -123,7 +123,7 @@ const digestMemo = 'docferryDigest';
 function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOptions, 'scheduleId'> {
   const { action } = settings;
   return {
-    // Complete: an update removes what it leaves out, so no former time fires beside the new ones.
+    // The whole schedule: an update removes absent settings, so no former time fires beside the new ones.
     spec: specOf(settings),
     policies: {
       overlap: settings.overlap as ScheduleOverlapPolicy,

@@ -1,4 +1,4 @@
-import type { DocumentationService, FeedbackQuery, RequestOptions } from './documentation-service.ts';
+import type { BundleLink, ExportJob, FeedbackPage, FeedbackQuery, RequestOptions } from './documentation-service.ts';
 import { readFeedbackPage } from './feedback-page.ts';
 import { readBundleLink, readJobStatus, readStartedJob } from './job-answer.ts';
 import type { OpenAnswer, OutgoingRequest } from './outgoing-call.ts';
@@ -16,11 +16,15 @@ export interface DocumentationServiceOptions extends AreaOptions {
 const longestFeedbackAnswer = 64 * 1024 * 1024;
 const longestOtherAnswer = 1024 * 1024;
 
+/** One organization's view of the documentation service. */
+export type DocumentationService = ReturnType<typeof createDocumentationService>;
+
 /**
- * The documentation service over HTTP (service-interface.md). Throws `TypeError` unless the base address is an https://
- * URL (or http:// for this machine, or anywhere with `allowInsecure`).
+ * The documentation service over HTTP (service-interface.md). Every method makes exactly one request, follows no redirect
+ * and throws a `ServiceError`, or what `beforeSend` threw. Throws `TypeError` unless the base address is an https:// URL
+ * (or http:// for this machine, or anywhere with `allowInsecure`).
  */
-export function createDocumentationService(options: DocumentationServiceOptions): DocumentationService {
+export function createDocumentationService(options: DocumentationServiceOptions) {
   const exportArea = openArea(options.baseUrl, options);
   const analyticsArea =
     options.analyticsBaseUrl === undefined ? exportArea : openArea(options.analyticsBaseUrl, options);
@@ -35,25 +39,43 @@ export function createDocumentationService(options: DocumentationServiceOptions)
   });
 
   return {
-    async getFeedbackPage(projectId, query, callOptions) {
+    async getFeedbackPage(
+      projectId: string,
+      query: FeedbackQuery,
+      callOptions?: RequestOptions,
+    ): Promise<FeedbackPage> {
       const url = analyticsArea.url(['v1', 'analytics', projectId, 'feedback']);
       for (const [name, value] of queryParameters(query)) url.searchParams.set(name, value);
       const call = { method: 'GET' as const, url, body: null, maxBytes: maxFeedbackBytes };
       return readFeedbackPage((await analyticsArea.send(call, callOptions)).text);
     },
-    async startExportJob({ domain, version, paths }, callOptions) {
+    async startExportJob(
+      { domain, version, paths }: { domain: string; version?: string; paths?: readonly string[] },
+      callOptions?: RequestOptions,
+    ): Promise<ExportJob> {
       const body = JSON.stringify({ domain, version, paths });
       const { text, secrets } = await exportArea.send(exportCall(jobsPath, { method: 'POST', body }), callOptions);
       return readStartedJob(text, secrets);
     },
-    async getExportJob(jobId, callOptions) {
+    async getExportJob(jobId: string, callOptions?: RequestOptions): Promise<ExportJob> {
       const call = exportCall([...jobsPath, jobId], { method: 'GET', body: null });
       const { text, secrets } = await exportArea.send(call, callOptions);
       return readJobStatus(text, jobId, secrets);
     },
-    async createBundleLink(jobId, callOptions) {
+    async createBundleLink(jobId: string, callOptions?: RequestOptions): Promise<BundleLink> {
       const call = exportCall([...jobsPath, jobId, 'bundle'], { method: 'POST', body: null });
       return readBundleLink((await exportArea.send(call, callOptions)).text, call.url);
+    },
+    /**
+     * A request to the analytics area that docferry does not know; returns the answer as it comes, with any status. `path`
+     * is below the base address and goes out as it is, like `query` (with its `?`, or empty).
+     */
+    async getAnalytics(
+      { path, query }: { path: string; query: string },
+      headers: Readonly<Record<string, string>>,
+      callOptions?: RequestOptions,
+    ): Promise<OpenAnswer> {
+      return analyticsArea.open(analyticsArea.address(path, query), { ...headers }, callOptions);
     },
   };
 }
@@ -72,25 +94,4 @@ function queryParameters(query: FeedbackQuery): [string, string][] {
     ['cursor', query.cursor],
   ];
   return parameters.filter((parameter): parameter is [string, string] => parameter[1] !== undefined);
-}
-
-/** The whole analytics area of the service with an organization's key, for requests that docferry does not know. */
-export interface AnalyticsAccess {
-  /**
-   * Sends one GET request and hands out its answer as it comes, whatever the status. `path` is below the base address and
-   * goes out as it is, like `query` (with its `?`, or empty). Throws a `ServiceError` or what `beforeSend` threw.
-   */
-  get(
-    target: { path: string; query: string },
-    headers: Readonly<Record<string, string>>,
-    options?: RequestOptions,
-  ): Promise<OpenAnswer>;
-}
-
-/** Like `createDocumentationService`, for the analytics area alone. */
-export function createAnalyticsAccess(analyticsBaseUrl: string, options: AreaOptions): AnalyticsAccess {
-  const area = openArea(analyticsBaseUrl, options);
-  return {
-    get: ({ path, query }, headers, callOptions) => area.open(area.address(path, query), { ...headers }, callOptions),
-  };
 }

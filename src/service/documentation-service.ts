@@ -57,17 +57,3 @@ export interface RequestOptions {
   /** Called with the `Date` of the service's answer in milliseconds, if it has one. */
   onDate?: (serviceMs: number) => void;
 }
-
-/**
- * One organization's view of the documentation service. Every method makes exactly one HTTP request, follows no
- * redirect and throws a `ServiceError`.
- */
-export interface DocumentationService {
-  getFeedbackPage(projectId: string, query: FeedbackQuery, options?: RequestOptions): Promise<FeedbackPage>;
-  startExportJob(
-    request: { domain: string; version?: string; paths?: readonly string[] },
-    options?: RequestOptions,
-  ): Promise<ExportJob>;
-  getExportJob(jobId: string, options?: RequestOptions): Promise<ExportJob>;
-  createBundleLink(jobId: string, options?: RequestOptions): Promise<BundleLink>;
-}

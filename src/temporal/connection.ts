@@ -15,6 +15,7 @@ import { isLoopback } from '../rules/proxy.ts';
 import { clockTime } from '../rules/text.ts';
 import { clientConverter, type EncryptionSettings, failureMessage } from './encryption.ts';
 import type { Failover } from './rules/failover.ts';
+import { clientTraces } from './traces.ts';
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 type CallOptions = Parameters<Interceptor>[0];
@@ -207,7 +208,8 @@ export async function connectClient(settings: TemporalSettings, limits?: CallLim
       // A proxy meant for the service must not intercept connections to a server on this machine.
       ...(isLoopback(options.connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
     });
-    return new Client({ connection, namespace: options.namespace, dataConverter });
+    const interceptors = { workflow: [clientTraces] };
+    return new Client({ connection, namespace: options.namespace, dataConverter, interceptors });
   } catch (error) {
     if (error instanceof TypeError || isRefusal(error)) throw error;
     throw new TemporalUnreachable(options.connection.address, { cause: error });

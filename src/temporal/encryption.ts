@@ -13,6 +13,7 @@ import {
 import proto from '@temporalio/proto';
 import type { WorkerOptions } from '@temporalio/worker';
 import { ExplainedError } from '../rules/errors.ts';
+import { isTracing } from './traces.ts';
 
 /** How payloads are encoded, according to docferry.yaml: by keys, by a codec of one's own, or not at all. */
 export interface EncryptionSettings {
@@ -192,11 +193,12 @@ export function builtWorkflows(): WorkflowCode {
   throw new Error('the bundle of workflows is missing: run `npm run build`');
 }
 
-/** The workflows' code for a worker, with the setting that encodes failures. */
+/** The workflows' code for a worker, with the settings that encode failures and hand traces on. */
 export function workflowCode(settings: EncryptionSettings, code = builtWorkflows()): WorkflowCode {
-  if (!isEncoded(settings)) return code;
+  const told = [...(isEncoded(settings) ? [encodesFailures] : []), ...(isTracing() ? ['docferryTraces'] : [])];
+  if (told.length === 0) return code;
   const text = 'code' in code ? code.code : readFileSync(code.codePath, 'utf8');
-  return { code: `globalThis.${encodesFailures} = true;${text}` };
+  return { code: `${told.map((name) => `globalThis.${name} = true;`).join('')}${text}` };
 }
 
 /** The id of the key with which a client writes; null for clear text and codecs of the installation. */

@@ -18,7 +18,7 @@ import {
   retryKeySignal,
 } from '../contract.ts';
 import { readApproval, readExportInput, readPhase, readRejection } from '../exports/rules/export-messages.ts';
-import { nextStep, refusal, returnedResults, returnReasons } from '../exports/rules/rollout-steps.ts';
+import { leftBehind, nextStep, refusal, returnedResults, returnReasons } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   type ExportInput,
@@ -190,7 +190,10 @@ class ExportRun {
       const wanted = { version: heldAt ?? version, previous: heldAt ?? version, known: rollouts };
       const isNowhere = heldAt === version && kept.reasons !== undefined;
       const put = isNowhere ? null : await this.#rollOut(wanted, settings.targets, heldAt);
-      const found = { version, contentDigest, archive: kept.archive, pages, files, url, reasons: kept.reasons ?? [] };
+      // A check's hold, whose return is tried again: it is said for as long as it fails.
+      const left = kept.reasons && heldAt !== null ? leftBehind(heldAt, this.view.rollouts) : [];
+      const reasons = [...left, ...(kept.reasons ?? [])];
+      const found = { version, contentDigest, archive: kept.archive, pages, files, url, reasons };
       return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt, ...put });
     }
     const version = versionName(bundle.published === undefined ? Date.now() : namedAt, contentDigest);

@@ -250,7 +250,7 @@ const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };
 
-/** Of messages without input: whatever comes along is not looked at. */
+/** For messages without input: arguments are ignored. */
 export const noInput: Reader<undefined> = () => undefined;
 
 interface SignalHandling<Message> {
@@ -330,7 +330,7 @@ function sentNow({ who = unnamedActor, reason = null }: Actor): Sent {
   return { entryId, at: new Date().toISOString(), who, reason, workflowId };
 }
 
-/** A query is answered whatever its input: the reader makes the best of it. */
+/** A query always gets an answer: the reader makes the best of its input. */
 export function onQuery<Input, Answer>(
   query: QueryDefinition<Answer, [Input?]> | QueryDefinition<Answer>,
   answer: (input: unknown) => Answer,
@@ -394,7 +394,7 @@ const inPassing = proxyLocalActivities<PassingSteps>(passingOptions);
 /** For steps that failed as local activities: any worker may run them, and Temporal retries them. */
 const asTask = proxyActivities<PassingSteps>(recordOptions);
 
-/** What the configuration says about a site. If this worker's lacks the site, other workers are asked for some minutes. */
+/** What the configuration says about a site. If this worker's lacks the site, the step goes to other workers for some minutes. */
 export function planSite(org: string, domain: string): Promise<SitePlan> {
   return pass('planExport', { org, domain }, { ...recordOptions, summary: `read the configuration of ${domain}` });
 }

@@ -2,12 +2,12 @@ import { CancellationScope, condition, isCancellation, log, proxyActivities } fr
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
 import {
-  nextStep,
   type Return,
-  reachedTargets,
-  rolloutResults,
   type StepTaken,
+  type TakeStep,
   type TargetSteps,
+  takeBack,
+  takeSteps,
 } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
@@ -37,7 +37,7 @@ import { writeAuditEntry } from './write-records.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges' | 'returnToVersionBefore'>>(storeOptions);
 
-/** People are told again of a version that waits for so long. */
+/** A version that waits for this long gets a second notice. */
 const remindAfterMs = 86_400_000;
 
 /** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
@@ -82,7 +82,7 @@ export class Approval {
     if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 
-  /** Null when the version is approved in time, else why it is rejected. People are told at once and again after a day. */
+  /** Null when the version is approved in time, else why it is rejected. Sends a notice at once and another after a day. */
   async wait(ask: {
     storeId: string;
     version: string;
@@ -230,38 +230,34 @@ export class Publication {
 
 const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions.place);
 
+interface RolloutSite {
+  org: string;
+  domain: string;
+  storeId: string;
+  targets: readonly TargetSteps[];
+}
+
 export interface WantedRollout {
   version: string;
   /** What readers get so far; null when nothing is known of it. */
   previous: string | null;
   force: boolean;
-  /** Steps by which targets were seen to run the version already: they are left alone. */
+  /** Steps of targets that already run the version, and are left alone. */
   known?: readonly StepTaken[];
 }
 
-/**
- * Rolls the version out to the targets, one after the other, until a step refuses it; `onResults` gets the results of the
- * targets that are done, after each of them. Returns the steps taken.
- */
-export async function rollOutToTargets(
-  site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
-  { version, previous, force, known = [] }: WantedRollout,
+/** As `takeSteps`: rolls the version out to the targets of the site. */
+export function rollOutToTargets(
+  site: RolloutSite,
+  { known, ...wanted }: WantedRollout,
   onResults: (results: RolloutResult[]) => void,
 ): Promise<StepTaken[]> {
-  const { org, domain, storeId, targets } = site;
-  const taken = [...known];
-  for (let next = nextStep(targets, taken); next !== null; next = nextStep(targets, taken)) {
-    const input = { org, domain, storeId, version, previous, force, ...next };
-    taken.push(await takeStep(input));
-    onResults(rolloutResults(targets, taken));
-  }
-  onResults(rolloutResults(targets, taken));
-  return taken;
+  return takeSteps(site.targets, taker(site, wanted), known, onResults);
 }
 
 /** Returns the site from a version that a step refused: first the pointer, then each target that the rollout reached (E9). */
 export async function returnSite(
-  site: { org: string; domain: string; storeId: string; targets: readonly TargetSteps[] },
+  site: RolloutSite,
   version: string,
   taken: readonly StepTaken[],
   refused: StepTaken,
@@ -278,27 +274,25 @@ export async function returnSite(
       ),
     );
     if (back === null) return { version: null, results: [] };
-    const results: RolloutResult[] = [];
-    for (const target of reachedTargets(targets, taken)) {
-      const wanted = { version: back, previous: version, force: false };
-      const steps = await rollOutToTargets({ ...site, targets: [target] }, wanted, () => {});
-      results.push(...rolloutResults([target], steps));
-    }
-    return { version: back, results };
+    const take = taker(site, { version: back, previous: version, force: false });
+    return { version: back, results: await takeBack(targets, taken, take) };
   } catch (error) {
     if (isCancellation(error)) throw error;
     return { problem: failureSummary(error) };
   }
 }
 
-async function takeStep(input: Parameters<Activities['rollOut']>[0]): Promise<StepTaken> {
-  const { version, target, step } = input;
-  const summary = summaryText(`${version} to ${target}${step === 'place' ? '' : `: ${step}`}`);
-  try {
-    return await rollouts.rollOut.executeWithOptions({ ...rolloutOptions[step], summary }, [input]);
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    const blames = failureType(error) === 'VersionRefused' ? 'version' : 'target';
-    return { target, step, outcome: 'failed', detail: failureSummary(error), blames };
-  }
+function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout, 'known'>): TakeStep {
+  return async ({ target, step }) => {
+    const summary = summaryText(`${wanted.version} to ${target}${step === 'place' ? '' : `: ${step}`}`);
+    try {
+      return await rollouts.rollOut.executeWithOptions({ ...rolloutOptions[step], summary }, [
+        { org, domain, storeId, ...wanted, target, step },
+      ]);
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      const blames = failureType(error) === 'VersionRefused' ? 'version' : 'target';
+      return { target, step, outcome: 'failed', detail: failureSummary(error), blames };
+    }
+  };
 }

@@ -124,7 +124,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     }
     return window;
   };
-  /** Takes over the window, and wakes waiters that can be served earlier than told. */
+  /** Takes over the window, and wakes waiters that can be served earlier than they expect. */
   const settle = (next: WindowState) => {
     const forward = bringWaitersForward(next, Date.now());
     window = forward.state;
@@ -158,7 +158,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
       settle(known());
     }
   };
-  /** Settles, and tells which configuration is in force. */
+  /** Settles, and returns the configuration in force. */
   const confirm = (next: WindowState) => {
     settle(next);
     return { configuredAt: window.settings.configuredAt ?? null };
@@ -232,7 +232,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   void CancellationScope.nonCancellable(keepDetails);
   void CancellationScope.nonCancellable(noticeResets);
 
-  // Cancelling the budget would lose what was sent, and with it B1: only termination ends it.
+  // A cancelled budget would forget sent requests, and break B1: only termination ends it.
   await CancellationScope.nonCancellable(async () => {
     const runIsLong = () => changes >= messagesPerRun(window) || workflowInfo().continueAsNewSuggested;
     while (!runIsLong()) {

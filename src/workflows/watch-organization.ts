@@ -35,8 +35,8 @@ const eventsPerRun = 1_000;
 const nextTryMs = 300_000;
 
 /**
- * Looks every few minutes what has become late, stale, starved, held, taken back or refused in an organization, so that
- * people are told (webhooks.md), and what targets run. It ends when there is nothing to watch any more.
+ * Checks every few minutes what has become late, stale, starved, held, drifted or refused in an organization, sends notices
+ * (webhooks.md), and reads targets back. Ends when there is nothing left to watch.
  */
 export async function watchOrganization(given: WatchInput): Promise<void> {
   const input = readInput(readWatchInput, given);

@@ -97,6 +97,113 @@ describe('a clock that was a day ahead', () => {
   });
 });
 
+const tombstoned = () => rows('select id from feedback where deleted_at is not null').length;
+const sent = () => scene.delivered.map(({ event }) => `${event.type} ${'state' in event.data ? event.data.state : ''}`);
+
+describe('a project', () => {
+  it('read by half says how far it was read, and is read to its end by later runs', async () => {
+    const settings = { requests: 4, reserve: 0, windowMs: hourMs, arrivalMs: 500 };
+    scene = await refreshScene({ entries: 1_000, days: 100, requests: 1e6 }, { settings });
+    const state = async () => {
+      const [stored] = await scene.deps.feedback.storedProjects([{ org: 'acme', project: 'prj_1' }], 0);
+      return { reading: stored?.firstReading ?? null, entries: stored?.entries };
+    };
+    expect((await state()).reading).toBeNull();
+    await refresh(scene);
+    const { reading, entries } = await state();
+    const [oldest] = rows('select min(created_at_utc) as moment from feedback');
+    expect(reading).toMatchObject({ pages: (entries ?? 0) / 100, order: 'newest' });
+    expect(Date.parse(reading?.reached ?? '')).toBeGreaterThan(Date.parse(`${oldest?.moment}`));
+    expect(Date.parse(reading?.reached ?? '')).toBeLessThan(Date.now() - 30 * 24 * hourMs);
+    expect(entries).toBeLessThan(500);
+    for (let hour = 0; hour < 12 && (await state()).reading !== null; hour += 1) {
+      later(hourMs);
+      await refresh(scene);
+    }
+    expect(await state()).toEqual({ reading: null, entries: 1_000 });
+    expect(compareWithTruth(scene)).toMatchObject({ missing: 0, different: 0, surplus: 0 });
+  });
+
+  it('that was emptied loses its entries only by a reading in another hour, and a person is told before', async () => {
+    scene = await refreshScene({ entries: 250, nullDates: 0, requests: 1e6 });
+    await refresh(scene);
+    scene.sandbox.deleteEntries(
+      'prj_1',
+      [...scene.sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id),
+    );
+    for (let run = 0; run < 5; run += 1) {
+      later(600_000);
+      await refresh(scene);
+    }
+    expect(sent()).toContain('feedback.missing happened');
+    expect(tombstoned()).toBe(0);
+    for (let run = 0; run < 48 && tombstoned() < 250; run += 1) {
+      later(600_000);
+      await refresh(scene);
+    }
+    expect(tombstoned()).toBe(250);
+    // It comes back as it was.
+    scene.sandbox.addEntries('prj_1', { count: 3 });
+    later(hourMs);
+    await refresh(scene);
+    expect(compareWithTruth(scene)).toMatchObject({ entries: 3, missing: 0, surplus: 0 });
+  });
+
+  it('that was renamed at the service keeps its entries, and is named as failing until it is found again', async () => {
+    scene = await refreshScene({ entries: 150, requests: 1e6 });
+    await refresh(scene);
+    const [organization] = scene.deps.organizations;
+    if (!organization) throw new Error('no organization');
+    const { service } = organization;
+    const renamed = {
+      ...service,
+      getFeedbackPage: (_: string, ...rest: [never, never]) => service.getFeedbackPage('renamed', ...rest),
+    };
+    Object.assign(organization, { service: renamed });
+    let spent = analytics().length;
+    for (let run = 0; run < 12; run += 1) {
+      later(300_000);
+      const { projects } = await refresh(scene);
+      if (run === 0) expect(projects).toMatchObject([{ problem: expect.stringContaining('NotFound') }]);
+    }
+    expect(analytics().length - spent).toBeLessThanOrEqual(12);
+    expect(tombstoned()).toBe(0);
+    Object.assign(organization, { service });
+    spent = analytics().length;
+    scene.sandbox.addEntries('prj_1', { count: 2 });
+    later(hourMs / 2);
+    expect(await refresh(scene)).toMatchObject({ entries: { inserted: 2 } });
+    expect(compareWithTruth(scene)).toMatchObject({ missing: 0, different: 0, surplus: 0 });
+  });
+
+  it('whose store was restored from yesterday is brought up to date, and nothing is lost', async () => {
+    scene = await refreshScene({ entries: 250, requests: 1e6 });
+    await refresh(scene);
+    const backup = join(scene.folder, 'backup.db');
+    const db = new Database(join(scene.folder, 'feedback.db'), { readOnly: true });
+    db.exec(`vacuum into '${backup}'`);
+    db.close();
+    const ids = [...scene.sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id);
+    const [first = '', second = '', third = ''] = ids;
+    for (let run = 0; run < 24; run += 1) {
+      if (run === 2) scene.sandbox.addEntries('prj_1', { count: 3 });
+      if (run === 4) scene.sandbox.changeEntries('prj_1', [{ id: first, status: 'dismissed' }]);
+      if (run === 6) scene.sandbox.deleteEntries('prj_1', [second, third]);
+      later(hourMs);
+      await refresh(scene);
+    }
+    expect(compareWithTruth(scene)).toMatchObject({ missing: 0, different: 0, surplus: 0 });
+    await scene.restoreFeedback(backup);
+    expect(compareWithTruth(scene)).not.toMatchObject({ missing: 0, surplus: 0 });
+    for (let run = 0; run < 4; run += 1) {
+      later(hourMs / 2);
+      await refresh(scene);
+    }
+    expect(compareWithTruth(scene)).toMatchObject({ missing: 0, different: 0, surplus: 0 });
+    expect(tombstoned()).toBe(2);
+  });
+});
+
 describe('what cannot be read', () => {
   it('leaves a project that the service does not know to its problem, and reads the others', async () => {
     scene = await refreshScene({ entries: 150 }, { projects: ['prj_1', 'renamed'] });

@@ -51,7 +51,7 @@ describe.skipIf(!mounted)('a full disk (P2)', () => {
     await expectOldServesAtEveryPoint(scene, (error) => {
       expect(error).toBeInstanceOf(StoreNotWritable);
       expect(String(error)).toMatch(
-        /the disk of the bundle store \S+ is full \((ENOSPC|SQLITE_FULL|SQLITE_\w+)\): free/,
+        /the bundle store \S+ is on a disk that is full \((ENOSPC|SQLITE_FULL|SQLITE_\w+)\): free/,
       );
     });
   }, 300_000);
@@ -63,7 +63,7 @@ describe.skipIf(!mounted)('a full disk (P2)', () => {
     );
     await expectOldServesAtEveryPoint(scene, (error) => {
       expect(error).toBeInstanceOf(TargetRefused);
-      expect(String(error)).toMatch(/the disk of \S+ is full \(ENOSPC\): free some space/);
+      expect(String(error)).toMatch(/\S+ is on a disk that is full \(ENOSPC\): free some space/);
     });
   }, 300_000);
 });
@@ -82,7 +82,7 @@ describe.skipIf(!mounted)('folders on other file systems (P4)', () => {
     const publication = await scene.next();
     try {
       expect(String(await outcomeOf(publication))).toMatch(
-        /lies on several file systems \(EXDEV\): put all of \S+ on one/,
+        /lies on several file systems \(EXDEV\): put all of it on one/,
       );
       await scene.expectWhole();
     } finally {

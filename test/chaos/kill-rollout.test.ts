@@ -214,10 +214,17 @@ organizations:
     return lane;
   }
 
+  /** Again, as a service manager does, while it ends at once: on a busy machine Temporal may answer too late. */
   async #startWorker(): Promise<void> {
     const env = { ...author, NODE_OPTIONS: `--import ${preload}`, KILL_FOLDER: this.folder };
-    this.#worker = new DocferryProcess(['worker'], { cwd: this.folder, env });
-    await this.#worker.says('worker: ready');
+    for (let left = 10; ; left -= 1) {
+      this.#worker = new DocferryProcess(['worker'], { cwd: this.folder, env });
+      try {
+        return await this.#worker.says('worker: ready');
+      } catch (error) {
+        if (left <= 1) throw error;
+      }
+    }
   }
 
   /** Exports new content; the worker is killed before the first step that is not among these, and another goes on. */

@@ -90,7 +90,7 @@ const month = `
  320     | o       |                   | published      |                             | o          |         | rollout.failed ended
  321-329 | o       |                   | unchanged      |                             | o          |         |
  330     | p       | readers miss all  | rollout-failed | return-failed, check-failed | o          | o check | rollout.failed begun
- 331-339 | p       |                   | rollout-failed | check-failed                | o          | o check |
+ 331-339 | p       |                   | rollout-failed | return-failed, check-failed | o          | o check |
  340     | p       | readers get all   | unchanged      | check-failed                | o          | o check |
  341     | p       | forced            | published      |                             | p          |         | rollout.failed ended
  342-359 | p       |                   | unchanged      |                             | p          |         |

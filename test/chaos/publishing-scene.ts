@@ -20,7 +20,7 @@ const preload = resolve('test/chaos/kill-at-step.mjs');
 const inStore = [
   /^\.(lock|store\.json|staging)$/,
   /^[^/]+(\/versions)?$/,
-  /^[^/]+\/(current|in-use|rollouts)\.json$/,
+  /^[^/]+\/(current|in-use|observed|rollouts)\.json$/,
   /^[^/]+\/versions\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/(bundle\.tar\.gz|manifest\.json))?$/,
 ];
 const inSite = [/^releases$/, /^current(\/.+)?$/, /^releases\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/.+)?$/];

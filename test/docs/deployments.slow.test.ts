@@ -1,10 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { cp, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ProgramStep } from '../../src/exports/rollout/program-step.ts';
 import type { RolloutRequest } from '../../src/exports/rollout/rollout-target.ts';
 import { startBundleServer } from '../../src/exports/server/bundle-server.ts';
@@ -34,8 +38,7 @@ describe('docs/deployments.md', () => {
   it('repeats the availability table of the interface', () => {
     const rows = [...page.matchAll(/^\| ([^|]+) \| (available|configurable|unavailable) \| (\w+) \| (\w+) \|/gm)];
     expect(rows.map(([, ...cells]) => cells)).toEqual([
-      ['documentation search', 'available', 'configurable', 'unavailable'],
-      ['AI assistant', 'available', 'configurable', 'unavailable'],
+      ['search, AI assistant', 'available', 'configurable', 'unavailable'],
       ['web analytics', 'available', 'configurable', 'unavailable'],
       ['API playground', 'available', 'available', 'configurable'],
       ['static export bundle', 'available', 'available', 'available'],
@@ -68,13 +71,16 @@ describe('docs/deployments.md', () => {
   });
 });
 
+/** Whether the program is on the path; says so where it is not. */
+function has(program: string): boolean {
+  const found = (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
+  if (!found) process.stderr.write(`${program} is not installed: its recipe is SKIPPED\n`);
+  return found;
+}
+
 /** The recipe for `run` in the page, with the arguments that it shows; null, with a word, where its program is missing. */
-async function recipe(name: string, program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const here = env.PATH ?? process.env.PATH ?? '';
-  if (!here.split(delimiter).some((folder) => existsSync(join(folder, program)))) {
-    process.stderr.write(`${program} is not installed: its recipe is SKIPPED\n`);
-    return null;
-  }
+async function recipe(name: string, program: string, args: readonly string[]) {
+  if (!has(program)) return null;
   const text = blocks('sh').find((block) => block.includes(`# run: [./${name},`));
   const directory = await tempFolder();
   await writeFile(join(directory, name), text ?? '', { mode: 0o755 });
@@ -99,6 +105,63 @@ describe('the recipes of docs/deployments.md', () => {
       expect(await readFile(join(place, 'current/index.html'), 'utf8')).toBe('<h1>Home</h1>');
       expect((await readdir(place)).sort()).toEqual(['current', 'releases']);
     }
+  });
+
+  it('aws: asks the CDN to forget every path', async ({ skip }) => {
+    if (!has('aws')) return skip();
+    const asked: string[] = [];
+    const cdn = createServer(async (request, answer) => {
+      const body = Buffer.concat(await request.toArray()).toString();
+      asked.push(`${request.method} ${request.url} ${/<Path>.*<\/Path>/.exec(body)?.[0]}`);
+      answer.writeHead(201, { 'content-type': 'text/xml' }).end('<Invalidation><Id>I1</Id></Invalidation>');
+    });
+    await once(cdn.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void cdn.close().closeAllConnections());
+    vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(cdn.address() as AddressInfo).port}`);
+    // Needed with an address of one's own only.
+    vi.stubEnv('AWS_DEFAULT_REGION', 'us-east-1');
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, 'planted');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { run } = load(blocks('yaml')[2] ?? '').organizations[0]?.sites[0]?.rollout[0] ?? {};
+    if (!run) throw new Error('the page has no such recipe');
+    const directory = await tempFolder();
+    const { store, manifest } = await publishSite({ root: join(directory, 'b'), domain, version });
+    const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, version, use);
+    const step = new ProgramStep(run, { directory, variables: [] });
+    await step.take({ domain, manifest, withArchive, url: 'http://bundles.example/x', ...unguarded });
+    expect(asked).toEqual(['POST /2020-05-31/distribution/E1/invalidation <Path>/*</Path>']);
+  });
+
+  it('caddy: answers both addresses of a page', async ({ skip }) => {
+    if (!has('caddy')) return skip();
+    const folder = await tempFolder();
+    const site = join(folder, 'site');
+    await mkdir(join(site, 'guide'), { recursive: true });
+    for (const name of ['index.html', 'guide/index.html', 'guide/start.html']) await writeFile(join(site, name), name);
+    const port = await findFreePort();
+    const rules = blocks('caddy')[0]?.replace('docs.acme.example', `http://127.0.0.1:${port}`);
+    await writeFile(join(folder, 'Caddyfile'), `{\n\tadmin off\n}\n${rules?.replace('/srv/site/current', site)}`);
+    const caddy = spawn('caddy', ['run', '--config', 'Caddyfile'], {
+      cwd: folder,
+      env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder },
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void caddy.kill());
+    while (!(await answers(port))) await new Promise((resolve) => setTimeout(resolve, 50));
+    const read = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+      return answer.ok ? answer.text() : answer.status;
+    };
+    const paths = ['/', '/guide/', '/guide/start', '/guide/start.html', '/none'];
+    const expected = ['index.html', 'guide/index.html', 'guide/start.html', 'guide/start.html', 404];
+    expect(await Promise.all(paths.map(read))).toEqual(expected);
+  });
+
+  it('a function of the CDN: names the file in the bucket', () => {
+    const uriFor = (uri: string) => runInNewContext(`${blocks('js')[0]}; handler({ request: { uri } }).uri`, { uri });
+    const asked = ['/', '/guide/', '/guide/start', '/guide/start.html', '/app.js'];
+    const files = ['/index.html', '/guide/index.html', '/guide/start.html', '/guide/start.html', '/app.js'];
+    expect(asked.map(uriFor)).toEqual(files);
   });
 
   it('crane: pushes the archive as the only layer of an image', async ({ skip }) => {

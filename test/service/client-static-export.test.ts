@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DocumentationService } from '../../src/service/documentation-service.ts';
+import type { DocumentationService } from '../../src/service/client.ts';
 import { BadRequest, NotFound, NotReady, PlanRequired, RateLimited, Unauthorized } from '../../src/service/errors.ts';
 import { failureOf, json, serviceWith } from './http-server.ts';
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApplicationFailure, noopMetricMeter } from '@temporalio/common';
@@ -29,6 +29,8 @@ export interface ActivityScene {
   postponed: number[];
   /** Details that Temporal had before the step went on. */
   heartbeats: object[];
+  /** Has the store go on from this file. */
+  restoreFeedback(backup: string): Promise<void>;
   window(): WindowView;
   /** As an operator does after Temporal's clock was ahead: time never runs backwards in a budget. */
   resetBudget(): void;
@@ -127,12 +129,19 @@ export async function activityScene(
     delivered,
     heartbeats,
     postponed,
+    async restoreFeedback(backup) {
+      await deps.feedback.close();
+      for (const more of ['-wal', '-shm']) await rm(join(folder, `feedback.db${more}`), { force: true });
+      await copyFile(backup, join(folder, 'feedback.db'));
+      const restored = await openSqliteFeedbackStore(join(folder, 'feedback.db'));
+      Object.assign(deps, { feedback: restored, runs: restored, auditEntries: restored, notices: restored });
+    },
     window: () => viewOf(window, Date.now()),
     resetBudget() {
       window = emptyWindow(settings, Date.now());
     },
     async end() {
-      await feedback.close();
+      await deps.feedback.close();
       await sandbox.stop();
       await rm(folder, { recursive: true });
     },

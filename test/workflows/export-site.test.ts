@@ -501,7 +501,11 @@ describe('a version that a step refuses (E9)', () => {
       rollOut: () => refuse('still wrong'),
     });
     expect(held.calls.returnToVersionBefore).toBeUndefined();
-    expect(held.result).toMatchObject({ outcome: 'rollout-failed', held: before, reasons });
+    expect(held.result).toMatchObject({
+      outcome: 'rollout-failed',
+      held: before,
+      reasons: [{ rule: 'return-failed', detail: expect.stringContaining('but not eu (VersionRefused') }, ...reasons],
+    });
     const quiet = await refused({
       fetchBundle: async () => ({ ...unchanged, heldAt: before, kept: { ...unchanged.kept, reasons } }),
     });

@@ -1,15 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker } from '@temporalio/worker';
+import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as definitions from '../../src/contract.ts';
 import { workflowTypes } from '../../src/rules/workflow-ids.ts';
+import { workflowTraces } from '../../src/temporal/traces.ts';
 import { workflowBundle } from '../tools/temporal/temporal.ts';
 
 const folder = 'test/histories';
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'));
+
+type WorkflowBundle = NonNullable<WorkerOptions['workflowBundle']>;
 
 interface HistoryJson {
   events: {
@@ -25,10 +28,13 @@ const typeOf = (file: string) => basename(file).replace(/-.*$/, '');
 const read = (file: string): HistoryJson => JSON.parse(readFileSync(join(folder, file), 'utf8'));
 
 /** What stopped the replay of each of these histories, in their order; undefined where nothing did. */
-async function replay(histories: readonly HistoryJson[]): Promise<(Error | undefined)[]> {
+async function replay(
+  histories: readonly HistoryJson[],
+  bundle: WorkflowBundle = workflowBundle(),
+): Promise<(Error | undefined)[]> {
   const errors: (Error | undefined)[] = [];
   const recorded = histories.map((history) => ({ workflowId: 'recorded', history: historyFromJSON(history) }));
-  const replayed = Worker.runReplayHistories({ workflowBundle: workflowBundle() }, recorded);
+  const replayed = Worker.runReplayHistories({ workflowBundle: bundle, sinks: workflowTraces }, recorded);
   for await (const { error } of replayed) errors.push(error);
   return errors;
 }
@@ -75,6 +81,11 @@ describe('recorded histories of released workflows (X2)', () => {
       const error = errors[files.indexOf(file)];
       if (error) throw error;
     });
+  });
+
+  it('replay where the worker writes traces too', async () => {
+    const code = `globalThis.docferryTraces = true;${readFileSync(workflowBundle().codePath, 'utf8')}`;
+    expect((await replay(files.map(read), { code })).filter((error) => error !== undefined)).toEqual([]);
   });
 
   it('would not replay if a workflow took another step: the guard works', async () => {

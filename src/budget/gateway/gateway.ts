@@ -5,9 +5,10 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen, requestLimits, stopListening } from '../../http-server.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
-import type { AnalyticsAccess } from '../../service/client.ts';
+import type { DocumentationService } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
 import type { OpenAnswer } from '../../service/outgoing-call.ts';
+import { traced } from '../../temporal/traces.ts';
 import { LeaseOver, type PermitSource } from '../lease.ts';
 import {
   type AnalyticsTarget,
@@ -40,10 +41,12 @@ export class ClientTokens {
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
+type Service = Pick<DocumentationService, 'getAnalytics'>;
+
 /** What the requests of one organization go through. */
 interface OrganizationAccess {
   queue: PermitQueue;
-  analytics: AnalyticsAccess;
+  service: Service;
 }
 
 interface HandlerOptions {
@@ -131,7 +134,7 @@ class RequestHandler {
       for (;;) {
         const permit = await queue.permit(client, waiting.signal);
         if (permit === null) break;
-        const answer = await this.#send(permit, organization.analytics, request, target, left.signal);
+        const answer = await this.#send(permit, organization.service, request, target, left.signal);
         if (answer === 'unsent') continue;
         clearTimeout(timer);
         return await this.#passOn(answer, response);
@@ -147,7 +150,7 @@ class RequestHandler {
   /** Sends the request under the permit. `unsent`: the permit returns to the budget, and the request may try another. */
   async #send(
     permit: HeldPermit,
-    analytics: AnalyticsAccess,
+    service: Service,
     request: IncomingMessage,
     target: AnalyticsTarget,
     left: AbortSignal,
@@ -160,7 +163,7 @@ class RequestHandler {
       const waitMs = permit.untilUse();
       if (!Number.isFinite(waitMs) || left.aborted) return 'unsent';
       await sleep(Math.ceil(waitMs), undefined, { signal: unsent.signal });
-      const answer = await analytics.get(target, headersToService(request.headers), {
+      const answer = await service.getAnalytics(target, headersToService(request.headers), {
         signal: unsent.signal,
         beforeSend: () => permit.take(),
         afterWrite: () => permit.written(),
@@ -207,8 +210,8 @@ export interface GatewayOptions {
   /** 0 picks a free one. */
   port: number;
   clients: readonly { client: GatewayClient; token: string }[];
-  /** The analytics area with the key of each organization that has clients. */
-  analytics: ReadonlyMap<string, AnalyticsAccess>;
+  /** The service with the key of each organization that has clients. */
+  services: ReadonlyMap<string, Service>;
   permits: PermitSource;
   /** Longest wait of a request for a permit, in milliseconds. */
   maxWaitMs: number;
@@ -243,9 +246,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // Every request that waits listens.
   setMaxListeners(0, closing.signal);
   const organizations = new Map(
-    [...options.analytics].map(([org, analytics]) => {
+    [...options.services].map(([org, service]) => {
       const warn = (error: unknown) => log.warn({ org, err: error }, 'the budget could not be reached');
-      return [org, { analytics, queue: new PermitQueue(options.permits, org, warn) }];
+      return [org, { service, queue: new PermitQueue(options.permits, org, warn) }];
     }),
   );
   const handler = new RequestHandler({
@@ -259,7 +262,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const server = createServer(requestLimits, (request, response) => {
     if (closing.signal.aborted) response.shouldKeepAlive = false;
-    void handler.answer(request, response);
+    void traced('gateway', { parent: null }, () => handler.answer(request, response));
   });
   server.maxConnections = connections;
   const { port, url } = await listen(server, { host, port: options.port });

@@ -51,7 +51,7 @@ async function showAudit(context: CommandContext, flags: AuditFlags): Promise<Ex
   return exitCodes.done;
 }
 
-/** One more than the limit, if there are so many. */
+/** One more than the limit, if there are more. */
 async function matchingAuditEntries(
   store: FeedbackStore,
   { match, org, action, who, ...flags }: AuditFlags,

@@ -26,7 +26,7 @@ type Shell = (typeof shells)[number];
 
 /*
  * The scripts know nothing of the commands: they ask `docferry complete`, so that they need not be renewed. Each line of
- * its answer is a word, a tab and what it means. Without an answer the shell completes names of files. The short flags of
+ * its answer is a word, a tab and the word's meaning. Without an answer the shell completes names of files. The short flags of
  * fish's commandline are those that versions 3 and 4 both know.
  */
 const scripts: Record<Shell, string> = {

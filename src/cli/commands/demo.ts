@@ -66,7 +66,7 @@ async function show(
   return isWhole(stage, results);
 }
 
-/** Whether the demo showed what it promises: a published version, all feedback stored, the budget kept. */
+/** Whether the demo kept its promises: a published version, all feedback stored, the budget kept. */
 function isWhole(stage: Stage, results: DemoResults): boolean {
   const published = results.export.outcome === 'published' && results.again.outcome === 'unchanged';
   const rolledOut = results.export.rollouts.every(({ outcome }) => outcome !== 'failed');

@@ -348,7 +348,7 @@ async function checkEncryption(client: Client, { temporal, organizations }: Conf
 /** A greater difference makes times in logs and histories misleading. */
 const tolerableSkewMs = 30_000;
 
-/** Whether the organization's key can be read here; never what it is. */
+/** Whether the organization's key can be read here; never shows it. */
 function keyCheck({ id, apiKey }: OrganizationConfig): Check {
   const name = `api-key:${id}`;
   try {

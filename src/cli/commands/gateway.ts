@@ -2,7 +2,7 @@ import { budgetClientOf } from '../../budget/client.ts';
 import { startGateway } from '../../budget/gateway/gateway.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { analyticsAccesses } from '../../organizations.ts';
+import { servicesOf } from '../../organizations.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { createLog, logDestination } from '../../temporal/log.ts';
@@ -34,19 +34,16 @@ async function startGatewayPart(
 ): Promise<{ url: string; part: Part }> {
   const clients = clientsOf(config);
   const log = createLog(logDestination({ stderr: true }), level);
-  let analytics = analyticsAccesses(
-    config,
-    clients.map(({ client }) => client.org),
-  );
+  let services = servicesOf(config, new Set(clients.map(({ client }) => client.org)));
   if (metricsAddress !== undefined) {
     // The SDK for workers is loaded for that alone.
-    const { countedAccesses } = await import('../../worker-metrics.ts');
-    analytics = countedAccesses(analytics, log, metricsAddress);
+    const { countedServices } = await import('../../worker-metrics.ts');
+    services = countedServices(services, log, metricsAddress);
   }
   const temporal = await connectClient(config.temporal);
   try {
     const permits = budgetClientOf(temporal, config, (work) => withFeedbackStore(config, work));
-    const gateway = await startGateway({ ...place, clients, analytics, permits, log });
+    const gateway = await startGateway({ ...place, clients, services, permits, log });
     const stop = async () => {
       await gateway.stop();
       await temporal.connection.close();

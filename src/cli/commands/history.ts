@@ -42,7 +42,7 @@ interface Ended {
   reason: string | null;
 }
 
-/** Lists what has ended, of all sites and projects: what failed first, then the newest first. */
+/** Lists ended runs of all sites and projects: failed ones first, each group newest first. */
 async function showHistory(context: CommandContext, flags: HistoryFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { sites, projects } = selected(config, flags);

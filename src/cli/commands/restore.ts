@@ -97,8 +97,8 @@ interface Finished {
 const companions = ['-wal', '-shm'];
 
 /**
- * Renames everything into its place, and what was there to `<name>.before-<moment>`. Does all of it or, on a failure,
- * nothing. Returns the new names of what was there.
+ * Renames everything into its place, and the former parts to `<name>.before-<moment>`: all of them or, on a failure, none.
+ * Returns the new names of the former parts.
  */
 async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]> {
   const suffix = `.before-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
@@ -253,7 +253,7 @@ function closeLog(file: string): void {
 }
 
 /**
- * The backup's ledgers do not know what was sent since. They end here, on a server without workers, so that they cannot
+ * The backup's ledgers do not know of requests sent since. They end here, on a server without workers, so that they cannot
  * grant anything.
  */
 async function endRestoredBudgets({ context, config }: Restoration, dbFile: string): Promise<string[]> {

@@ -103,7 +103,7 @@ interface SandboxPlaces {
   budget: { requests: number; window: string };
 }
 
-/** Where `up --sandbox` has everything unless told otherwise. */
+/** Default ports and files of `up --sandbox`. */
 export const usualSandbox: SandboxPlaces = {
   temporalPort: 7233,
   sandboxPort: 8787,

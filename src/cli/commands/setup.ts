@@ -82,7 +82,7 @@ async function register(client: Client): Promise<{ registered: string[]; present
   return { registered: missing, present };
 }
 
-/** For some seconds parts of a cluster do not know what was just created. */
+/** For some seconds parts of a cluster do not know new attributes. */
 async function patiently<Result>(work: () => Promise<Result>, enough = (_: Result) => true): Promise<Result> {
   const giveUpAt = Date.now() + knownWithinMs;
   for (;;) {

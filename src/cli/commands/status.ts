@@ -51,7 +51,7 @@ export default {
 } satisfies CommandFile;
 
 /**
- * What Temporal and the stores say of the selection, each asked a few questions whatever its size. A part that does not
+ * Asks Temporal and the stores about the selection, a few questions for any size. A part that does not
  * answer is named; throws Temporal's failure when the feedback store is down too.
  */
 async function readStatus(config: Config, selection: Selection): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
@@ -279,7 +279,7 @@ interface StatusFlags extends SelectionFlags {
   for?: number;
 }
 
-/** Shows every site and project on one screen, whatever their number (decisions/0100). */
+/** Shows any number of sites and projects on one screen (decisions/0100). */
 async function showStatus(context: CommandContext, flags: StatusFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const selection = selected(config, flags);

@@ -146,7 +146,7 @@ async function startServer(
 
 const usualPort = 8088;
 
-/** The console is an extra: whatever is wrong with it stops nothing. */
+/** The console is an extra: its failures stop nothing else. */
 async function startConsole(
   { output }: CommandContext,
   parts: RunningParts,

@@ -187,7 +187,7 @@ function sizeOf({ isTTY, columns, rows }: OutputStream): { columns: number; rows
   return { columns: known(columns), rows: known(rows) };
 }
 
-/** As many lines as a terminal shows at once, with long ones broken; the last one says what is left out. */
+/** As many lines as a terminal shows at once, with long ones broken; the last one says how many are left out. */
 export function fittingLines(
   text: string,
   { paint, columns, rows }: Screen,

@@ -49,7 +49,7 @@ export class OpenIdSignIn {
     this.#roles = roles;
   }
 
-  /** Where to send the browser, and the cookie by which its return is recognized. */
+  /** Where to send the browser, and the cookie that recognizes its return. */
   async begin(): Promise<{ url: URL; cookie: string }> {
     const configuration = await this.#configuration();
     const cookie = newToken();

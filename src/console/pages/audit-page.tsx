@@ -10,7 +10,7 @@ interface Audit {
   query: AuditQuery;
   organizations: readonly string[];
   facts: AuditFacts;
-  /** The page of what an audit entry was done to; null for what is not in the configuration. */
+  /** The page of an audit entry's site, project or organization; null if it is not configured. */
   addressOf(entry: AuditEntry): string | null;
   at: number;
   late: boolean;

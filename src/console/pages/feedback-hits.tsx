@@ -12,7 +12,7 @@ export function readable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\t\n\r]|[\u202A-\u202E\u2066-\u2069\p{Cs}]/gu, '\uFFFD');
 }
 
-/** Part of a text, with what was found in it marked. */
+/** Part of a text, with the words found marked. */
 function Marked({ found }: { found: FoundText }) {
   const { text, from, length, marks } = found;
   const ends = [0, ...marks.flat(), text.length];

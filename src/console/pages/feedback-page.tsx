@@ -95,7 +95,7 @@ interface Feedback {
   late: boolean;
 }
 
-/** What readers and agents have said, as far as it is asked for. */
+/** Feedback of readers and agents that matches the query. */
 export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInFile, at, late }: Feedback) {
   const { total, index } = found;
   return (

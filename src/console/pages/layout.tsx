@@ -11,7 +11,7 @@ interface Layout {
   viewer: Viewer | null;
   /** Address of the page's own part of the navigation. */
   at?: string;
-  /** Address that says when what is shown has changed. */
+  /** Address of the events that announce changes of the page. */
   events?: string;
   children: Child;
 }

@@ -72,7 +72,7 @@ interface Overview {
   written: WrittenTables;
 }
 
-/** Tables of one reading, by what was asked of it. */
+/** Rendered tables of one reading, by query. */
 export type WrittenTables = Map<string, WrittenTable>;
 
 interface WrittenTable {

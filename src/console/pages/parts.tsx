@@ -430,7 +430,7 @@ export interface Viewer {
   note: string | null;
 }
 
-/** `note` is the id under which the session remembers what was done. */
+/** `note` is the id under which the session remembers the sentence to show. */
 export function viewerOf({ identity, formToken, notes }: Session, write: boolean, note: string | undefined): Viewer {
   const whyNot = !write
     ? 'The console is read-only: console.write in docferry.yaml lets operators act.'
@@ -447,5 +447,5 @@ export function viewerOf({ identity, formToken, notes }: Session, write: boolean
   };
 }
 
-/** The id of a form, by which what it asks for is done once. */
+/** The id of a form, so that it acts once even if it is sent twice. */
 const newFormId = (): string => randomUUID();

@@ -4,7 +4,12 @@ import { waitText } from '../../budget/rules/window-view.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
-import { delaysText, measuredText, type ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
+import {
+  delaysText,
+  firstReadingText,
+  measuredText,
+  type ProjectDelays,
+} from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
@@ -271,10 +276,11 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
 }
 
 function Stored({ stored, delays }: { stored: StoredProject; delays: ProjectDelays | null }) {
-  const { entries, rejects, tombstones, watermark, verifiedUpTo } = stored;
+  const { entries, rejects, tombstones, watermark, verifiedUpTo, firstReading } = stored;
   return (
     <Facts
       facts={[
+        firstReading !== null && ['first reading', firstReadingText(firstReading)],
         ['complete as of', verifiedUpTo === null ? 'not verified yet' : <When at={verifiedUpTo} />],
         delays?.expected != null && ['expected', delaysText(delays.expected)],
         delays?.measured != null && ['measured', measuredText(delays.measured)],

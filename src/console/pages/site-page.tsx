@@ -312,7 +312,7 @@ interface Kept {
 function Versions({ viewer, site, stored, waiting }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
-  // The newest first: what stands above it is newer than what is in service.
+  // Newest first: lines above it are newer than the version in service.
   const names = stored.versions.map(({ version }) => version);
   const isNewer = (version: string) => names.indexOf(version) < names.indexOf(stored.current ?? '');
   return (

@@ -44,7 +44,7 @@ export function auditQuery(parameters: URLSearchParams): AuditQuery {
   };
 }
 
-/** The address of what is asked for. */
+/** The query as an address. */
 export function auditAddress({ after, ...asked }: AuditQuery): string {
   const place = after === null ? '' : `${after.at} ${after.entryId}`;
   const fields = Object.entries({ ...asked, after: place }).filter(([, value]) => value !== '');

@@ -31,7 +31,7 @@ const firstMs = 1_500;
 const mostCharts = 50;
 
 interface Drawn {
-  /** JSON text of what was drawn. */
+  /** JSON text of the part as drawn. */
   figures: string;
   charts: string;
 }
@@ -127,7 +127,7 @@ export interface KnownProject {
 /** Pages of the audit: there are as many as people can ask for. */
 const auditsKept = 100;
 
-/** What all pages show, read once for everybody. Only what is configured can be asked for. */
+/** The readings of all pages, made once for all viewers, of configured sites and projects only. */
 export class ConsoleReader {
   readonly installation: Installation;
   readonly selection: Selection;

@@ -56,7 +56,7 @@ export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
   return asked;
 }
 
-/** The address of what is asked for, below a path. */
+/** The query as an address below a path. */
 export function feedbackAddress(query: Partial<FeedbackQuery>, path = '/feedback'): string {
   const asked = fields.flatMap((field) => (query[field] ? [[field, query[field]] as [string, string]] : []));
   return asked.length === 0 ? path : `${path}?${new URLSearchParams(asked)}`;
@@ -68,7 +68,7 @@ export function utcOf(moment: string): string | undefined {
   return ms === null ? undefined : new Date(ms).toISOString();
 }
 
-/** Throws what a page with status 400 tells. */
+/** Throws a failure that becomes a page with status 400. */
 function badValue(field: string, value: string, problem: string): never {
   const hint = 'Change it and search again, or start with an empty search.';
   return refuse('BadQuery', `"${field}" is ${JSON.stringify(value)}: it ${problem}`, hint);

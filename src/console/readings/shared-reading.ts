@@ -74,7 +74,7 @@ export class SharedReading<Value> {
     return this.#latest(ended !== 'read');
   }
 
-  /** Something was done, so what was read is out of date, and so is what is being read. */
+  /** A person acted: the last reading is out of date, and so is one under way. */
   forget(): void {
     this.#underWay = null;
     if (this.#last !== null) this.#last.at = 0;
@@ -120,7 +120,7 @@ export class SharedReading<Value> {
     const at = isLatest() ? begun : 0;
     const digest = digestOf(value);
     const before = this.#last;
-    // Unchanged parts stay the same object, by which pages recognise what they have already rendered.
+    // Unchanged parts stay the same object, so that pages recognise parts that they have rendered.
     this.#last = { value: before?.digest === digest ? before.value : value, at, digest };
     if (before?.digest !== digest) for (const listener of this.#listeners) listener();
     return this.#last.value;
@@ -161,7 +161,7 @@ export class LatestReadings<Value> {
     if (this.#kept.size > this.#most && longestUnasked !== undefined) this.#kept.delete(longestUnasked);
     return reading;
   }
-  /** Something was done: what was read is old. */
+  /** A person acted: all readings are out of date. */
   forget(): void {
     for (const reading of this.#kept.values()) reading.forget();
   }

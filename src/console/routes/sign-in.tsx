@@ -97,7 +97,7 @@ export function actorOf(c: ConsoleContext, app: ConsoleApp): string {
   return named === null || named === 'refused' ? clientOf(c.env.incoming.socket.remoteAddress) : `login ${named.login}`;
 }
 
-/** A new session whatever was there before: an id that another person has set is worth nothing. */
+/** Always a new session: an id that another person has set is worth nothing. */
 function begin(c: ConsoleContext, app: ConsoleApp, identity: Identity) {
   app.sessions.end(getCookie(c, app.cookieName));
   keep(c, app, identity);

@@ -158,7 +158,7 @@ export class Sessions {
 /** 32 random bytes. */
 export const newToken = (): string => randomBytes(32).toString('base64url');
 
-/** Whether two secrets are equal; takes as long whatever they are. */
+/** Whether two secrets are equal, in constant time. */
 export function sameSecret(a: string, b: string): boolean {
   return timingSafeEqual(digestOf(a), digestOf(b));
 }
@@ -179,7 +179,7 @@ export class SignInLink {
   readonly #onNew: (url: string) => void;
   #token = newToken();
 
-  /** `onNew` is told each address after the first. */
+  /** Calls `onNew` with each address after the first. */
   constructor(address: string, onNew: (url: string) => void) {
     this.#address = address;
     this.#onNew = onNew;

@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode, ReadBuffers } from '../../files.ts';
+import { pathProblem, ReadBuffers } from '../../files.ts';
 import { sizeText, spanText } from '../../rules/text.ts';
 import { linkDispatchers } from './object-request.ts';
 import { ObjectTransfer, type TransferSettings } from './object-transfer.ts';
@@ -16,10 +16,10 @@ async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** What the downloads of this process still need, by the device they write to, in the order in which they began. */
-const promised = new Map<number, (() => number)[]>();
+/** The downloads of this process, in the order in which they began. */
+const underWay = new Set<DownloadRoom>();
 
-/** The room that a download needs beside those of this process that began before it. */
+/** The room that a download needs beside those of this process that began before it and write to the same device. */
 export class DownloadRoom {
   readonly #folder: string;
   readonly #free: typeof freeBytes;
@@ -31,7 +31,7 @@ export class DownloadRoom {
     this.#free = free;
     this.#device = device;
     this.#bytesLeft = bytesLeft;
-    promised.set(device, [...this.#onDevice, bytesLeft]);
+    underWay.add(this);
   }
 
   /** Counts `bytesLeft` against the room of later downloads, until `end`. Throws system errors. */
@@ -41,43 +41,32 @@ export class DownloadRoom {
 
   /** Throws `NoRoom` unless the rest of this download fits beside the earlier ones. */
   async requireBesideOthers(): Promise<void> {
-    const all = this.#onDevice;
-    const earlier = all.slice(0, all.indexOf(this.#bytesLeft));
-    await this.#require(earlier.reduce((sum, left) => sum + left(), 0));
+    const all = [...underWay].filter((other) => other.#device === this.#device);
+    const earlier = all.slice(0, all.indexOf(this));
+    await this.#require(earlier.reduce((sum, other) => sum + other.#bytesLeft(), this.#bytesLeft()));
   }
 
   /** Throws `NoRoom` unless the rest of this download alone fits. */
   async requireForOwn(): Promise<void> {
-    await this.#require(0);
+    await this.#require(this.#bytesLeft());
   }
 
   end(): void {
-    const others = this.#onDevice.filter((left) => left !== this.#bytesLeft);
-    if (others.length > 0) promised.set(this.#device, others);
-    else promised.delete(this.#device);
+    underWay.delete(this);
   }
 
-  get #onDevice(): (() => number)[] {
-    return promised.get(this.#device) ?? [];
+  /** Throws `NoRoom` unless so much fits on the disk with some to spare; does nothing when that is unknown. */
+  async #require(bytes: number): Promise<void> {
+    const available = await this.#free(this.#folder).catch(() => Number.POSITIVE_INFINITY);
+    if (available >= bytes + spareBytes) return;
+    throw new NoRoom(
+      `${sizeText(bytes + spareBytes)} are needed in ${this.#folder} and ${sizeText(available)} are free: make room, ` +
+        'or put the bundle store (store.bundles) on a larger disk',
+    );
   }
-
-  async #require(forOthers: number): Promise<void> {
-    await requireRoom(this.#folder, this.#bytesLeft() + forOthers, this.#free);
-  }
-}
-
-/** Throws `NoRoom` unless this many bytes fit on the disk with some to spare; does nothing when that is unknown. */
-async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
-  const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
-  if (available >= bytes + spareBytes) return;
-  throw new NoRoom(
-    `${sizeText(bytes + spareBytes)} are needed in ${folder} and ${sizeText(available)} are free: make room, or put ` +
-      'the bundle store (store.bundles) on a larger disk',
-  );
 }
 
 const lookAtDiskEveryMs = 2_000;
-const diskFull = ['ENOSPC', 'EDQUOT'];
 
 export interface DownloadOptions extends TransferSettings {
   /** Where the archive goes; `<file>.resume` beside it proves what is on disk. */
@@ -149,16 +138,12 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
       await file.close();
     }
   } catch (error) {
-    throw isDiskFull(error) ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
+    throw pathProblem(error)?.isFull ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
   } finally {
     for (const timer of timers) clearTimeout(timer);
     for (const end of ended) end();
     await dispatchers.destroy();
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  return diskFull.includes(errorCode(error) ?? '');
 }
 
 const measuredMs = 10_000;

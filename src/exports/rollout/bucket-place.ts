@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { counted } from '../../rules/text.ts';
-import { unpack } from '../archive/unpack.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
-import { copySlots, Semaphore } from '../semaphore.ts';
+import { Semaphore } from '../semaphore.ts';
 import {
   identityPath,
   locationText,
@@ -15,8 +12,8 @@ import {
 } from '../store/bundle-store.ts';
 import { proxyAgents } from '../store/open-bundle-store.ts';
 import type { S3Bucket, S3Headers } from '../store/s3-bucket.ts';
-import { isPage } from '../verify/site-links.ts';
-import { type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
+import { contentTypeOf, isPage } from '../verify/site-links.ts';
+import { type Place, type RolloutRequest, TargetRefused, withFiles } from './rollout-target.ts';
 
 /** The object that says what the others are; written first as a plan, and last. */
 const markerName = '.docferry-site.json';
@@ -40,37 +37,6 @@ interface Marker {
 const writesAtOnce = 8;
 /** Pages are asked for again each time, other files for a few minutes: not all of them change their names. */
 const [pageCache, assetCache] = ['no-cache', 'public, max-age=300'];
-
-const types: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  htm: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  mjs: 'text/javascript; charset=utf-8',
-  json: 'application/json',
-  map: 'application/json',
-  webmanifest: 'application/manifest+json',
-  xml: 'application/xml',
-  txt: 'text/plain; charset=utf-8',
-  md: 'text/markdown; charset=utf-8',
-  svg: 'image/svg+xml',
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  avif: 'image/avif',
-  ico: 'image/x-icon',
-  woff: 'font/woff',
-  woff2: 'font/woff2',
-  ttf: 'font/ttf',
-  otf: 'font/otf',
-  mp4: 'video/mp4',
-  webm: 'video/webm',
-  pdf: 'application/pdf',
-  wasm: 'application/wasm',
-  zip: 'application/zip',
-};
 
 /**
  * Writes the files of a site into a bucket, only those that changed: assets, then pages, the index page, and a marker last,
@@ -192,14 +158,10 @@ export class BucketPlace implements Place {
 
   async #write(bucket: S3Bucket, paths: readonly string[], request: RolloutRequest): Promise<void> {
     if (paths.length === 0) return;
-    const { manifest, withArchive, signal, onProgress } = request;
-    const folder = await mkdtemp(join(tmpdir(), 'docferry-bucket-'));
-    try {
-      await copySlots.use(signal, () =>
-        withArchive((archive) => unpack(archive, manifest, folder, { signal, ...(onProgress && { onProgress }) })),
-      );
-      const bytes = new Map(manifest.files.map((file) => [file.path, file.bytes]));
-      const slots = new Semaphore(writesAtOnce);
+    const { manifest, signal, onProgress } = request;
+    const bytes = new Map(manifest.files.map((file) => [file.path, file.bytes]));
+    const slots = new Semaphore(writesAtOnce);
+    await withFiles(request, async (folder) => {
       for (const group of groupsOf(paths)) {
         const writes = group.map((path) =>
           slots.use(signal, async () => {
@@ -212,9 +174,7 @@ export class BucketPlace implements Place {
         const failed = (await Promise.allSettled(writes)).find((write) => write.status === 'rejected');
         if (failed) throw failed.reason;
       }
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    });
   }
 }
 
@@ -226,11 +186,7 @@ function explained(error: unknown): unknown {
 }
 
 function headersOf(path: string): S3Headers {
-  const extension = /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? '';
-  return {
-    ContentType: types[extension] ?? 'application/octet-stream',
-    CacheControl: isPage(path) ? pageCache : assetCache,
-  };
+  return { ContentType: contentTypeOf(path), CacheControl: isPage(path) ? pageCache : assetCache };
 }
 
 /** The files to write and to remove for a version, given the bucket's content. */

@@ -1,12 +1,14 @@
 import {
-  nextStep,
+  leftBehind,
   type Return,
-  reachedTargets,
   refusal,
   returnedResults,
   returnReasons,
   rolloutResults,
   type StepTaken,
+  type TakeStep,
+  takeBack,
+  takeSteps,
 } from '../rules/rollout-steps.ts';
 import type { Reason, RolloutResult } from '../rules/site-export.ts';
 import type { BundleStore } from '../store/bundle-store.ts';
@@ -47,13 +49,15 @@ export async function deployVersion({ force = false, ...deployment }: Deployment
   if (refusedBefore?.isSame && !force) {
     // An earlier run may have died while it returned the site.
     const back = await returnSite(bundles, { ...refusedBefore, domain, at: new Date() });
-    const taken = back === null ? [] : await takeSteps({ ...deployment, version: back }, refusedBefore.version);
-    const reasons = [{ rule: 'check-failed', path: null, detail: refusedBefore.reason }];
-    return { previous, rollouts: rolloutResults(plan, taken), held: back ?? refusedBefore.version, reasons };
+    const taken = back === null ? [] : await takeSteps(plan, taker({ ...deployment, version: back }, version));
+    const rollouts = rolloutResults(plan, taken);
+    const reasons: Reason[] = [{ rule: 'check-failed', path: null, detail: refusedBefore.reason }];
+    if (back !== null) reasons.unshift(...leftBehind(back, rollouts));
+    return { previous, rollouts, held: back ?? refusedBefore.version, reasons };
   }
   if (refusedBefore) await bundles.holds.release(domain, refusedBefore.version);
   await pointAt(bundles, domain, version, new Date());
-  const taken = await takeSteps(deployment, previous);
+  const taken = await takeSteps(plan, taker(deployment, previous));
   const rollouts = rolloutResults(plan, taken);
   const refused = refusal(taken);
   if (refused === null) return { previous, rollouts, held: null, reasons: [] };
@@ -82,39 +86,30 @@ async function goBack(
   try {
     const back = await returnSite(bundles, { domain, version, reason, at: new Date() });
     if (back === null) return { version: null, results: [] };
-    const results: RolloutResult[] = [];
-    for (const { target } of reachedTargets(targets.map(stepsOf), taken)) {
-      const only = targets.filter(({ name }) => name === target);
-      const steps = await takeSteps({ ...deployment, version: back, targets: only }, version);
-      results.push(...rolloutResults(only.map(stepsOf), steps));
-    }
-    return { version: back, results };
+    const plan = targets.map(stepsOf);
+    return { version: back, results: await takeBack(plan, taken, taker({ ...deployment, version: back }, version)) };
   } catch (error) {
     signal.throwIfAborted();
     return { problem: messageOf(error) };
   }
 }
 
-async function takeSteps(
+/** Takes a step with the version; `previous` is what readers got before. */
+function taker(
   { bundles, domain, version, targets, signal }: Omit<Deployment, 'force'>,
   previous: string | null,
-): Promise<StepTaken[]> {
-  const plan = targets.map(stepsOf);
+): TakeStep {
   const alive = async () => signal.throwIfAborted();
-  const taken: StepTaken[] = [];
-  for (let next = nextStep(plan, taken); next !== null; next = nextStep(plan, taken)) {
-    const { target: name, step } = next;
-    const target = targets.find((one) => one.name === name);
-    if (!target) break;
-    const failed = (error: unknown): StepTaken => {
+  return async ({ target: name, step }) => {
+    try {
+      const target = targets.find((one) => one.name === name) ?? { name };
+      return await takeStep({ bundles, domain, version, previous, target, step, guard: alive, alive, signal });
+    } catch (error) {
       signal.throwIfAborted();
       const blames = error instanceof VersionRefused ? 'version' : 'target';
       return { target: name, step, outcome: 'failed', detail: messageOf(error), blames };
-    };
-    const how = { guard: alive, alive, signal };
-    taken.push(await takeStep({ bundles, domain, version, previous, target, step, ...how }).catch(failed));
-  }
-  return taken;
+    }
+  };
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown failure');

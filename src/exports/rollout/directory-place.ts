@@ -3,12 +3,10 @@ import { readlinkSync, renameSync } from 'node:fs';
 import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flushPath, ifMissing, nearestFolder, placeFolder, whyNotWritable } from '../../files.ts';
-import { unpack } from '../archive/unpack.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
-import { copySlots } from '../semaphore.ts';
 import type { Work } from '../store/bundle-store.ts';
 import { olderThanNewest } from '../store/retention.ts';
-import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
+import { fileTrouble, type Place, type RolloutRequest, TargetRefused, unpackInto } from './rollout-target.ts';
 
 /** Concurrent flushes share the disk's journal writes. */
 const atOnce = 16;
@@ -127,13 +125,12 @@ export class DirectoryPlace implements Place {
     }
   }
 
-  async #unpackTo(release: string, { withArchive, manifest, signal, onProgress }: RolloutRequest): Promise<void> {
+  async #unpackTo(release: string, request: RolloutRequest): Promise<void> {
+    const { manifest, signal, onProgress } = request;
     const temp = join(this.#releases, `${unpacking}${manifest.version}-${randomSuffix()}`);
     try {
       await mkdir(temp);
-      await copySlots.use(signal, () =>
-        withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress })),
-      );
+      await unpackInto(temp, request);
       // A release in service must survive a power cut: `current` may already point at it when the power returns.
       await flushTree(temp, { signal, onProgress });
       // Where another attempt has unpacked this version, it checked the files against the same manifest.

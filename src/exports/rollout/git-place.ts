@@ -5,11 +5,10 @@ import { dirname, join, sep } from 'node:path';
 import type { GitConfig } from '../../config/config.ts';
 import { errorCode, ifMissing } from '../../files.ts';
 import { counted } from '../../rules/text.ts';
-import { unpack } from '../archive/unpack.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
 import { type ContentChanges, changesText } from '../rules/site-export.ts';
 import { summarizeChanges } from '../store/compare-manifests.ts';
-import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
+import { fileTrouble, type Place, type RolloutRequest, TargetRefused, unpackInto } from './rollout-target.ts';
 
 /** So often a place is fetched and edited anew when other commits were quicker. */
 const tries = 5;
@@ -252,16 +251,15 @@ export class SiteFolder implements Place {
   }
 
   /** Replaces the files of the version before. Throws `TargetRefused`, `UnpackMismatch` and the signal's reason. */
-  async take({ manifest, withArchive, guard, signal, onProgress }: RolloutRequest): Promise<string> {
+  async take(request: RolloutRequest): Promise<string> {
+    const { manifest, guard } = request;
     const { version, files } = await this.#marked();
     if (version === manifest.version) return `${manifest.version} was in service`;
     await guard();
     for (const file of files) await rm(join(this.#path, file), { force: true });
     try {
       await mkdir(this.#path, { recursive: true });
-      await withArchive((archive) =>
-        unpack(archive, manifest, this.#path, { signal, ...(onProgress && { onProgress }) }),
-      );
+      await unpackInto(this.#path, request);
     } catch (error) {
       const path = error instanceof Error && 'path' in error ? String(error.path) : this.#path;
       throw fileTrouble(error, path);

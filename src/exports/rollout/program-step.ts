@@ -1,12 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { isAbsolute, join, resolve, sep } from 'node:path';
+import { isAbsolute, resolve, sep } from 'node:path';
 import type { ProgramConfig } from '../../config/config.ts';
 import { spanText } from '../../rules/text.ts';
-import { unpack } from '../archive/unpack.ts';
 import { programHeartbeatMs } from '../rules/rollout-steps.ts';
-import { copySlots } from '../semaphore.ts';
-import { type RolloutRequest, type Step, TargetRefused, VersionRefused } from './rollout-target.ts';
+import { type RolloutRequest, type Step, TargetRefused, VersionRefused, withFiles } from './rollout-target.ts';
 import { type ProgramEnd, runProgram } from './watched-program.ts';
 
 interface ProgramPlace {
@@ -35,16 +31,7 @@ export class ProgramStep implements Step {
   async take(request: RolloutRequest): Promise<string> {
     const { command } = this.#config;
     if (!command.some((text) => text.includes('{site}'))) return this.#run(request, '');
-    const folder = await mkdtemp(join(tmpdir(), 'docferry-site-'));
-    const { manifest, withArchive, signal, onProgress } = request;
-    try {
-      await copySlots.use(signal, () =>
-        withArchive((archive) => unpack(archive, manifest, folder, { signal, ...(onProgress && { onProgress }) })),
-      );
-      return await this.#run(request, folder);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    return withFiles(request, (folder) => this.#run(request, folder));
   }
 
   async #run({ domain, manifest, url, alive, guard, signal }: RolloutRequest, site: string): Promise<string> {

@@ -1,5 +1,10 @@
-import { errorCode } from '../../files.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathProblem } from '../../files.ts';
+import { unpack } from '../archive/unpack.ts';
 import { type Observed, type RolloutStep, rolloutSteps, type TargetSteps } from '../rules/rollout-steps.ts';
+import { copySlots } from '../semaphore.ts';
 import type { Manifest } from '../store/bundle-store.ts';
 
 /** What a step is given: a published, verified version. */
@@ -24,6 +29,29 @@ export interface RolloutRequest {
   signal?: AbortSignal;
   /** Called as work proceeds, for heartbeats. */
   onProgress?: () => void;
+}
+
+/** Unpacks the version into an empty folder. Throws `UnpackMismatch`, system errors and the signal's reason. */
+export function unpackInto(
+  folder: string,
+  { manifest, withArchive, signal, onProgress }: RolloutRequest,
+): Promise<void> {
+  const work = { signal, onProgress };
+  return copySlots.use(signal, () => withArchive((archive) => unpack(archive, manifest, folder, work)));
+}
+
+/** Runs `use` with a folder of the unpacked version, which is removed afterwards. Throws as `unpackInto`. */
+export async function withFiles<Result>(
+  request: RolloutRequest,
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'docferry-site-'));
+  try {
+    await unpackInto(folder, request);
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** One step of a target, safe to repeat. */
@@ -84,27 +112,8 @@ export class VersionRefused extends Error {
   override readonly name = 'VersionRefused';
 }
 
-const fullDisk = 'is on a disk that is full: free some space; what runs stays as it is';
-const foreign = 'cannot be read or written: check the owner of it and of its folder';
-
-/** What the file system says of a place, and what to do. */
-const troubles: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist: create it, or correct its path in the configuration',
-  ENOTDIR: 'does not exist: one of its folders is a file',
-  EISDIR: 'is a folder: name a file in it',
-  EEXIST: 'is in the way: move it away',
-  EACCES: foreign,
-  EPERM: foreign,
-  EROFS: 'is on a read-only file system',
-  ENOSPC: fullDisk,
-  EDQUOT: fullDisk,
-};
-
 /** A system error about `path` in words for the operator; other errors unchanged. */
 export function fileTrouble(error: unknown, path: string): unknown {
-  const code = errorCode(error) ?? '';
-  const problem = troubles[code];
-  if (problem === undefined) return error;
-  const [what, ...fix] = problem.split(': ');
-  return new TargetRefused([`${path} ${what} (${code})`, ...fix].join(': '), problem === fullDisk);
+  const problem = pathProblem(error);
+  return problem ? new TargetRefused(`${path} ${problem.what}: ${problem.fix}`, problem.isFull) : error;
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
@@ -58,7 +59,7 @@ interface ProgramOptions {
 /** Between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
 /** Of what a program writes, so much is kept. */
-const keptBytes = 4_096;
+const keptCharacters = 4_096;
 /** What is still on its way when a program has ended. */
 const restMs = 200;
 
@@ -73,9 +74,17 @@ export async function runProgram(command: readonly string[], options: ProgramOpt
   const args = ['-e', parent, '--', `${silentMs}`, `${graceMs}`, ...command];
   const child = spawn(process.execPath, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
   const [input, ...outputs] = child.stdio;
-  const [output, report] = [new Tail(keptBytes), new Tail(keptBytes)];
+  const written = { output: '', report: '' };
   for (const [index, stream] of outputs.entries()) {
-    stream?.on('data', (chunk: Buffer) => (index === 2 ? report : output).add(chunk)).on('error', () => {});
+    const name = index === 2 ? 'report' : 'output';
+    const keep = (text: string) => {
+      // However much is written, only its end is kept.
+      written[name] = (written[name] + text).slice(-keptCharacters);
+    };
+    (stream as Readable | null)
+      ?.setEncoding('utf8')
+      .on('data', keep)
+      .on('error', () => {});
   }
   input?.on('error', () => {});
   const ended = new AbortController();
@@ -97,13 +106,13 @@ export async function runProgram(command: readonly string[], options: ProgramOpt
   } finally {
     signal.removeEventListener('abort', stop);
     // Its group is gone, unless someone else ended the parent alone.
-    if (child.signalCode !== 'SIGKILL' || report.text === '') endGroup(child.pid);
+    if (child.signalCode !== 'SIGKILL' || written.report === '') endGroup(child.pid);
     for (const stream of child.stdio) stream?.destroy();
   }
   signal.throwIfAborted();
   if (lost !== undefined) throw lost;
-  const { code = null, signal: by = null, missing = null } = report.text === '' ? {} : JSON.parse(report.text);
-  return { code, signal: by, missing, output: output.text };
+  const { code = null, signal: by = null, missing = null } = written.report === '' ? {} : JSON.parse(written.report);
+  return { code, signal: by, missing, output: written.output };
 }
 
 /** Tells the parent of each sign of life that was accepted. */
@@ -121,23 +130,5 @@ function endGroup(pid: number | undefined): void {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
     // Nothing is left of it.
-  }
-}
-
-/** The end of a text, however much is written. */
-class Tail {
-  readonly #most: number;
-  #kept = Buffer.alloc(0);
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  add(chunk: Buffer): void {
-    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-this.#most);
-  }
-
-  get text(): string {
-    return this.#kept.toString('utf8');
   }
 }

@@ -62,12 +62,42 @@ export function refusal(taken: readonly StepTaken[]): StepTaken | null {
   return taken.find(({ blames }) => blames === 'version') ?? null;
 }
 
+/** Takes a step of one target; a failure is a step that was taken, too. */
+export type TakeStep = (next: Pick<StepTaken, 'target' | 'step'>) => Promise<StepTaken>;
+
 /**
- * The targets that a refused rollout has reached, in this run or an earlier one: docferry returns them to the version
- * before, and leaves all others alone.
+ * Takes the steps that follow on the known ones, one after the other, until one refuses the version or all are done.
+ * `onResults` gets the results of the targets that are done, before each step and at the end. Returns all steps.
  */
-export function reachedTargets(targets: readonly TargetSteps[], taken: readonly StepTaken[]): TargetSteps[] {
-  return targets.filter(({ target }) => taken.some((step) => step.target === target));
+export async function takeSteps(
+  targets: readonly TargetSteps[],
+  take: TakeStep,
+  known: readonly StepTaken[] = [],
+  onResults: (results: RolloutResult[]) => void = () => {},
+): Promise<StepTaken[]> {
+  const taken = [...known];
+  for (;;) {
+    onResults(rolloutResults(targets, taken));
+    const next = nextStep(targets, taken);
+    if (next === null) return taken;
+    taken.push(await take(next));
+  }
+}
+
+/**
+ * Rolls the version before out to the targets that a refused rollout has reached, in this run or an earlier one, and
+ * leaves all others alone.
+ */
+export async function takeBack(
+  targets: readonly TargetSteps[],
+  taken: readonly StepTaken[],
+  take: TakeStep,
+): Promise<RolloutResult[]> {
+  const results: RolloutResult[] = [];
+  for (const only of targets.filter(({ target }) => taken.some((step) => step.target === target))) {
+    results.push(...rolloutResults([only], await takeSteps([only], take)));
+  }
+  return results;
 }
 
 /** What a refused version leaves behind: the version in service again, null for none, and the results of its return. */
@@ -93,20 +123,27 @@ export function returnedResults(
 
 /** Why a version was refused, and what became of the site; a return that failed comes first (E9). */
 export function returnReasons(refused: StepTaken, returned: Return | { problem: string }): Reason[] {
-  const about = (rule: string, detail: string): Reason => ({
-    rule,
-    path: null,
-    detail: detail.slice(0, longestReason),
-  });
   const why = `${refused.target}: ${refused.detail}`;
-  const failed = (how: string) => [about('return-failed', how), about('check-failed', why)];
-  if ('problem' in returned) return failed(`the site could not return to the version before: ${returned.problem}`);
+  if ('problem' in returned) {
+    const how = `the site could not return to the version before: ${returned.problem}`;
+    return [reason('return-failed', how), reason('check-failed', why)];
+  }
   const { version, results } = returned;
-  if (version === null) return [about('check-failed', `${why}; no earlier version is left, so nothing is current`)];
+  if (version === null) return [reason('check-failed', `${why}; no earlier version is left, so nothing is current`)];
+  const left = leftBehind(version, results);
+  return [...left, reason('check-failed', left.length === 0 ? `${why}; the site is back at ${version}` : why)];
+}
+
+/** Said of a site that a check has returned while not all targets have the version before; empty when all have. */
+export function leftBehind(version: string, results: readonly RolloutResult[]): Reason[] {
   const left = results.filter(({ outcome }) => outcome === 'failed');
-  if (left.length === 0) return [about('check-failed', `${why}; the site is back at ${version}`)];
+  if (left.length === 0) return [];
   const where = left.map(({ target, detail }) => `${target} (${detail})`).join(', ');
-  return failed(`current.json is back at ${version}, but not ${where}`);
+  return [reason('return-failed', `current.json is back at ${version}, but not ${where}`)];
+}
+
+function reason(rule: string, detail: string): Reason {
+  return { rule, path: null, detail: detail.slice(0, longestReason) };
 }
 
 /** Results of the targets whose last step has been taken, in the order of the targets. */

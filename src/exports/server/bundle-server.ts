@@ -224,7 +224,7 @@ class RequestHandler {
   constructor(options: BundleServerOptions, slots: Slots) {
     const { publicUrl = 'http://localhost', token, idleMs = 30_000, onFailure = () => {} } = options;
     this.#store = options.store ?? folderReader(options.root);
-    this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
+    this.#files = new PublishedFiles(this.#store);
     this.#slots = slots;
     this.#prefix = withoutEnd(new URL(publicUrl).pathname, '/');
     this.#token = token;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import type { ArchiveFormat } from '../rules/site-export.ts';
-import { bundleName, manifestName, signatureName } from '../store/bundle-store.ts';
-import { manifestIn } from '../store/manifests.ts';
+import { type BundleStore, bundleName, manifestName, signatureName } from '../store/bundle-store.ts';
+import { contentOf, manifestIn } from '../store/manifests.ts';
 
 /** What a reader needs to know of a published file. */
 interface PublishedFile {
@@ -22,14 +21,13 @@ export const contentTypes: Record<ArchiveFormat, string> = {
 
 /** The files of published versions, remembered because they never change. */
 export class PublishedFiles {
-  readonly #open: (domain: string, version: string, file: string) => Promise<Readable | null>;
+  readonly #store: Pick<BundleStore, 'open'>;
   readonly #known = new Map<string, ReadonlyMap<string, PublishedFile>>();
   /** Reads under way: requests for the same version share one. */
   readonly #reads = new Map<string, Promise<ReadonlyMap<string, PublishedFile> | null>>();
 
-  /** @param open opens a file of a version; null when there is none */
-  constructor(open: (domain: string, version: string, file: string) => Promise<Readable | null>) {
-    this.#open = open;
+  constructor(store: Pick<BundleStore, 'open'>) {
+    this.#store = store;
   }
 
   /** Null when the version has no such file. Throws what opening throws. */
@@ -58,7 +56,7 @@ export class PublishedFiles {
   }
 
   async #read(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
-    const text = await this.#contentOf(domain, version, manifestName);
+    const text = await contentOf(this.#store, domain, version, manifestName);
     if (text === null) return null;
     const manifest = manifestIn(text.toString());
     if (manifest === null) return null;
@@ -68,17 +66,12 @@ export class PublishedFiles {
       [manifestName, { etag, bytes: text.length, type: 'application/json; charset=utf-8' }],
       [bundleName(manifest), { etag: sha256, bytes, type: contentTypes[format] }],
     ]);
-    const signature = await this.#contentOf(domain, version, signatureName);
+    const signature = await contentOf(this.#store, domain, version, signatureName);
     if (signature !== null) {
       const digest = createHash('sha256').update(signature).digest('hex');
       files.set(signatureName, { etag: digest, bytes: signature.length, type: 'text/plain; charset=utf-8' });
     }
     return files;
-  }
-
-  async #contentOf(domain: string, version: string, file: string): Promise<Buffer | null> {
-    const stream = await this.#open(domain, version, file);
-    return stream === null ? null : Buffer.concat(await stream.toArray());
   }
 
   #remember(key: string, files: ReadonlyMap<string, PublishedFile>): void {

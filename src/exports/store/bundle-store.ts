@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { errorCode } from '../../files.ts';
+import { pathProblem } from '../../files.ts';
 import { ExplainedError } from '../../rules/errors.ts';
 import { withoutEnd } from '../../rules/text.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
@@ -309,37 +309,11 @@ export class NoSuchVersion extends ExplainedError {
   readonly hint = 'see `docferry export versions`';
 }
 
-const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
-
 /** The store's folder cannot be used: missing rights, read-only, full. */
 export class StoreNotWritable extends ExplainedError {
   override readonly name = 'StoreNotWritable';
   readonly code = 'StoreUnavailable';
   readonly hint = null;
-  readonly folder: string;
-  /** Code of the system error, e.g. `EACCES`, `ENOSPC`. */
-  readonly systemCode: string;
-
-  constructor(folder: string, systemCode: string) {
-    super(whyNot(folder, systemCode));
-    this.folder = folder;
-    this.systemCode = systemCode;
-  }
-}
-
-function whyNot(folder: string, code: string): string {
-  if (full.test(code)) {
-    return `the disk of the bundle store ${folder} is full (${code}): free some space; what is published stays as it is`;
-  }
-  if (code === 'EXDEV') return `the bundle store lies on several file systems (${code}): put all of ${folder} on one`;
-  const fix = {
-    ENOENT: 'the folder is missing: mount or create it, or correct store.bundles.directory',
-    ENOTDIR: 'a part of the path is a file: correct store.bundles.directory',
-    EROFS: 'the file system is read-only: mount it writable',
-    EACCES: 'give the user that runs the worker access to it',
-    EPERM: 'give the user that runs the worker access to it',
-  }[code];
-  return `cannot write to the bundle store ${folder} (${code}): ${fix ?? 'check the disk'}`;
 }
 
 /** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */
@@ -406,16 +380,14 @@ export class StoreBusy extends Error {
   override readonly name = 'StoreBusy';
 }
 
-const notWritable =
-  /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|EXDEV|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
-
 /** Runs a change of the store; errors of the file system that a person must fix become `StoreNotWritable`. */
 export async function changing<T>(folder: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change();
   } catch (error) {
-    const code = errorCode(error) ?? '';
-    throw notWritable.test(code) ? new StoreNotWritable(folder, code) : error;
+    const problem = pathProblem(error);
+    if (problem === null) throw error;
+    throw new StoreNotWritable(`the bundle store ${folder} ${problem.what}: ${problem.fix}`);
   }
 }
 

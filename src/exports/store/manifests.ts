@@ -163,17 +163,25 @@ async function readManifest(store: Manifests, domain: string, version: string): 
   }
 }
 
+/** The content of a small file of a version; null when it does not exist. Throws what the store throws. */
+export async function contentOf(
+  store: Pick<BundleStore, 'open'>,
+  domain: string,
+  version: string,
+  file: string,
+): Promise<Buffer | null> {
+  const stream = await store.open(domain, version, file);
+  return stream === null ? null : Buffer.concat(await stream.toArray());
+}
+
 /** Parsed from the very bytes whose signature was checked. */
 async function signedManifest(
   store: Manifests,
   { domain, version, keys }: { domain: string; version: string; keys: TrustedKeys },
 ): Promise<Manifest> {
-  const read = async (name: string) => {
-    const stream = await store.open(domain, version, name);
-    return stream === null ? null : Buffer.concat(await stream.toArray());
-  };
-  const bytes = (await read(manifestName)) ?? Buffer.alloc(0);
-  const checked = checkSignature(bytes, (await read(signatureName))?.toString() ?? null, keys);
+  const bytes = (await contentOf(store, domain, version, manifestName)) ?? Buffer.alloc(0);
+  const signature = await contentOf(store, domain, version, signatureName);
+  const checked = checkSignature(bytes, signature?.toString() ?? null, keys);
   if ('broken' in checked) {
     const { rule, detail } = checked.broken;
     const remedy =

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
 import type { BundleStore, Manifest } from './bundle-store.ts';
 import { bundleName, manifestName, signatureName, VersionDamaged, versionPath } from './bundle-store.ts';
-import { contradictions, manifestIn, provenManifest } from './manifests.ts';
+import { contentOf, contradictions, manifestIn, provenManifest } from './manifests.ts';
 
 /*
  * A file that carries a version from store to store: a tar of the version's own files at their paths in a store, the
@@ -31,16 +31,12 @@ export async function* packVersion(
   version: string,
 ): AsyncGenerator<Uint8Array> {
   const manifest = await provenManifest(store, domain, version);
-  const read = async (name: string) => {
-    const stream = await store.open(domain, version, name);
-    return stream === null ? null : Buffer.concat(await stream.toArray());
-  };
   const archive = await store.open(domain, version, bundleName(manifest));
   if (archive === null) throw new VersionDamaged(`its ${bundleName(manifest)} is missing`);
   const tar = pack();
   const add = async () => {
     for (const name of [manifestName, signatureName]) {
-      const content = await read(name);
+      const content = await contentOf(store, domain, version, name);
       if (content !== null) tar.entry({ name: `${versionPath(domain, version)}/${name}` }, content);
     }
     await addArchive(tar, `${versionPath(domain, version)}/${bundleName(manifest)}`, archive, manifest);
@@ -90,9 +86,9 @@ export async function readCarriedVersion(
       const { header } = entry;
       const last = header.name.split('/').at(-1) ?? '';
       if (isWhole) throw foreign(`it has more than a version: ${last}`);
-      if (carried === null) carried = manifestOf(header, await contentOf(entry, header, longestManifest));
+      if (carried === null) carried = manifestOf(header, await entryContent(entry, header, longestManifest));
       else if (header.name === pathIn(carried, signatureName)) {
-        carried.signature = (await contentOf(entry, header, longestSignature)).toString();
+        carried.signature = (await entryContent(entry, header, longestSignature)).toString();
       } else {
         if (header.name !== pathIn(carried, bundleName(carried.manifest)))
           throw foreign(`it has another file: ${last}`);
@@ -125,7 +121,7 @@ function pathIn({ manifest: { source, version } }: CarriedManifest, name: string
   return `${versionPath(source.domain, version)}/${name}`;
 }
 
-async function contentOf(entry: AsyncIterable<unknown>, { size, type }: Header, longest: number): Promise<Buffer> {
+async function entryContent(entry: AsyncIterable<unknown>, { size, type }: Header, longest: number): Promise<Buffer> {
   if (type !== 'file' || size > longest) throw foreign('it is not what `export save` writes');
   const chunks: Uint8Array[] = [];
   for await (const chunk of entry as AsyncIterable<Uint8Array>) chunks.push(chunk);

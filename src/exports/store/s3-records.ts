@@ -11,6 +11,7 @@ import {
   type InService,
   inServiceBefore,
   inUsePath,
+  type Manifest,
   type Mover,
   manifestPath,
   marksRoot,
@@ -32,6 +33,7 @@ import {
 import { parseClaim, parseCurrent, parseHold, parseInUse, parseObserved, parseRollouts, toJson } from './manifests.ts';
 import {
   type InUse,
+  lastRolledOut,
   livePromotions,
   nothingInUse,
   prunable,
@@ -115,7 +117,7 @@ const mostTries = 30;
  * (decisions/0061). A promotion reads the pointer, then the hold, then swaps the pointer; a hold is written first, then
  * the pointer gets another epoch: whichever comes second sees the other (decisions/0073).
  */
-export class S3Records {
+export abstract class S3Records {
   readonly marks: S3Marks;
   readonly holds: SiteHolds = {
     of: (domain) => this.hold(domain),
@@ -123,7 +125,7 @@ export class S3Records {
     release: async (domain, refused) => {
       const hold = await this.hold(domain);
       if (refused !== undefined && hold?.refused?.version !== refused) return null;
-      await this.#bucket.remove(holdPath(domain));
+      await this.bucket.remove(holdPath(domain));
       await this.#tidyMarks(domain);
       return hold;
     },
@@ -134,12 +136,14 @@ export class S3Records {
       return hold;
     },
   };
-  readonly #bucket: S3Bucket;
+  protected readonly bucket: S3Bucket;
 
   constructor(bucket: S3Bucket) {
-    this.#bucket = bucket;
+    this.bucket = bucket;
     this.marks = new S3Marks(bucket);
   }
+
+  abstract manifest(domain: string, version: string): Promise<Manifest>;
 
   async current(domain: string): Promise<Current | null> {
     return this.#read(currentPath(domain), parseCurrent);
@@ -149,11 +153,16 @@ export class S3Records {
     return this.#read(holdPath(domain), parseHold);
   }
 
-  async rollouts(domain: string): Promise<Record<string, string>> {
+  async rolledOut(domain: string, target: string): Promise<string | null> {
+    const [rollouts, inUse] = await Promise.all([this.#rollouts(domain), this.#inUse(domain)]);
+    return lastRolledOut(rollouts, inUse, target);
+  }
+
+  async #rollouts(domain: string): Promise<Record<string, string>> {
     return (await this.#read(rolloutsPath(domain), parseRollouts)) ?? {};
   }
 
-  async inUse(domain: string): Promise<InUse> {
+  async #inUse(domain: string): Promise<InUse> {
     return (await this.#read(inUsePath(domain), parseInUse)) ?? nothingInUse;
   }
 
@@ -161,7 +170,7 @@ export class S3Records {
    * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` checks that the version still
    * exists. Throws `NoSuchVersion`.
    */
-  async promoting<T>(domain: string, version: string, promotion: () => Promise<T>): Promise<T> {
+  async #promoting<T>(domain: string, version: string, promotion: () => Promise<T>): Promise<T> {
     const attempt = { version, id: randomUUID() };
     await this.#changeInUse(domain, (inUse) =>
       withPromotion(requireNotCondemned(inUse, domain, version), attempt, new Date()),
@@ -175,24 +184,35 @@ export class S3Records {
 
   /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
   async #renewEpoch(domain: string, known: Current): Promise<boolean> {
-    const found = await this.#bucket.read(currentPath(domain));
+    const found = await this.bucket.read(currentPath(domain));
     if (found === null || parseCurrent(found.text)?.epoch !== known.epoch) return false;
     const renewed = { ...known, epoch: known.epoch + 1 };
-    return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
+    return this.bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
   }
 
   /** Moves the pointer, then marks it: a repetition after a crash between the two marks it too. */
-  async moveCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
-    const moved = await this.#swapCurrent(domain, next, mover);
-    await this.marks.current(domain, moved);
-    return moved;
+  moveCurrent(
+    domain: string,
+    version: string,
+    expectedEpoch: number,
+    publishedAt: Date,
+    mover?: Mover,
+  ): Promise<Current> {
+    return this.#promoting(domain, version, async () => {
+      const { contentDigest } = await this.manifest(domain, version);
+      const epoch = expectedEpoch + 1;
+      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch };
+      const moved = await this.#swapCurrent(domain, next, mover);
+      await this.marks.current(domain, moved);
+      return moved;
+    });
   }
 
   /** Makes `next` the pointer if that is at the epoch before, or `next` already. Throws `PointerMoved`, `SiteHeld`. */
   async #swapCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
     const path = currentPath(domain);
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const found = await this.#bucket.read(path);
+      const found = await this.bucket.read(path);
       const now = found === null ? null : parseCurrent(found.text);
       // Also when our own write arrived and its answer was lost.
       if (now?.version === next.version) return now;
@@ -210,13 +230,13 @@ export class S3Records {
       await mover?.confirm();
       const condition = found === null ? 'absent' : { etag: found.etag };
       const moved = { ...next, ...inServiceBefore(now, next.version, hold) };
-      if (await this.#bucket.write(path, toJson(moved), condition)) return moved;
+      if (await this.bucket.write(path, toJson(moved), condition)) return moved;
       await waitAfterConflict(tries);
     }
     throw new StoreUnreachable('the object store refuses every change of current.json');
   }
 
-  /** As `BundleStore.unsetCurrent`, by compare-and-swap; repeated after a crash, it also removes the mark. */
+  /** By compare-and-swap; repeated after a crash, it also removes the mark. */
   async unsetCurrent(domain: string, version: string): Promise<void> {
     await this.#change(currentPath(domain), (text) => {
       const isCurrent = text !== null && parseCurrent(text)?.version === version;
@@ -225,7 +245,7 @@ export class S3Records {
     await this.marks.noCurrent(domain, version);
   }
 
-  /** As `BundleStore.claim`. The pointer changes, or begins to exist without a version, which fails a swap that has begun. */
+  /** The pointer changes, or begins to exist without a version, which fails a swap that has begun. */
   async claim(domain: string, since: Date): Promise<void> {
     await this.#change(claimPath(domain), (text) =>
       replacesClaim(text === null ? null : parseClaim(text).since, since) ? toJson({ since }) : null,
@@ -241,13 +261,15 @@ export class S3Records {
   }
 
   async recordObserved(domain: string, observed: Sightings): Promise<void> {
-    await this.#bucket.write(observedPath(domain), toJson(observed), null);
+    await this.bucket.write(observedPath(domain), toJson(observed), null);
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
     await this.#changeInUse(domain, (inUse) =>
       withRollout(requireNotCondemned(inUse, domain, version), target, version),
     );
+    // Checked only now: retention may have removed it a moment ago.
+    await this.manifest(domain, version);
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
@@ -257,26 +279,25 @@ export class S3Records {
     await this.#changeInUse(domain, (inUse) => withoutRollout(inUse, target, version));
   }
 
-  /** As `BundleStore.prune`. */
   prune(domain: string, keep: number): Promise<string[]> {
     return this.#remove(domain, (facts) => prunable(facts, keep));
   }
 
-  /** As `BundleStore.withdraw`. */
-  withdraw(domain: string, version: string): Promise<string[]> {
-    return this.#remove(domain, (facts) => withdrawable(facts, version));
+  async withdraw(domain: string, version: string): Promise<void> {
+    const name = storeName('version', version);
+    await this.#remove(domain, (facts) => withdrawable(facts, name));
   }
 
   /** Condemns versions first, by a change that fails when one is taken into use in between, then removes them. */
   async #remove(domain: string, choose: (facts: RetentionFacts) => string[]): Promise<string[]> {
     const folder = `${versionsPath(domain)}/`;
-    const names = (await this.#bucket.list(folder)).map(({ path }) => path.slice(folder.length).split('/')[0] ?? '');
+    const names = (await this.bucket.list(folder)).map(({ path }) => path.slice(folder.length).split('/')[0] ?? '');
     const stored = [...new Set(names)];
     let removing: string[] = [];
     await this.#changeInUse(domain, async (inUse) => {
       const now = new Date();
       const current = (await this.current(domain))?.version ?? null;
-      const rollouts = await this.rollouts(domain);
+      const rollouts = await this.#rollouts(domain);
       const hold = await this.hold(domain);
       const chosen = choose({ stored, current, hold, rollouts, inUse, now });
       // An earlier retention may have died between condemning versions and removing them.
@@ -285,9 +306,9 @@ export class S3Records {
     });
     for (const version of removing) {
       // First: without its manifest there is no version.
-      await this.#bucket.remove(manifestPath(domain, version));
-      const files = await this.#bucket.list(`${versionPath(domain, version)}/`);
-      for (const { path } of files) await this.#bucket.remove(path);
+      await this.bucket.remove(manifestPath(domain, version));
+      const files = await this.bucket.list(`${versionPath(domain, version)}/`);
+      for (const { path } of files) await this.bucket.remove(path);
     }
     if (removing.length > 0) {
       const gone = new Set(removing);
@@ -308,7 +329,7 @@ export class S3Records {
       // Mark first: if this process dies after placing the hold, `inService` must still report it.
       await this.marks.holding(domain, version);
       // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
-      const hold = await this.promoting(domain, version, async () => {
+      const hold = await this.#promoting(domain, version, async () => {
         // Retention may have removed it since.
         await this.#requireManifest(domain, version);
         return this.#changeHold(domain, (before) => holdAfter(before, version, request));
@@ -354,7 +375,7 @@ export class S3Records {
 
   /** Throws `NoSuchVersion`. */
   async #requireManifest(domain: string, version: string): Promise<void> {
-    if ((await this.#bucket.stat(manifestPath(domain, version))) !== null) return;
+    if ((await this.bucket.stat(manifestPath(domain, version))) !== null) return;
     throw new NoSuchVersion(`${domain} has no version ${version}`);
   }
 
@@ -367,17 +388,17 @@ export class S3Records {
   }
 
   async #read<Found>(path: string, parse: (text: string) => Found): Promise<Found | null> {
-    const found = await this.#bucket.read(path);
+    const found = await this.bucket.read(path);
     return found === null ? null : parse(found.text);
   }
 
   /** Reads an object, changes it and writes it back, again when another writer was quicker; null changes nothing. */
   async #change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const found = await this.#bucket.read(path);
+      const found = await this.bucket.read(path);
       const text = await change(found?.text ?? null);
       if (text === null) return;
-      if (await this.#bucket.write(path, text, found === null ? 'absent' : { etag: found.etag })) return;
+      if (await this.bucket.write(path, text, found === null ? 'absent' : { etag: found.etag })) return;
       await waitAfterConflict(tries);
     }
     throw new StoreUnreachable(`the object store refuses every change of ${path}`);

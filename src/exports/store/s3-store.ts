@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, createWriteStream } from 'node:fs';
+import { access, mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { sizeIfExists } from '../../files.ts';
 import { versionTime } from '../rules/site-export.ts';
 import { Semaphore } from '../semaphore.ts';
 import { contentTypes } from '../server/published-files.ts';
@@ -13,14 +14,12 @@ import {
   type BundleStore,
   type ByteRange,
   bundleName,
-  type Current,
   changing,
   type InService,
   identityPath,
   isStoreName,
   locationText,
   type Manifest,
-  type Mover,
   manifestName,
   manifestPath,
   NoSuchVersion,
@@ -28,13 +27,12 @@ import {
   publishedAddress,
   RecordDamaged,
   type S3Location,
-  type Sightings,
-  type SiteHolds,
   StagedChanged,
   type StagedManifest,
   type StoredVersion,
   StoreRefused,
   signatureName,
+  stagingPath,
   stagingRoot,
   storeName,
   VersionDamaged,
@@ -42,10 +40,19 @@ import {
   versionsPath,
   type Work,
 } from './bundle-store.ts';
-import { manifestIn, parseIdentity, parseManifest, publishedVersion, requireSameContent, toJson } from './manifests.ts';
-import { lastRolledOut, SharedLookout } from './retention.ts';
+import {
+  manifestIn,
+  parseIdentity,
+  parseManifest,
+  publishedVersion,
+  requireSameContent,
+  requireSealed,
+  sealedManifest,
+  toJson,
+} from './manifests.ts';
+import { abandonedAfterMs, removeAbandoned, SharedLookout } from './retention.ts';
 import { type S3Agents, S3Bucket, type S3Headers } from './s3-bucket.ts';
-import { copyIfAbsent, readS3Object, S3Staging } from './s3-multipart.ts';
+import { abortUploads, copyIfAbsent, readS3Object, uploadArchive } from './s3-multipart.ts';
 import { S3Records } from './s3-records.ts';
 
 export interface S3StoreOptions extends S3Location {
@@ -58,6 +65,8 @@ export interface S3StoreOptions extends S3Location {
   signer?: ManifestSigner | undefined;
 }
 
+/** An upload older than this was abandoned: no attempt of a step takes as long. */
+const uploadAbandonedAfterMs = 24 * 3_600_000;
 /** Small objects. */
 const readsAtOnce = 8;
 
@@ -66,25 +75,20 @@ const readsAtOnce = 8;
  * `manifest.json`, which is written last. Verified archives are staged in the bucket, so that the worker that
  * publishes need not be the one that downloaded.
  */
-export class S3BundleStore implements BundleStore {
+export class S3BundleStore extends S3Records implements BundleStore {
   readonly identity: string;
   /** None: a bucket is replicated, never restored by docferry. */
   readonly predecessors: readonly string[] = [];
   readonly place: string;
-  readonly #bucket: S3Bucket;
-  readonly #records: S3Records;
-  readonly #staging: S3Staging;
   readonly #workFolder: string;
   readonly #publicUrl: string;
   readonly #signer: ManifestSigner | null;
   readonly #shared = new SharedLookout();
 
   private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
+    super(bucket);
     this.identity = identity;
     this.place = locationText({ ...bucket.location, endpoint: undefined });
-    this.#bucket = bucket;
-    this.#records = new S3Records(bucket);
-    this.#staging = new S3Staging(bucket, workFolder);
     this.#workFolder = workFolder;
     this.#publicUrl = publicUrl;
     this.#signer = signer ?? null;
@@ -97,71 +101,59 @@ export class S3BundleStore implements BundleStore {
     return new S3BundleStore(await storeIdentity(opened), opened, options);
   }
 
-  get holds(): SiteHolds {
-    return this.#records.holds;
+  async stagingFile(stageId: string): Promise<string> {
+    const file = this.#localArchive(stageId);
+    await changing(this.#workFolder, () => mkdir(dirname(file), { recursive: true, mode: 0o700 }));
+    return file;
   }
 
-  stagingFile(stageId: string): Promise<string> {
-    return this.#staging.localFile(stageId);
-  }
-
+  /** Uploads the local file and its manifest, then removes the local file. */
   async saveStaged(stageId: string, manifest: StagedManifest, work: Work = {}): Promise<void> {
     storeName('domain', manifest.source.domain);
-    await this.#staging.save(stageId, manifest, work);
+    const { sha256, bytes } = manifest.archive;
+    const path = stagedArchivePath(stageId, manifest);
+    // Its name is that of its content, which was checked when it was uploaded.
+    if ((await this.bucket.stat(path))?.bytes !== bytes) {
+      const file = this.#localArchive(stageId);
+      if ((await sizeIfExists(file)) !== bytes)
+        throw new StagedChanged('the staged archive is not the one that was verified');
+      await uploadArchive(this.bucket, path, { file, sha256, bytes }, work);
+    }
+    await this.bucket.write(stagedManifestPath(stageId), toJson(manifest), null);
+    await this.#removeLocal(stageId);
   }
 
-  staged(stageId: string, seal: string): Promise<StagedManifest | null> {
-    return this.#staging.find(stageId, seal);
+  async staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    const manifest = sealedManifest(await this.#stagedText(stageId), seal);
+    if (manifest === null) return null;
+    const archive = await this.bucket.stat(stagedArchivePath(stageId, manifest));
+    return archive?.bytes === manifest.archive.bytes ? manifest : null;
   }
 
-  discardStaged(stageId: string): Promise<void> {
-    return this.#staging.discard(stageId);
+  async discardStaged(stageId: string): Promise<void> {
+    await this.#removeLocal(stageId);
+    const folder = `${stagingPath(stageId)}/`;
+    await abortUploads(this.bucket, folder, null);
+    for (const { path } of await this.bucket.list(folder)) await this.bucket.remove(path);
   }
 
   async publish(stageId: string, version: string, seal: string, work: Work = {}): Promise<Manifest> {
     storeName('version', version);
-    const { manifest: staged, path } = await this.#staging.saved(stageId, seal);
+    const staged = requireSealed(await this.#stagedText(stageId), stageId, seal);
     const manifest: Manifest = { version, ...staged };
     const { domain } = manifest.source;
-    const published = await this.#bucket.read(manifestPath(domain, version));
+    const published = await this.bucket.read(manifestPath(domain, version));
     if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
-    await putArchive(this.#bucket, path, manifest, work);
+    await putArchive(this.bucket, stagedArchivePath(stageId, staged), manifest, work);
     const text = toJson(manifest);
     const signature = await this.#signer?.sign(text, manifest);
     if (signature !== undefined) {
       // Replaces the signature of a publisher that died here: it may have had another key, and no reader has seen it.
       const path = `${versionPath(domain, version)}/${signatureName}`;
-      await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
+      await this.bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
     }
-    await this.#bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
+    await this.bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
     return requireSameContent(await this.#wholeManifest(domain, version), manifest);
-  }
-
-  current(domain: string): Promise<Current | null> {
-    return this.#records.current(domain);
-  }
-
-  async moveCurrent(
-    domain: string,
-    version: string,
-    expectedEpoch: number,
-    publishedAt: Date,
-    mover?: Mover,
-  ): Promise<Current> {
-    return this.#records.promoting(domain, version, async () => {
-      const { contentDigest } = await this.manifest(domain, version);
-      const epoch = expectedEpoch + 1;
-      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch };
-      return this.#records.moveCurrent(domain, next, mover);
-    });
-  }
-
-  unsetCurrent(domain: string, version: string): Promise<void> {
-    return this.#records.unsetCurrent(domain, version);
-  }
-
-  claim(domain: string, since: Date): Promise<void> {
-    return this.#records.claim(domain, since);
   }
 
   async manifest(domain: string, version: string): Promise<Manifest> {
@@ -185,7 +177,7 @@ export class S3BundleStore implements BundleStore {
     try {
       await changing(this.#workFolder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
       const file = join(folder, bundleName(manifest));
-      await changing(this.#workFolder, () => downloadArchive(this.#bucket, manifest, file, work));
+      await changing(this.#workFolder, () => downloadArchive(this.bucket, manifest, file, work));
       return await read(file);
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -200,45 +192,19 @@ export class S3BundleStore implements BundleStore {
     return (await this.#signer?.publicKeys()) ?? null;
   }
 
-  async rolledOut(domain: string, target: string): Promise<string | null> {
-    const [rollouts, inUse] = await Promise.all([this.#records.rollouts(domain), this.#records.inUse(domain)]);
-    return lastRolledOut(rollouts, inUse, target);
-  }
-
-  observed(domain: string): Promise<Sightings> {
-    return this.#records.observed(domain);
-  }
-
-  recordObserved(domain: string, observed: Sightings): Promise<void> {
-    return this.#records.recordObserved(domain, observed);
-  }
-
-  async startRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#records.startRollout(domain, target, version);
-    // Checked only now: retention may have removed it a moment ago.
-    await this.manifest(domain, version);
-  }
-
-  async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#records.recordRollout(domain, target, version);
-  }
-
-  prune(domain: string, keep: number): Promise<string[]> {
-    return this.#records.prune(domain, keep);
-  }
-
-  async withdraw(domain: string, version: string): Promise<void> {
-    await this.#records.withdraw(domain, storeName('version', version));
-  }
-
-  /** A domain has no temporary files in a bucket. */
+  /** A domain has no temporary files in a bucket: what dead processes left is on this machine, or unfinished uploads. */
   async removeAbandoned(_domain: string, now: Date): Promise<void> {
-    if (this.#shared.isDue(now)) await this.#staging.removeAbandoned(now);
+    if (!this.#shared.isDue(now)) return;
+    await changing(this.#workFolder, () => removeAbandoned(this.#workFolder, now));
+    await abortUploads(this.bucket, '', new Date(now.getTime() - uploadAbandonedAfterMs));
+    for (const { path, modified } of await this.bucket.list(`${stagingRoot}/`)) {
+      if (now.getTime() - modified.getTime() > abandonedAfterMs) await this.bucket.remove(path);
+    }
   }
 
   async inService(domains: readonly string[]): Promise<Map<string, InService>> {
     const asked = new Set(domains);
-    const marked = [...(await this.#records.marks.all())].filter(([domain]) => asked.has(domain));
+    const marked = [...(await this.marks.all())].filter(([domain]) => asked.has(domain));
     // Few are held, and a mark may have outlived its hold, or a command that died before it placed one.
     const slots = new Semaphore(readsAtOnce);
     const found = marked.map(async ([domain, { current, held: mark }]) => {
@@ -249,13 +215,13 @@ export class S3BundleStore implements BundleStore {
   }
 
   async domains(): Promise<string[]> {
-    return (await this.#bucket.folders()).filter(isStoreName).sort();
+    return (await this.bucket.folders()).filter(isStoreName).sort();
   }
 
   async inventory(domain: string): Promise<StoredVersion[]> {
     const folder = `${versionsPath(domain)}/`;
     const versions = new Map<string, StoredVersion['files']>();
-    for (const { path, bytes } of await this.#bucket.list(folder)) {
+    for (const { path, bytes } of await this.bucket.list(folder)) {
       const [version = '', ...names] = path.slice(folder.length).split('/');
       if (isStoreName(version))
         versions.set(version, [...(versions.get(version) ?? []), { name: names.join('/'), bytes }]);
@@ -267,33 +233,49 @@ export class S3BundleStore implements BundleStore {
 
   async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
     const path = `${versionPath(domain, version)}/${storeName('file', file)}`;
-    const found = await this.#bucket.stat(path);
-    return found === null ? null : Readable.from(readS3Object(this.#bucket, path, found, {}, range));
+    const found = await this.bucket.stat(path);
+    return found === null ? null : Readable.from(readS3Object(this.bucket, path, found, {}, range));
   }
 
   /** Also refuses object stores that ignore the conditions of writes, on which atomic publication rests (E5). */
   async checkWritable(): Promise<void> {
-    await this.#staging.checkWritable();
+    await changing(this.#workFolder, async () => {
+      await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
+      await access(this.#workFolder, constants.W_OK | constants.X_OK);
+    });
     await this.#signer?.check();
     const path = `${stagingRoot}/probe-${randomUUID()}`;
-    await this.#bucket.write(path, 'probe', 'absent');
+    await this.bucket.write(path, 'probe', 'absent');
     try {
-      const twice = await this.#bucket.write(path, 'probe', 'absent');
-      const wrongTag = await this.#bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
+      const twice = await this.bucket.write(path, 'probe', 'absent');
+      const wrongTag = await this.bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
       if (!twice && !wrongTag) return;
       throw new StoreRefused(
-        `the object store of ${locationText(this.#bucket.location)} ignores If-None-Match and If-Match on writes`,
+        `the object store of ${locationText(this.bucket.location)} ignores If-None-Match and If-Match on writes`,
         'use one that honours them: without them two publishers could overwrite each other',
       );
     } finally {
-      await this.#bucket.remove(path);
+      await this.bucket.remove(path);
     }
+  }
+
+  async #stagedText(stageId: string): Promise<string | null> {
+    return (await this.bucket.read(stagedManifestPath(stageId)))?.text ?? null;
+  }
+
+  async #removeLocal(stageId: string): Promise<void> {
+    const folder = dirname(this.#localArchive(stageId));
+    await changing(this.#workFolder, () => rm(folder, { recursive: true, force: true }));
+  }
+
+  #localArchive(stageId: string): string {
+    return join(this.#workFolder, storeName('stage id', stageId), 'archive');
   }
 
   /** The version at which a marked domain is held; null when it is not. If the record is damaged, the mark counts. */
   async #heldAt(domain: string, mark: string): Promise<string | null> {
     try {
-      return (await this.#records.hold(domain))?.version ?? null;
+      return (await this.hold(domain))?.version ?? null;
     } catch (error) {
       if (error instanceof RecordDamaged) return mark;
       throw error;
@@ -302,15 +284,15 @@ export class S3BundleStore implements BundleStore {
 
   /** Null unless the version is complete. */
   async #wholeManifest(domain: string, version: string): Promise<Manifest | null> {
-    const found = await this.#bucket.read(manifestPath(domain, version));
+    const found = await this.bucket.read(manifestPath(domain, version));
     if (found === null) return null;
     const manifest = parseManifest(found.text);
-    const archive = await this.#bucket.stat(`${versionPath(domain, version)}/${bundleName(manifest)}`);
+    const archive = await this.bucket.stat(`${versionPath(domain, version)}/${bundleName(manifest)}`);
     return archive?.bytes === manifest.archive.bytes ? manifest : null;
   }
 
   async #describe(domain: string, { version, files }: StoredVersion): Promise<PublishedVersion | null> {
-    const found = await this.#bucket.read(manifestPath(domain, version));
+    const found = await this.bucket.read(manifestPath(domain, version));
     const manifest = found === null ? null : manifestIn(found.text);
     if (!manifest) return null;
     const size = files.find(({ name }) => name === bundleName(manifest))?.bytes;
@@ -318,6 +300,11 @@ export class S3BundleStore implements BundleStore {
     return publishedVersion(manifest, versionTime(version) ?? new Date(0).toISOString());
   }
 }
+
+const stagedManifestPath = (stageId: string): string => `${stagingPath(stageId)}/staged.json`;
+/** Named by content: an attempt that was presumed dead and continues cannot replace what another has verified. */
+const stagedArchivePath = (stageId: string, { archive }: StagedManifest): string =>
+  `${stagingPath(stageId)}/${archive.sha256}`;
 
 /** Headers of objects that never change. */
 const immutable = (ContentType: string): S3Headers => ({

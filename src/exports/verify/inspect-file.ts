@@ -15,20 +15,20 @@ import { destinationOf, folderOf } from './site-links.ts';
 const mostListed = 10;
 
 /** Findings by rule; may be passed between threads. */
-type FindingsByRule = Map<SiteRule, { listed: Reason[]; count: number }>;
+type FindingsByRule<Rule extends string> = Map<Rule, { listed: Reason[]; count: number }>;
 
-/** Collects what breaks rules about a site: the first ten findings of each rule and a count of the rest. */
-export class Findings {
-  readonly byRule: FindingsByRule = new Map();
+/** Collects what breaks rules: the first ten findings of each rule and a count of the rest. */
+export class Findings<Rule extends string = SiteRule> {
+  readonly byRule: FindingsByRule<Rule> = new Map();
 
-  add(rule: SiteRule, path: string | null, detail: string): void {
+  add(rule: Rule, path: string | null, detail: string): void {
     const found = this.#of(rule);
     found.count += 1;
     if (found.listed.length >= mostListed) return;
     found.listed.push({ rule, path: path === null ? null : printablePath(path), detail: printablePath(detail) });
   }
 
-  merge(other: FindingsByRule): void {
+  merge(other: FindingsByRule<Rule>): void {
     for (const [rule, { listed, count }] of other) {
       const found = this.#of(rule);
       found.count += count;
@@ -37,13 +37,13 @@ export class Findings {
   }
 
   /** The findings of one rule; the last one counts those not listed. */
-  of(rule: SiteRule): Reason[] {
+  of(rule: Rule): Reason[] {
     const { listed, count } = this.#of(rule);
     const more = count - listed.length;
     return more === 0 ? listed : [...listed, { rule, path: null, detail: `${more} more not listed` }];
   }
 
-  #of(rule: SiteRule): { listed: Reason[]; count: number } {
+  #of(rule: Rule): { listed: Reason[]; count: number } {
     const found = this.byRule.get(rule) ?? { listed: [], count: 0 };
     this.byRule.set(rule, found);
     return found;
@@ -161,7 +161,7 @@ export interface Target {
 
 /** What inspecting files has shown; may be passed between threads. `judgeSite` turns it into reasons. */
 export interface SiteNotes {
-  findings: FindingsByRule;
+  findings: FindingsByRule<SiteRule>;
   /** By path within the site, decoded. */
   targets: Map<string, Target>;
 }

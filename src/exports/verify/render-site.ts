@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inflateSync } from 'node:zlib';
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core';
 import { unpack } from '../archive/unpack.ts';
-import type { Reason } from '../rules/site-export.ts';
 import {
   isRenderRule,
   JudgedFindings,
@@ -17,93 +15,18 @@ import {
 } from '../rules/verification-rules.ts';
 import { browserSlots } from '../semaphore.ts';
 import { addressOf, type BrowserChoice, BrowserUnusable, findBrowser, SiteFiles } from './find-browser.ts';
+import { Findings } from './inspect-file.ts';
 import { isPage } from './site-links.ts';
 import type { VerificationReport } from './verify-archive.ts';
 
-/** At most 100 a page; each rule has its own share, so that a flood of one hides nothing of another. */
-const keptPerRule = 25;
-const detailCharacters = 300;
-
-/** The distinct findings of one page; a hostile page can cause any number of them. */
-export class PageFindings {
-  readonly #kept = new Map<RenderRule, Set<string>>();
-  readonly #dropped = new Map<RenderRule, number>();
-
-  add(rule: RenderRule, detail: string): void {
-    const kept = this.#kept.get(rule) ?? new Set();
-    this.#kept.set(rule, kept);
-    // Copied: a slice would keep the whole of a long text in memory.
-    const cut = Buffer.from(detail.slice(0, detailCharacters)).toString();
-    if (kept.has(cut)) return;
-    if (kept.size < keptPerRule) kept.add(cut);
-    else this.#dropped.set(rule, this.dropped(rule) + 1);
-  }
-
-  /** What was kept, each once. */
-  of(rule: RenderRule): string[] {
-    return [...(this.#kept.get(rule) ?? [])];
-  }
-
-  /** How many were not kept, repetitions included. */
-  dropped(rule: RenderRule): number {
-    return this.#dropped.get(rule) ?? 0;
-  }
-}
-
-const signature = '89504e470d0a1a0a';
-/** Bytes of a pixel, by the colour type in the header; screenshots have no others. */
-const pixelBytes: Record<number, number> = { 2: 3, 6: 4 };
-
-/** Whether all pixels of a PNG with 8 bits a channel and without interlacing, such as a screenshot, are the same. */
-export function isSingleColour(png: Buffer): boolean {
-  if (png.toString('hex', 0, 8) !== signature) throw new TypeError('a screenshot is no PNG');
-  const width = png.readUInt32BE(16);
-  const pixel = pixelBytes[png.readUInt8(25)];
-  if (png.readUInt8(24) !== 8 || pixel === undefined || png.readUInt8(28) !== 0) {
-    throw new TypeError('a screenshot is an unsupported kind of PNG');
-  }
-  const rows = inflateSync(Buffer.concat([...imageData(png)]));
-  const length = width * pixel;
-  let above = Buffer.alloc(length);
-  let first: Buffer | null = null;
-  for (let at = 0; at + 1 + length <= rows.length; at += 1 + length) {
-    const row = Buffer.from(rows.subarray(at + 1, at + 1 + length));
-    unfilter(rows.readUInt8(at), row, above, pixel);
-    first ??= Buffer.from(row.subarray(0, pixel));
-    for (let x = 0; x < length; x += 1) if (row[x] !== first[x % pixel]) return false;
-    above = row;
-  }
-  return true;
-}
-
-function* imageData(png: Buffer): Generator<Buffer> {
-  for (let at = 8; at + 12 <= png.length; ) {
-    const length = png.readUInt32BE(at);
-    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') yield png.subarray(at + 8, at + 8 + length);
-    at += 12 + length;
-  }
-}
-
-/** Undoes the filter of a row in place (PNG, Filter Algorithms). */
-function unfilter(filter: number, row: Buffer, above: Buffer, pixel: number): void {
-  for (let x = 0; x < row.length; x += 1) {
-    const left = x < pixel ? 0 : (row[x - pixel] ?? 0);
-    const up = above[x] ?? 0;
-    const corner = x < pixel ? 0 : (above[x - pixel] ?? 0);
-    row[x] = ((row[x] ?? 0) + predicted(filter, left, up, corner)) & 255;
-  }
-}
-
-function predicted(filter: number, left: number, up: number, corner: number): number {
-  if (filter === 1) return left;
-  if (filter === 2) return up;
-  if (filter === 3) return (left + up) >> 1;
-  if (filter !== 4) return 0;
-  const guess = left + up - corner;
-  const [byLeft, byUp, byCorner] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)];
-  if (byLeft <= byUp && byLeft <= byCorner) return left;
-  return byUp <= byCorner ? up : corner;
-}
+/** Runs in a page of ours: whether all pixels of a picture, given in base64, are the same. */
+const isOneColour = `async (picture) => {
+  const image = await createImageBitmap(new Blob([Uint8Array.from(atob(picture), (char) => char.charCodeAt(0))]));
+  const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  canvas.drawImage(image, 0, 0);
+  const pixels = new Uint32Array(canvas.getImageData(0, 0, image.width, image.height).data.buffer);
+  return pixels.every((pixel) => pixel === pixels[0]);
+}`;
 
 /** Where the browser finds the site; the name is reserved (RFC 6761). */
 const origin = 'https://bundle.invalid';
@@ -115,11 +38,22 @@ const settleMs = 300;
 /** Time for sites that scripts draw. */
 const blankForMs = 3_000;
 
-/** Opens one page of the site and reports what is wrong with it. */
-async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
+interface RenderedPage {
+  context: BrowserContext;
+  /** An empty page of ours. */
+  viewer: Page;
+  path: string;
+  findings: Findings<RenderRule>;
+}
+
+/** Opens one page of the site and reports what is wrong with it, each thing once: a hostile page can repeat itself. */
+async function renderPage({ context, viewer, path, findings }: RenderedPage): Promise<void> {
   const page = await context.newPage();
-  const findings = new PageFindings();
-  const add = (rule: RenderRule, detail: string) => findings.add(rule, detail);
+  const add = (rule: RenderRule, detail: string) => {
+    const [at, what] = [printablePath(path), printablePath(detail)];
+    if (findings.of(rule).some((found) => found.path === at && found.detail === what)) return;
+    findings.add(rule, path, detail);
+  };
   try {
     const crashed = new Promise<'crashed'>((resolve) => page.once('crash', () => resolve('crashed')));
     page.on('pageerror', (error) => add('page-script-error', firstLine(error)));
@@ -132,16 +66,15 @@ async function renderPage(context: BrowserContext, path: string): Promise<PageFi
       add('page-external-request', `a WebSocket to ${hostOf(socket.url())}`);
       void socket.close().catch(() => undefined);
     });
-    const problem = await Promise.race([problemOf(page, path), crashed.then(() => 'it crashes the browser')]);
+    const problem = await Promise.race([problemOf(page, viewer, path), crashed.then(() => 'it crashes the browser')]);
     if (problem !== null) add('page-does-not-render', problem);
   } finally {
     await page.close().catch(() => undefined);
   }
-  return findings;
 }
 
 /** Why readers would see nothing of the page; null when it shows something. */
-async function problemOf(page: Page, path: string): Promise<string | null> {
+async function problemOf(page: Page, viewer: Page, path: string): Promise<string | null> {
   try {
     await page.goto(addressOf(origin, path), { waitUntil: 'load', timeout: loadTimeoutMs });
   } catch (error) {
@@ -152,7 +85,7 @@ async function problemOf(page: Page, path: string): Promise<string | null> {
   const deadline = performance.now() + blankForMs;
   await sleep(settleMs);
   try {
-    while (await isBlank(page)) {
+    while (await isBlank(page, viewer)) {
       if (performance.now() > deadline) return 'it shows nothing but one colour';
       await sleep(settleMs);
     }
@@ -163,8 +96,9 @@ async function problemOf(page: Page, path: string): Promise<string | null> {
   return null;
 }
 
-async function isBlank(page: Page): Promise<boolean> {
-  return isSingleColour(await page.screenshot({ timeout: screenshotTimeoutMs, animations: 'allow', type: 'png' }));
+async function isBlank(page: Page, viewer: Page): Promise<boolean> {
+  const picture = await page.screenshot({ timeout: screenshotTimeoutMs, animations: 'allow', type: 'png' });
+  return viewer.evaluate<boolean>(`(${isOneColour})('${picture.toString('base64')}')`);
 }
 
 function addRequest(request: Request, status: number | null, add: (rule: RenderRule, detail: string) => void): void {
@@ -190,17 +124,6 @@ function firstLine(error: unknown): string {
 export interface Rendering extends Judgement {
   /** Pages that were opened. */
   pages: string[];
-}
-
-/** The report of an archive, together with the result of rendering it. */
-export function withRendering(report: VerificationReport, { reasons, asks, warnings }: Rendering): VerificationReport {
-  return {
-    ...report,
-    ok: report.ok && reasons.length === 0,
-    reasons: [...report.reasons, ...reasons],
-    asks: [...report.asks, ...asks],
-    warnings: [...report.warnings, ...warnings],
-  };
 }
 
 /**
@@ -234,8 +157,6 @@ const wholeTimeLimitMs = 600_000;
 const launchTimeoutMs = 60_000;
 /** Playwright keeps a whole file in memory, and again as base64, while it passes it on; larger files are sent empty. */
 const handedOverBytes = 32 * 1024 ** 2;
-/** Findings listed for each rule; the others are counted. */
-const mostListed = 10;
 
 /** No traffic leaves: no name resolves, every connection goes to a proxy that does not exist, no UDP. */
 const noNetwork = [
@@ -282,17 +203,20 @@ async function renderNow(
     signal?.addEventListener('abort', stop, { once: true });
     try {
       const context = await openContext(browser, new SiteFiles(site, paths));
+      const viewer = await context.newPage();
       const deadline = performance.now() + timeLimitMs;
-      const found: { path: string; findings: PageFindings }[] = [];
+      const findings = new Findings<RenderRule>();
+      const opened: string[] = [];
       for (const path of wanted) {
         signal?.throwIfAborted();
         if (performance.now() > deadline) break;
-        found.push({ path, findings: await renderPage(context, path) });
-        options.onPage?.(found.length, wanted.length);
+        await renderPage({ context, viewer, path, findings });
+        opened.push(path);
+        options.onPage?.(opened.length, wanted.length);
       }
       // A stopped browser can look like a crashed page.
       signal?.throwIfAborted();
-      return conclude(found, wanted, options.levels);
+      return conclude(findings, opened, wanted.length - opened.length, options.levels);
     } catch (error) {
       signal?.throwIfAborted();
       if (browser.isConnected()) throw error;
@@ -375,25 +299,14 @@ async function answer(route: Route, files: SiteFiles): Promise<void> {
   return route.fulfill({ status, contentType: type, ...(empty ? { body: '' } : { path: file }) });
 }
 
-function conclude(
-  found: readonly { path: string; findings: PageFindings }[],
-  wanted: readonly string[],
-  levels: RenderRuleLevels,
-): Rendering {
+function conclude(findings: Findings<RenderRule>, pages: string[], late: number, levels: RenderRuleLevels): Rendering {
   const judged = new JudgedFindings();
   for (const rule of Object.keys(renderRuleTexts).filter(isRenderRule)) {
-    const all = found.flatMap(({ path, findings }) =>
-      findings.of(rule).map((detail) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
-    );
-    const dropped = found.reduce((sum, { findings }) => sum + findings.dropped(rule), 0);
-    const listed: Reason[] = all.slice(0, mostListed);
-    const more = all.length + dropped - listed.length;
-    if (more > 0) listed.push({ rule, path: null, detail: `${more} more not listed` });
-    const late = wanted.length - found.length;
+    const listed = [...findings.of(rule)];
     if (rule === 'page-does-not-render' && late > 0) {
       listed.push({ rule, path: null, detail: `${late} pages were not opened for lack of time` });
     }
     judged.add(levels[rule] ?? renderRuleTexts[rule].level, listed);
   }
-  return { pages: found.map(({ path }) => path), ...judged.judgement() };
+  return { pages, ...judged.judgement() };
 }

@@ -1,3 +1,5 @@
+import { getMimeType } from 'hono/utils/mime';
+
 /** Where an address leads from within a site. */
 type Destination =
   | { kind: 'external'; host: string }
@@ -70,6 +72,12 @@ function normalize(path: string): string {
 }
 
 const indexPage = 'index.html';
+
+/** The `Content-Type` of a file of a site. */
+export function contentTypeOf(path: string): string {
+  if (/\.md$/i.test(path)) return 'text/markdown; charset=utf-8';
+  return getMimeType(path) ?? 'application/octet-stream';
+}
 
 /** Pages are the `.html` files of a site (service-interface.md, appendix: "the archive"). */
 export function isPage(path: string): boolean {

@@ -14,7 +14,7 @@ import { type ArchiveLimits, EntryRules } from '../archive/check-entry.ts';
 import { type ContentFile, contentDigest, sortFiles } from '../archive/content-digest.ts';
 import { readerOf, type Sniffed, sniffFormat } from '../archive/open-archive.ts';
 import type { ArchiveFacts, ArchiveFormat, Reason } from '../rules/site-export.ts';
-import { ReasonList, type RuleName, type SiteRuleLevels } from '../rules/verification-rules.ts';
+import { type Judgement, ReasonList, type RuleName, type SiteRuleLevels } from '../rules/verification-rules.ts';
 import type { SiteInspection, SiteNotes } from './inspect-file.ts';
 import { judgeSite } from './judge-site.ts';
 import { isPage } from './site-links.ts';
@@ -109,6 +109,17 @@ export function refusedReport(archive: ArchiveFacts | null, reasons: Reason[]): 
   const format = archive?.format ?? null;
   const nothing = { files: 0, pages: 0, bytes: 0, contentDigest: null, entries: [] };
   return { ok: false, format, reasons, asks: [], warnings: [], archive, ...nothing };
+}
+
+/** The report of an archive, together with the result of rendering it. */
+export function withRendering(report: VerificationReport, { reasons, asks, warnings }: Judgement): VerificationReport {
+  return {
+    ...report,
+    ok: report.ok && reasons.length === 0,
+    reasons: [...report.reasons, ...reasons],
+    asks: [...report.asks, ...asks],
+    warnings: [...report.warnings, ...warnings],
+  };
 }
 
 /** Bytes of headers and padding allowed for each file of a tar, in addition to the contents. */

@@ -1,6 +1,7 @@
 import type { PassRow } from '../reading/pass-store.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import type { VerifiedRange } from '../rules/pass-bounds.ts';
+import type { FirstReading } from '../rules/refresh/expected.ts';
 
 /** How many entries have a value in common. */
 export interface Count {
@@ -42,6 +43,8 @@ export interface StoredProject extends ProjectKey {
   verifiedUpTo: string | null;
   /** The same for each stretch of dates, and for entries without a date. */
   verified: { ranges: VerifiedRange[]; undated: string | null };
+  /** Its first reading by `refresh`, while that goes on. */
+  firstReading: FirstReading | null;
   /** Newest first. */
   passes: PassRow[];
 }

@@ -4,6 +4,7 @@ import { rangesOf, type VerifiedRow } from '../reading/pass-facts.ts';
 import { passRow } from '../reading/passes.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified } from '../rules/pass-bounds.ts';
+import type { FirstReading } from '../rules/refresh/expected.ts';
 import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
 import type { Count, FeedbackStats, StoredProject } from './figure-store.ts';
@@ -73,7 +74,7 @@ function counts(rows: readonly { name: string; entries: number | string | bigint
   return rows.map(({ name, entries }) => ({ name, entries: Number(entries) }));
 }
 
-/** Counts of the rows stored for these projects, in three statements for any number of projects. */
+/** Counts of the rows stored for these projects, in four statements for any number of projects. */
 export async function storedProjects(
   db: Db,
   projects: readonly ProjectKey[],
@@ -83,6 +84,7 @@ export async function storedProjects(
   const counts = byProject(await countsOf(db, keys));
   const passes = byProject(await newestPasses(db, keys, shownPasses));
   const verified = byProject(await verifiedRows(db, keys));
+  const first = byProject(await firstReadings(db, keys));
   return projects.map(({ org, project }) => {
     const of = <Row>(rows: ReadonlyMap<string, Row[]>): Row[] => rows.get(nameOf(org, project)) ?? [];
     const [row] = of(counts);
@@ -98,15 +100,19 @@ export async function storedProjects(
       personalSince: row?.personal_since ?? null,
       verified: ranges,
       verifiedUpTo: leastVerified([...ranges.ranges, { verifiedUpTo: ranges.undated }]),
+      firstReading: of(first).map(({ pages, order, reached }) => ({ pages, order, reached }))[0] ?? null,
       // The query may find more of several that began in the same millisecond.
       passes: of(passes).map(passRow).slice(0, shownPasses),
     };
   });
 }
 
-interface CountsRow {
+interface KeyRow {
   org_id: string;
   project_id: string;
+}
+
+interface CountsRow extends KeyRow {
   entries: number | string;
   tombstones: number | string;
   rejects: number | string;
@@ -149,6 +155,17 @@ async function newestPasses(db: Db, keys: readonly string[][], shown: number): P
   return rows;
 }
 
+async function firstReadings(db: Db, keys: readonly string[][]): Promise<(FirstReading & KeyRow)[]> {
+  const { rows } = await sql<FirstReading & KeyRow>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
+    select w.org_id, w.project_id, r.pages, s.entry_order as "order", coalesce(s.reached, s.joins_at) as reached
+    from wanted w join refresh_projects p on p.org_id = w.org_id and p.project_id = w.project_id
+    join sync_passes r on r.pass_id = p.first_pass
+    left join sync_slices s on s.pass_id = r.pass_id and s.outcome in ('planned', 'reading', 'checking')
+    order by s.slice`.execute(db);
+  return rows;
+}
+
 async function verifiedRows(db: Db, keys: readonly string[][]): Promise<VerifiedRow[]> {
   const { rows } = await sql<VerifiedRow>`
     with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
@@ -157,7 +174,7 @@ async function verifiedRows(db: Db, keys: readonly string[][]): Promise<Verified
   return rows;
 }
 
-function byProject<Row extends { org_id: string; project_id: string }>(rows: readonly Row[]): Map<string, Row[]> {
+function byProject<Row extends KeyRow>(rows: readonly Row[]): Map<string, Row[]> {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
     const name = nameOf(row.org_id, row.project_id);

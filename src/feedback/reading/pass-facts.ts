@@ -209,7 +209,7 @@ export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): Fac
   };
 }
 
-/** Counts of what is stored of a project, for the plan of a pass (S4). */
+/** Counts a project's stored entries, for the plan of a pass (S4). */
 export async function storedCounts(
   db: Kysely<FeedbackDatabase>,
   org: string,

@@ -75,7 +75,7 @@ export interface PageUpsert {
   mayCheck?: boolean;
   /** Store only the rows; the position stays: the pass cannot continue from this page, or requested it again. */
   rowsOnly?: boolean;
-  /** The page was counted before: only what it changes counts. */
+  /** The page was counted before: only its changes count. */
   isCheck?: boolean;
   /** Just before the request; by default the start of the pass. */
   askedAt?: Date;

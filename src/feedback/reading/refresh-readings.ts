@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { datesSeen, isWholeWalk } from '../rules/fact-queries.ts';
 import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
-import { isHeadFull, type RefreshPage, shiftHead } from '../rules/refresh/pages.ts';
+import { isHeadFull, isIn, type RefreshPage, shiftHead } from '../rules/refresh/pages.ts';
 import { judged } from '../rules/refresh/queue.ts';
 import { dayMs, hourMs } from '../rules/refresh/rates.ts';
 import type { ProjectFindings } from '../rules/refresh-run.ts';
@@ -80,7 +80,7 @@ export async function endFirstReading(db: Trx, pass: PassRow, at: Date): Promise
 export async function beginReading(
   db: Trx,
   org: string,
-  page: Pick<RefreshPage, 'project' | 'list' | 'from' | 'to' | 'requests'>,
+  page: RefreshPage,
   run: RefreshRun,
   at: Date,
 ): Promise<PassRow> {
@@ -111,28 +111,33 @@ export async function beginReading(
 
 /**
  * The dates to ask for: from the entry before the page's to the one after, so that an answer that holds both proves what
- * lies between. Where a service takes date-times for their days, wider by what that may be.
+ * lies between. Where the service takes date-times for their days, or may and the last answer left entries at the ends
+ * unproven, wider by what that may be.
  */
-async function queryFor(
-  db: Trx,
-  key: ProjectKey,
-  { list, from, to }: Pick<RefreshPage, 'list' | 'from' | 'to'>,
-): Promise<Pick<PassSlice, 'dateFrom' | 'dateTo'>> {
+async function queryFor(db: Trx, key: ProjectKey, page: RefreshPage): Promise<Pick<PassSlice, 'dateFrom' | 'dateTo'>> {
+  const { list, from, to } = page;
   if (list === 'undated') return { dateFrom: null, dateTo: null };
-  const coarse = await datesAreCoarse(db, key.org, key.project);
-  if (coarse) {
+  if ((await datesAreCoarse(db, key.org, key.project)) || (await isUnproven(db, key, page))) {
     return {
       dateFrom: from === null ? null : isoText(from - dateSlackMs),
       dateTo: to === null ? null : isoText(to + dateSlackMs),
     };
   }
-  // The open entry next to a page would have to be looked for among closed ones.
+  // The open entry next to a page may be far away among closed ones.
   const older = from === null || list === 'open' ? null : await neighbour(db, key, from, 'older');
   const newer = to === null || list === 'open' ? null : await neighbour(db, key, to, 'newer');
   return {
     dateFrom: older ?? (from === null ? null : isoText(from)),
     dateTo: newer === null ? (to === null ? null : isoText(to)) : shifted(newer, 1),
   };
+}
+
+/** Whether the last reading of a page neither returned all of its entries nor told for sure that they are missing. */
+async function isUnproven(db: Trx, key: ProjectKey, page: RefreshPage): Promise<boolean> {
+  const { exact_dates: exact } = await refreshProject(db, key);
+  if (exact === 1 || page.readAt === null) return false;
+  const readAt = page.readAt;
+  return (await entriesOfPage(db, key.org, page)).some((entry) => isIn(page.list, entry) && entry.seenAt < readAt);
 }
 
 /** The passes that read pages of an organization, or of one of its projects. */
@@ -212,7 +217,7 @@ export async function endReading(db: Trx, pass: PassRow, at: Date): Promise<numb
   return findings.isMass ? findings.missing : null;
 }
 
-/** What an answer shows of the service, and what it makes of the newest entries' age, whatever pass asked. */
+/** Notes what an answer to any pass shows of the service, and how old the newest entries are. */
 export async function noteAnswer(
   db: Trx,
   key: ProjectKey,
@@ -254,7 +259,7 @@ function learntOf({ list }: RefreshPage, slices: readonly PassSlice[]) {
   };
 }
 
-/** Which moments a complete reading tells of for sure. */
+/** Tells whether the reading of a page covers a moment completely. */
 function provenBy(page: RefreshPage, slices: readonly PassSlice[], exact: boolean): (moment: string | null) => boolean {
   const [first] = slices;
   if (page.list === 'undated') {

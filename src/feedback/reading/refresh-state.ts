@@ -333,7 +333,7 @@ function refreshEntry(row: EntryRow, mark: Mark | undefined): RefreshEntry {
   };
 }
 
-/** The live entries of a project with what is noted of them, for more conditions. */
+/** The live entries of a project with refresh's notes on them; callers add conditions. */
 function notedEntries(db: Db, { org, project }: ProjectKey) {
   return db
     .selectFrom('feedback as f')
@@ -535,8 +535,8 @@ export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: nu
   const pages = lists
     .pages(before.map((page) => notAfter(pageOf(page), at)))
     .filter(({ list }) => floor === null || list !== 'undated')
-    // What was read before there were pages was read by the pass that brought it.
-    .map((page) => ({ ...page, from: page.from ?? floor, readAt: page.readAt ?? at }));
+    // What was read before there were pages was read by the passes that brought it: none of it is known to be missing.
+    .map((page) => ({ ...page, from: page.from ?? floor, readAt: page.readAt ?? 0 }));
   await db.deleteFrom('refresh_pages').where('org_id', '=', key.org).where('project_id', '=', key.project).execute();
   await writePages(db, key.org, pages);
   // What is being read goes on as the page that has taken its place.
@@ -562,6 +562,20 @@ async function takeBack(db: Trx, row: ProjectRow, at: number): Promise<ProjectRo
     .where('org_id', '=', key.org)
     .where('last_seen_at', '>', now)
     .execute();
+  const running = db
+    .selectFrom('sync_passes')
+    .select('pass_id')
+    .where('org_id', '=', key.org)
+    .where('project_id', '=', key.project)
+    .where('outcome', '=', sql.lit('running'));
+  for (const table of ['sync_passes', 'sync_slices'] as const) {
+    await db
+      .updateTable(table)
+      .set({ started_at: now })
+      .where('pass_id', 'in', running)
+      .where('started_at', '>', now)
+      .execute();
+  }
   const change = {
     answered_at: now,
     head_read_at: row.head_read_at !== null && row.head_read_at > now ? now : row.head_read_at,
@@ -611,7 +625,7 @@ async function* entriesByDate(
   }
 }
 
-/** The tallies of a project less what has faded since the last time. */
+/** The tallies of a project, faded since the last time. */
 async function fadeRates(db: Trx, row: ProjectRow, at: number): Promise<Tallies> {
   const key = { org: row.org_id, project: row.project_id };
   const own = faded(await talliesOf(db, key.org, key.project), row.taught_at === 0 ? 0 : at - row.taught_at);

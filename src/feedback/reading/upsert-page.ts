@@ -145,7 +145,7 @@ function historyOf(before: FeedbackTable, content: Content, seenAt: string): Fee
   return changes;
 }
 
-/** Digest of the ids of a page, whatever their order: 32 hex digits. */
+/** Digest of the ids of a page in any order: 32 hex digits. */
 export function digestOfIds(page: { entries: readonly { id: string }[]; rejected: readonly { id: string }[] }): string {
   const ids = [...page.entries, ...page.rejected].map(({ id }) => storedText(id)).sort();
   return createHash('sha256').update(JSON.stringify(ids)).digest('hex').slice(0, 32);
@@ -247,7 +247,7 @@ export async function upsertPage(db: Db, page: PageUpsert, privacy: Privacy): Pr
   await lockProject(db, pass.project);
 
   const beganAt = slice.startedAt ?? latest(pass.startedAt, page.askedAt?.toISOString() ?? '');
-  // An entry seen in a pass is seen after the pass began, whatever the clock of this machine says.
+  // An entry seen in a pass is seen after the pass began, even if this machine's clock says otherwise.
   const seenAt = latest(page.seenAt.toISOString(), new Date(Date.parse(beganAt) + 1).toISOString());
   const { counts, greatestCreatedAt, repeats } = await writeEntries(db, page, pass, { privacy, beganAt, seenAt });
   await refreshStatistics(db, position.page);
@@ -412,7 +412,7 @@ async function addToPass(
     .execute();
 }
 
-/** A page requested again is not seen a second time: only what it changes counts. */
+/** A page requested again is not counted twice: only its changes count. */
 function onlyChanges(counts: EntryCounts): EntryCounts {
   return { ...counts, seen: counts.inserted + counts.updated, unchanged: 0, rejected: 0 };
 }

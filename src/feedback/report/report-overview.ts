@@ -1,11 +1,10 @@
 import { html } from 'hono/html';
 import { counted, countText, naturalOrder } from '../../rules/text.ts';
 import type { ReportFigures, Votes } from '../rules/report-figures.ts';
-import { rowsChart } from './charts.ts';
-import { figure, type Html, htmlText, visible } from './figure.ts';
+import { type Html, htmlText, visible } from './figure.ts';
 import { pageFoot, pageHead } from './report-page.ts';
 import { dayText, percentText, waitText, wilsonInterval } from './report-words.ts';
-import { section } from './sections.ts';
+import { section, sharesFigure, total } from './sections.ts';
 
 /** A project of the overview. */
 export interface RankedProject {
@@ -62,30 +61,15 @@ ${section({ id: 'ranking', title: 'Where readers are helped least', intro, body 
 }
 
 function chart(projects: readonly RankedProject[]): Html | null {
-  const voted = projects.filter(({ figures }) => votesOf(figures.helpful) > 0).slice(0, chartedProjects);
+  const voted = projects.filter(({ figures }) => total(figures.helpful) > 0).slice(0, chartedProjects);
   if (voted.length === 0) return null;
   const title = 'Share of helpful votes by project';
-  return figure({
+  return sharesFigure({
     id: 'ranking-chart',
     title: voted.length < chartedProjects ? title : `${title}, the first ${chartedProjects}`,
-    chart: rowsChart(
-      `Share of helpful votes on ${counted(voted.length, 'project')}`,
-      voted.map(({ figures: { helpful }, ...project }) => ({
-        name: project.name ?? project.project,
-        marks: {
-          kind: 'point',
-          at: helpful.yes / votesOf(helpful),
-          within: wilsonInterval(helpful.yes, votesOf(helpful)),
-        },
-        note: `${percentText(helpful.yes / votesOf(helpful))} of ${countText(votesOf(helpful))}`,
-      })),
-      1,
-      [0, 0.5, 1].map(percentText),
-    ),
-    table: {
-      columns: ['project', 'helpful', 'not helpful'],
-      rows: voted.map(({ project, figures: { helpful } }) => [project, countText(helpful.yes), countText(helpful.no)]),
-    },
+    label: `Share of helpful votes on ${counted(voted.length, 'project')}`,
+    column: 'project',
+    rows: voted.map(({ figures: { helpful }, name, project }) => ({ ...helpful, name: name ?? project })),
   });
 }
 
@@ -102,7 +86,7 @@ function table(projects: readonly RankedProject[]): Html {
   ];
   const head = columns.map((column) => html`<th scope="col">${column}</th>`);
   const body = projects.map(({ org, project, name, page, readUpTo, figures: { entries, helpful, open, waits } }) => {
-    const votes = votesOf(helpful);
+    const votes = total(helpful);
     const cells = [
       html`<bdi>${visible(org)}</bdi>`,
       votes === 0 ? '–' : percentText(helpful.yes / votes),
@@ -121,8 +105,4 @@ function table(projects: readonly RankedProject[]): Html {
 <tbody>
 ${body}</tbody></table>
 </div>`;
-}
-
-function votesOf({ yes, no }: Votes): number {
-  return yes + no;
 }

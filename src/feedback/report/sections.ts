@@ -191,26 +191,48 @@ function overTimeLabel(votes: readonly Votes[]): string {
 }
 
 function byPage({ mostVoted, votedPages }: ReportFigures, id: string): Html {
-  const pages = [...mostVoted].sort((a, b) => a.yes / total(a) - b.yes / total(b));
+  const pages = mostVoted.map((page) => ({ ...page, name: page.path }));
   const all = votedPages <= pages.length;
-  return figure({
+  return sharesFigure({
     id,
     title: all
       ? 'Share of helpful votes by page'
       : `Share of helpful votes on the ${pages.length} pages with the most votes`,
+    label: `Share of helpful votes on ${counted(pages.length, 'page')}, lowest first`,
+    column: 'page',
+    rows: pages.sort((a, b) => a.yes / total(a) - b.yes / total(b)),
+  });
+}
+
+interface Shares {
+  id: string;
+  title: string;
+  /** The chart in words. */
+  label: string;
+  /** Head of the column of names. */
+  column: string;
+  /** Each with a vote. */
+  rows: readonly (Votes & { name: string })[];
+}
+
+/** The share of helpful votes of each row, with its interval. */
+export function sharesFigure({ id, title, label, column, rows }: Shares): Html {
+  return figure({
+    id,
+    title,
     chart: rowsChart(
-      `Share of helpful votes on ${counted(pages.length, 'page')}, lowest first`,
-      pages.map((page) => ({
-        name: page.path,
-        marks: { kind: 'point', at: page.yes / total(page), within: wilsonInterval(page.yes, total(page)) },
-        note: `${percentText(page.yes / total(page))} of ${countText(total(page))}`,
+      label,
+      rows.map((row) => ({
+        name: row.name,
+        marks: { kind: 'point', at: row.yes / total(row), within: wilsonInterval(row.yes, total(row)) },
+        note: `${percentText(row.yes / total(row))} of ${countText(total(row))}`,
       })),
       1,
       [0, 0.5, 1].map(percentText),
     ),
     table: {
-      columns: ['page', 'helpful', 'not helpful', 'share'],
-      rows: pages.map((page) => [visible(page.path), ...voteCells(page)]),
+      columns: [column, 'helpful', 'not helpful', 'share'],
+      rows: rows.map((row) => [visible(row.name), ...voteCells(row)]),
     },
   });
 }
@@ -260,7 +282,7 @@ function voteCells(votes: Votes): string[] {
   return [countText(votes.yes), countText(votes.no), share];
 }
 
-function total({ yes, no }: Votes): number {
+export function total({ yes, no }: Votes): number {
   return yes + no;
 }
 

@@ -35,7 +35,7 @@ export interface PlannedSlice extends SliceQuery {
 }
 
 /** In which order of `createdAt` a service sends entries: learnt from its pages; `mixed` when by something else. */
-type EntryOrder = 'newest' | 'oldest' | 'mixed';
+export type EntryOrder = 'newest' | 'oldest' | 'mixed';
 
 /** The query without any filter. */
 export const everything: SliceQuery = { dateFrom: null, dateTo: null, source: null, statuses: null };

@@ -9,6 +9,7 @@ import {
   SqliteDriver,
   type TransactionSettings,
 } from 'kysely';
+import { pathProblem } from '../../files.ts';
 import type { Database } from '../../sqlite.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 
@@ -89,22 +90,11 @@ function sqliteCode(error: unknown): string {
 }
 
 const elsewhere = 'or name another file in store.feedback';
-const giveAccess = `Give the user that runs docferry write access to the file and its folder, ${elsewhere}.`;
 
-/** What is wrong and what to do, by the first letters of the error's code. */
+/** What is wrong and what to do, by the first letters of the error's code, where SQLite says more than the system. */
 const problems: readonly (readonly [code: string, problem: string, fix: string])[] = [
+  ['EEXIST', 'a part of its path is a file, not a folder', 'Correct the path in store.feedback.'],
   ['SQLITE_NOTADB', 'the file is not a SQLite database', `Move it away, ${elsewhere}.`],
-  ['SQLITE_READONLY', 'it cannot be written', giveAccess],
-  ['SQLITE_CANTOPEN', 'it cannot be opened for writing', giveAccess],
-  ['SQLITE_PERM', 'it cannot be written', giveAccess],
-  ['EACCES', 'its folder cannot be made or read', giveAccess],
-  ['EPERM', 'its folder cannot be made or read', giveAccess],
-  ['EROFS', 'it is on a read-only file system', giveAccess],
-  ['ENOENT', 'its folder cannot be made', `Make the folder, ${elsewhere}.`],
-  ['ENOTDIR', 'a part of its path is a file, not a folder', `Correct the path in store.feedback.`],
-  ['EEXIST', 'a part of its path is a file, not a folder', `Correct the path in store.feedback.`],
-  ['SQLITE_FULL', 'the disk is full', 'Free some space and try again: nothing half-written was kept.'],
-  ['ENOSPC', 'the disk is full', 'Free some space and try again: nothing half-written was kept.'],
   [
     'SQLITE_IOERR',
     'reading or writing it failed',
@@ -122,7 +112,9 @@ const problems: readonly (readonly [code: string, problem: string, fix: string])
 export function explainSqliteProblem(file: string, error: unknown): unknown {
   const code = sqliteCode(error);
   const known = problems.find(([start]) => code.startsWith(start));
-  if (known === undefined) return error;
-  const [, problem, fix] = known;
-  return new FeedbackStoreUnavailable(file, `${problem} (${code})`, fix, { cause: error });
+  if (known) return new FeedbackStoreUnavailable(file, `${known[1]} (${code})`, known[2], { cause: error });
+  const problem = pathProblem(error);
+  if (problem === null) return error;
+  const fix = `${problem.fix[0]?.toUpperCase()}${problem.fix.slice(1)}, ${elsewhere}.`;
+  return new FeedbackStoreUnavailable(file, `it ${problem.what}`, fix, { cause: error });
 }

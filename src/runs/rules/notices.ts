@@ -36,7 +36,7 @@ export interface Notice {
   /** A domain, a project, `<project>/<pass>`, the name of a webhook, or the organization. */
   subject: string;
   state: NoticeState;
-  /** ISO 8601: since when it holds; of what has ended, since when it held. */
+  /** Since when the condition holds, or held if it has ended; ISO 8601. */
   since: string;
   /** Why, in words; null where the type says it. */
   reason: string | null;

@@ -32,9 +32,9 @@ interface Seen {
   types: NoticeType[];
 }
 
-/** A waiter for the budget that has not been served for so many windows is starved. */
+/** Windows after which an unserved waiter of the budget is starved. */
 const starvedAfterWindows = 2;
-/** A decision is asked for again in the last quarter of its time, and at most a day before its end. */
+/** A second notice asks for a decision in the last quarter of its time, and at most a day before its end. */
 const longestWarningMs = 86_400_000;
 
 /** The notices that are due because time has passed. */

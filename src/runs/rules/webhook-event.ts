@@ -1,5 +1,5 @@
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
-import type { EntryCounts } from '../../feedback/rules/feedback-entry.ts';
+import type { EntryCounts, FeedbackEntry } from '../../feedback/rules/feedback-entry.ts';
 import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
 import type { ProjectFindings } from '../../feedback/rules/refresh-run.ts';
 import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
@@ -83,19 +83,9 @@ export interface EntryFilter {
 }
 
 /** An entry as webhooks get it, after the privacy rules: without the contact and unknown fields. */
-export interface ChangedEntry {
-  id: string;
+export interface ChangedEntry extends Omit<FeedbackEntry, 'contact' | 'extra'> {
   /** Grows with every change in the project; id and change together identify a change. */
   change: number;
-  path: string;
-  comment: string | null;
-  createdAt: string | null;
-  source: string;
-  status: string;
-  helpful: boolean | null;
-  code: string | null;
-  filename: string | null;
-  lang: string | null;
   /** When the store noticed that the service no longer returns it, ISO 8601; null while it does. */
   deletedAt: string | null;
 }

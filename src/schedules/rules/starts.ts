@@ -4,7 +4,7 @@ import { own, reader, text } from '../../rules/messages.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 
-/** Input of `runScheduled`: what it starts, and the failover of all that. */
+/** Input of `runScheduled`: the workflow to start, and the failover of both. */
 export type ScheduledInput = Extract<ScheduleTarget, { kind: 'export' }> & WithFailover;
 
 const failover = own<WithFailover['failover']>();

@@ -2,7 +2,7 @@ import http from 'node:http';
 import { onTestFinished } from 'vitest';
 import { type GatewayOptions, startGateway } from '../../../src/budget/gateway/gateway.ts';
 import type { GatewayClient } from '../../../src/budget/gateway/permit-queue.ts';
-import { createAnalyticsAccess } from '../../../src/service/client.ts';
+import { createDocumentationService } from '../../../src/service/client.ts';
 import { apiKey } from '../../service/http-server.ts';
 import { BudgetInMemory } from '../../tools/window/budget-in-memory.ts';
 
@@ -29,10 +29,11 @@ export async function runGateway(
       { client: more.client ?? client, token },
       { client: otherClient, token: otherToken },
     ],
-    analytics: new Map([
+    services: new Map([
       [
         'acme',
-        createAnalyticsAccess(baseUrl, {
+        createDocumentationService({
+          baseUrl,
           apiKey: () => apiKey,
           environment: {},
           timeouts: firstByteMs === undefined ? {} : { firstByteMs },

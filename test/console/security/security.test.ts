@@ -34,6 +34,13 @@ const acts: [string, Record<string, string>][] = [
   ['/bulk/pause', { site: 'acme/docs.acme.example', sure: 'yes' }],
 ];
 
+/** How a browser says what asks for a page: from where, how and for what. */
+const fetched = (site: string, mode: string, dest: string) => ({
+  'sec-fetch-site': site,
+  'sec-fetch-mode': mode,
+  'sec-fetch-dest': dest,
+});
+
 describe('signing in', () => {
   it('takes the printed link once, and prints another', async () => {
     const console = await runningConsole();
@@ -148,41 +155,13 @@ describe('requests of other pages', () => {
   });
 
   it.each<[string, Record<string, string>, number]>([
-    [
-      'a visit from another site',
-      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
-      200,
-    ],
-    [
-      'an address that is typed',
-      { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
-      200,
-    ],
-    [
-      'a frame of another site',
-      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
-      403,
-    ],
-    [
-      'a frame of a sister site',
-      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
-      403,
-    ],
-    [
-      'an image of another site',
-      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
-      403,
-    ],
-    [
-      'a script of a sister site',
-      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
-      403,
-    ],
-    [
-      'a script that reads',
-      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
-      403,
-    ],
+    ['a visit from another site', fetched('cross-site', 'navigate', 'document'), 200],
+    ['an address that is typed', fetched('none', 'navigate', 'document'), 200],
+    ['a frame of another site', fetched('cross-site', 'navigate', 'iframe'), 403],
+    ['a frame of a sister site', fetched('same-site', 'navigate', 'iframe'), 403],
+    ['an image of another site', fetched('cross-site', 'no-cors', 'image'), 403],
+    ['a script of a sister site', fetched('same-site', 'no-cors', 'script'), 403],
+    ['a script that reads', fetched('same-site', 'cors', 'empty'), 403],
     ['a sandboxed page that reads', { origin: 'null' }, 403],
     ['a page of another port that reads', { origin: 'http://127.0.0.1:1' }, 403],
   ])('lead a person here at most: %s', async (_what, headers, status) => {

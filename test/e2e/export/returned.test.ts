@@ -10,7 +10,10 @@ import type { SiteHold } from '../../../src/exports/store/bundle-store.ts';
 import { startExport } from '../../../src/operations/exports.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
+import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
 import { startReceiver, type WebhookReceiver, webhookSecret } from '../../tools/servers/webhook-receiver.ts';
+
+const s3Program = await s3ServerProgram();
 
 /** What readers get in place of a version that the web server is to spoil. */
 type Fault = 'stale cache' | 'sign-in page' | 'half a site';
@@ -18,6 +21,7 @@ type Fault = 'stale cache' | 'sign-in page' | 'half a site';
 let scene: Scene;
 let hook: WebhookReceiver;
 let web: Server;
+let s3: S3Server | null = null;
 let requests: number;
 /** Null: readers get what `current` names. `good` is the version that is never spoiled; null for none. */
 let fault: { kind: Fault; good: string | null } | null;
@@ -38,30 +42,52 @@ beforeEach(async () => {
   }).listen(0, '127.0.0.1');
   await once(web, 'listening');
   hook = await startReceiver();
-  const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
-  scene = await setScene({
-    sandbox: { jobSeconds: 0.2, pages: 20 },
-    rollout: `[{ directory: { path: ./site }, run: [./purge.sh, "{version}"], check: { url: "${url}", within: 5s } }]`,
-    webhooks: `[{ name: ops, url: "${hook.url}", secret: ${webhookSecret} }]`,
-    watch: { every: '1s' },
-  });
-  const program = join(scene.folder, 'purge.sh');
-  await writeFile(program, '#!/bin/sh\necho "$1" >> purged\n');
-  await chmod(program, 0o755);
-  await scene.startWorker();
 });
 afterEach(async () => {
   await scene?.end();
   web.close().closeAllConnections();
   await hook.stop();
+  await s3?.stop();
+  s3 = null;
 });
+
+const withProgram = 'run: [./purge.sh, "{version}"]';
+const checked = () => `check: { url: "http://127.0.0.1:${(web.address() as AddressInfo).port}", within: 5s }`;
+
+/** A site with these targets, of which the check looks at the folder `site`, its store in a folder or a bucket. */
+async function begin(rollout: string, kind: 'directory' | 's3' = 'directory'): Promise<void> {
+  if (kind === 's3') s3 = await startS3Server(s3Program ?? '');
+  const bundles = s3 && `{ s3: { bucket: ${s3.bucket}, endpoint: "${s3.endpoint}", workFolder: ./work } }`;
+  scene = await setScene({
+    sandbox: { jobSeconds: 0.2, pages: 20 },
+    rollout,
+    webhooks: `[{ name: ops, url: "${hook.url}", secret: ${webhookSecret} }]`,
+    watch: { every: '1s' },
+    ...(bundles && { bundles }),
+  });
+  const program = join(scene.folder, 'purge.sh');
+  await writeFile(program, '#!/bin/sh\necho "$1" >> purged\n');
+  await chmod(program, 0o755);
+  await scene.startWorker();
+}
 
 async function exportSite(parameters: ExportParameters = {}): Promise<ExportResult> {
   const { client, taskQueue, org, domain } = scene;
   return (await startExport(client, taskQueue, { org, domain, parameters }, 'join')).handle.result();
 }
 
-const docferry = (...args: string[]) => docferryJson([...args, '--config', scene.configFile], { env: {} });
+const docferry = (...args: string[]) =>
+  docferryJson([...args, '--config', scene.configFile], {
+    // The AWS client reads the variables of its process.
+    ownProcess: s3 !== null,
+    env: s3
+      ? {
+          AWS_ACCESS_KEY_ID: s3.accessKeyId,
+          AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+          AWS_EC2_METADATA_DISABLED: 'true',
+        }
+      : {},
+  });
 
 /** The pointer, the hold, what the target runs, and for which versions the program ran. */
 async function inService() {
@@ -101,6 +127,7 @@ async function expectLeftAlone(times: number, refused: ExportResult, held: strin
 }
 
 it('a version that readers do not get leaves service; its content is left alone, and other content goes out (E6, E7, E9)', async () => {
+  await begin(`[{ directory: { path: ./site }, ${withProgram}, ${checked()} }]`);
   const { sandbox, domain } = scene;
   const first = await exportSite();
   expect(first).toMatchObject({ outcome: 'published', held: null, rollouts: [{ outcome: 'rolled-out' }] });
@@ -111,8 +138,8 @@ it('a version that readers do not get leaves service; its content is left alone,
 
   const faults: [Fault, RegExp, number][] = [
     ['stale cache', /the old version /, 10],
-    ['sign-in page', /a sign-in page/, 2],
-    ['half a site', /a missing file \(404\)/, 2],
+    ['sign-in page', /a sign-in page/, 10],
+    ['half a site', /a missing file \(404\)/, 10],
   ];
   for (const [index, [kind, named, exports]] of faults.entries()) {
     sandbox.publishRevision(domain);
@@ -167,6 +194,10 @@ it('a version that readers do not get leaves service; its content is left alone,
     ],
   });
   expect((await inService()).seen).toMatchObject({ current: good, runs: good });
+  // The return is tried again, and said for as long as it fails.
+  const stillLocked = await exportSite();
+  expect(stillLocked).toMatchObject({ outcome: 'rollout-failed', version: locked.version, held: good });
+  expect(stillLocked.reasons.map(({ rule }) => rule)).toEqual(['return-failed', 'check-failed']);
   // A person has it tried again.
   fault = null;
   const forced = await exportSite({ force: true });
@@ -188,40 +219,83 @@ it('a version that readers do not get leaves service; its content is left alone,
   });
 });
 
-it('without an earlier version nothing is current, and what was refused is not tried again (E6, E9)', async () => {
-  const { sandbox, domain } = scene;
-  fault = { kind: 'sign-in page', good: null };
+it.each(['directory', 's3'] as const)(
+  'without an earlier version nothing is current, and what was refused is not tried again (E6, E9), store: %s',
+  async (kind) => {
+    if (kind === 's3' && s3Program === null) return;
+    await begin(`[{ directory: { path: ./site }, ${withProgram}, ${checked()} }]`, kind);
+    const { sandbox, domain } = scene;
+    fault = { kind: 'sign-in page', good: null };
+    const first = await exportSite();
+    expect(first).toMatchObject({
+      outcome: 'rollout-failed',
+      held: first.version,
+      reasons: [{ rule: 'check-failed', detail: expect.stringContaining('nothing is current') }],
+    });
+    const { contentDigest, version } = first;
+    const left = { current: null, count: 1, hold: { version, refused: { version, contentDigest } } };
+    const { seen } = await inService();
+    expect(seen).toMatchObject({ ...left, purged: [version] });
+    const words = seen.hold && holdText(seen.hold);
+    expect(words).toMatch(/^nothing is in service since [\s\S]*sign-in page\n.* was refused; other content ends this/);
+    await expectLeftAlone(3, first, `${version}`);
+    await expect.poll(() => states('rollout.failed')).toEqual(['begun']);
+
+    // Other content is tried; what was refused before is no version to return to.
+    sandbox.publishRevision(domain);
+    const second = await exportSite();
+    expect(second).toMatchObject({ outcome: 'rollout-failed', reasons: [{ rule: 'check-failed' }] });
+    expect((await inService()).seen).toMatchObject({
+      current: null,
+      count: 2,
+      hold: { refused: { version: second.version } },
+      purged: [version, second.version],
+    });
+    await expectLeftAlone(1, second, `${second.version}`);
+
+    // A person releases it, and readers get the version.
+    fault = null;
+    expect((await docferry('export', 'release', domain)).exitCode).toBe(0);
+    const third = await exportSite();
+    expect(third).toMatchObject({ outcome: 'published', contentDigest: second.contentDigest, held: null });
+    expect((await inService()).seen).toMatchObject({ current: third.version, hold: null, runs: third.version });
+  },
+);
+
+it('of three targets, those that were reached return, and the last one never had the version (E9)', async () => {
+  const targets = [
+    `{ directory: { path: ./one }, ${withProgram} }`,
+    `{ directory: { path: ./site }, ${checked()} }`,
+    '{ directory: { path: ./three } }',
+  ];
+  await begin(`[${targets.join(', ')}]`);
+  const { sandbox, folder } = scene;
+  const [one, site, three] = ['directory:./one', 'directory:./site', 'directory:./three'];
+  const runs = async () =>
+    Promise.all(['one', 'site', 'three'].map(async (name) => basename(await readlink(join(folder, name, 'current')))));
   const first = await exportSite();
-  expect(first).toMatchObject({
+  const good = `${first.version}`;
+  expect(await runs()).toEqual([good, good, good]);
+  sandbox.publishRevision(scene.domain);
+  fault = { kind: 'stale cache', good };
+  const refused = await exportSite();
+  const version = `${refused.version}`;
+  expect(refused).toMatchObject({
     outcome: 'rollout-failed',
-    held: first.version,
-    reasons: [{ rule: 'check-failed', detail: expect.stringContaining('nothing is current') }],
+    held: good,
+    reasons: [{ rule: 'check-failed', detail: expect.stringContaining(site) }],
+    rollouts: [
+      { target: one, outcome: 'failed', detail: `runs ${good} again` },
+      { target: site, outcome: 'failed', detail: expect.stringMatching(/^runs .* again; .*the old version/) },
+    ],
   });
-  const { contentDigest, version } = first;
-  const left = { current: null, count: 1, hold: { version, refused: { version, contentDigest } } };
-  const { seen } = await inService();
-  expect(seen).toMatchObject({ ...left, purged: [version] });
-  const words = seen.hold && holdText(seen.hold);
-  expect(words).toMatch(/^nothing is in service since [\s\S]*sign-in page\n.* was refused; other content ends this/);
-  await expectLeftAlone(3, first, `${version}`);
-  await expect.poll(() => states('rollout.failed')).toEqual(['begun']);
+  expect(await runs()).toEqual([good, good, good]);
+  expect((await inService()).seen).toMatchObject({ current: good, purged: [good, version, good] });
+  await expect(stat(join(folder, 'three', 'releases', version))).rejects.toMatchObject({ code: 'ENOENT' });
 
-  // Other content is tried; what was refused before is no version to return to.
-  sandbox.publishRevision(domain);
-  const second = await exportSite();
-  expect(second).toMatchObject({ outcome: 'rollout-failed', reasons: [{ rule: 'check-failed' }] });
-  expect((await inService()).seen).toMatchObject({
-    current: null,
-    count: 2,
-    hold: { refused: { version: second.version } },
-    purged: [version, second.version],
-  });
-  await expectLeftAlone(1, second, `${second.version}`);
-
-  // A person releases it, and readers get the version.
   fault = null;
-  expect((await docferry('export', 'release', domain)).exitCode).toBe(0);
-  const third = await exportSite();
-  expect(third).toMatchObject({ outcome: 'published', contentDigest: second.contentDigest, held: null });
-  expect((await inService()).seen).toMatchObject({ current: third.version, hold: null, runs: third.version });
+  sandbox.publishRevision(scene.domain);
+  const next = await exportSite();
+  expect(next).toMatchObject({ outcome: 'published', held: null, rollouts: [{ target: one }, {}, { target: three }] });
+  expect(await runs()).toEqual([next.version, next.version, next.version]);
 });

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import {
   DeleteObjectCommand,
@@ -8,7 +11,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { BucketPlace } from '../../../src/exports/rollout/bucket-place.ts';
 import type { RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
 import { S3Bucket } from '../../../src/exports/store/s3-bucket.ts';
@@ -110,7 +113,7 @@ describe.skipIf(program === null)('BucketPlace', () => {
     expect(puts.mock.calls.length).toBe(again);
   });
 
-  it('lets readers follow links over many rollouts without missing a file, and keeps what is not its own', async () => {
+  it('lets readers follow links over 200 rollouts without missing a file, and keeps what is not its own', async () => {
     const { place, at, keys, location } = scene();
     await server.client.send(new PutObjectCommand({ ...at('robots.txt'), Body: 'mine' }));
     const site = (n: number) => ({
@@ -137,18 +140,18 @@ describe.skipIf(program === null)('BucketPlace', () => {
       }
     };
     const readers = [reader(), reader()];
-    for (let n = 2; n <= 60; n += 1) await place.take(await requestFor(n, site(n)));
+    for (let n = 2; n <= 200; n += 1) await place.take(await requestFor(n, site(n)));
     rolling = false;
     await Promise.all(readers);
     expect(missed).toEqual([]);
     expect(walks).toBeGreaterThan(20);
     expect(await keys()).toEqual([
       '.docferry-site.json',
-      'app-59.js',
-      'app-60.js',
+      'app-199.js',
+      'app-200.js',
       'index.html',
-      'page-59.html',
-      'page-60.html',
+      'page-199.html',
+      'page-200.html',
       'robots.txt',
     ]);
   });
@@ -177,6 +180,36 @@ describe.skipIf(program === null)('BucketPlace', () => {
       await place.take(await requestFor(4, three));
       expect(await keys(), `${step}`).toEqual(['.docferry-site.json', 'a.html', 'index.html', 'same.js']);
     }
+  });
+
+  it('names the right that it has lost half-way, while readers keep the page before, and goes on with it', async () => {
+    const { place, location, read } = scene();
+    const site = (n: number) => ({ 'index.html': `${n}`, 'a.html': `${n}`, 'a.js': `${n}` });
+    await place.take(await requestFor(1, site(1)));
+    let writes = 0;
+    const denying = createServer((asked, answer) => {
+      if (asked.method === 'PUT') writes += 1;
+      if (writes > 2) return void answer.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>');
+      const { method, url: path, headers } = asked;
+      const passed = httpRequest(new URL(`${path}`, server.endpoint), { method, headers }, (found) => {
+        answer.writeHead(found.statusCode ?? 500, found.headers);
+        found.pipe(answer);
+      });
+      asked.pipe(passed);
+    });
+    await once(denying.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void denying.close().closeAllConnections());
+    const endpoint = `http://127.0.0.1:${(denying.address() as AddressInfo).port}`;
+    await expect(new BucketPlace({ ...location, endpoint }).take(await requestFor(2, site(2)))).rejects.toMatchObject({
+      name: 'TargetRefused',
+      mayPass: false,
+      message: expect.stringMatching(/denies access \(AccessDenied\): allow s3:PutObject for the bucket/),
+    });
+    expect([await read('a.js'), await read('index.html')]).toEqual(['2', '1']);
+    expect(await place.observe()).toMatchObject({ runs: 'unknown', why: expect.stringContaining('has not ended') });
+    await place.take(await requestFor(2, site(2)));
+    expect(await place.observe()).toMatchObject({ runs: 'version', version: versionAt(2) });
+    expect([await read('a.html'), await read('index.html')]).toEqual(['2', '2']);
   });
 
   it('is refused with a prefix of another site or of a bundle store, and with a damaged marker', async () => {

@@ -111,13 +111,13 @@ describe('a values file in a repository', () => {
     const worker = async (file: string, each: number) => {
       for (let n = 1; n <= each; n += 1) {
         const place = valuesIn(bare, file);
-        // Temporal tries a step again that came too late five times.
+        // Temporal tries a step again whose five pushes were refused.
         const take = async (): Promise<void> => {
           await place.take(requestFor(versionAt(n))).catch((error: Error) => {
             expect(error).toMatchObject({
               name: 'TargetRefused',
               mayPass: true,
-              message: expect.stringContaining('came too late'),
+              message: expect.stringContaining('changed before each of'),
             });
             return take();
           });

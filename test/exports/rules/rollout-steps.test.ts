@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import {
-  nextStep,
   type RolloutStep,
-  reachedTargets,
   refusal,
   returnedResults,
   returnReasons,
   rolloutResults,
   type StepTaken,
   type TargetSteps,
+  takeBack,
+  takeSteps,
 } from '../../../src/exports/rules/rollout-steps.ts';
 
 const targets: TargetSteps[] = [
@@ -26,12 +26,14 @@ function taken(target: string, step: RolloutStep, answer: Answer): StepTaken {
   return { target, step, outcome: 'failed', detail, blames: answer };
 }
 
-/** Takes steps until none is left; those that are not named succeed. */
-function run(answers: Record<string, Answer>): { order: string[]; results: string[]; refused: string | null } {
-  const steps: StepTaken[] = [];
-  for (let next = nextStep(targets, steps); next !== null; next = nextStep(targets, steps)) {
-    steps.push(taken(next.target, next.step, answers[`${next.target} ${next.step}`] ?? 'ok'));
-  }
+/** All steps; those that are not named succeed. */
+const takeAll = (answers: Record<string, Answer>) =>
+  takeSteps(targets, async ({ target, step }) => taken(target, step, answers[`${target} ${step}`] ?? 'ok'));
+
+async function run(
+  answers: Record<string, Answer>,
+): Promise<{ order: string[]; results: string[]; refused: string | null }> {
+  const steps = await takeAll(answers);
   const results = rolloutResults(targets, steps).map(({ target, outcome, detail }) => `${target} ${outcome} ${detail}`);
   const refused = refusal(steps);
   return {
@@ -75,8 +77,8 @@ it.each<[string, Record<string, Answer>, string[], string[], string | null]>([
     ['a rolled-out place ok; run ok; check ok', 'b failed run target'],
     null,
   ],
-])('%s', (_what, answers, order, results, refused) => {
-  const found = run(answers);
+])('%s', async (_what, answers, order, results, refused) => {
+  const found = await run(answers);
   expect(found.order).toEqual(order);
   expect(found.results.slice(0, results.length)).toEqual(results);
   expect(found.refused).toBe(refused);
@@ -93,12 +95,16 @@ it.each<[string, Record<string, Answer>, string[]]>([
   ['a later target does', { 'c place': 'version' }, ['a', 'b', 'c']],
   ['one before runs it since an earlier run', { 'a place': 'current', 'b run': 'version' }, ['a', 'b']],
   ['one before failed by itself, perhaps half-way', { 'a place': 'target', 'b run': 'version' }, ['a', 'b']],
-])('when %s, what was reached returns, and nothing else', (_what, answers, expected) => {
-  const steps: StepTaken[] = [];
-  for (let next = nextStep(targets, steps); next !== null; next = nextStep(targets, steps)) {
-    steps.push(taken(next.target, next.step, answers[`${next.target} ${next.step}`] ?? 'ok'));
-  }
-  expect(reachedTargets(targets, steps).map(({ target }) => target)).toEqual(expected);
+])('when %s, what was reached returns, and nothing else', async (_what, answers, expected) => {
+  const order: string[] = [];
+  const results = await takeBack(targets, await takeAll(answers), async ({ target, step }) => {
+    order.push(`${target} ${step}`);
+    return taken(target, step, step === 'check' ? 'version' : 'ok');
+  });
+  expect(results.map(({ target }) => target)).toEqual(expected);
+  expect(order).toEqual(
+    expected.flatMap((name) => targets.find(({ target }) => target === name)?.steps.map((step) => `${name} ${step}`)),
+  );
 });
 
 it('says what became of the site, a return that failed first', () => {

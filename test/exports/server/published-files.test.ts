@@ -11,11 +11,13 @@ async function counted() {
   await publish(store, someVersion, Buffer.from('0123456789'));
   const opened: string[] = [];
   const failures: Error[] = [];
-  const files = new PublishedFiles(async (domain, version, file) => {
-    opened.push(file);
-    const failure = failures.pop();
-    if (failure) throw failure;
-    return store.open(domain, version, file);
+  const files = new PublishedFiles({
+    async open(domain, version, file) {
+      opened.push(file);
+      const failure = failures.pop();
+      if (failure) throw failure;
+      return store.open(domain, version, file);
+    },
   });
   const ask = (version = someVersion) =>
     Promise.allSettled(Array.from({ length: 20 }, () => files.of(siteDomain, version, 'bundle.tar.gz')));

@@ -200,7 +200,10 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', () => {
       const workFolder = join(file, 'work');
       const store = await S3BundleStore.open(await options({ prefix: 'no-folder', workFolder }));
       for (const use of [() => store.checkWritable(), () => store.stagingFile('run-1')]) {
-        await expect(use()).rejects.toMatchObject({ name: 'StoreNotWritable', folder: workFolder });
+        await expect(use()).rejects.toMatchObject({
+          name: 'StoreNotWritable',
+          message: expect.stringContaining(workFolder),
+        });
       }
     });
 

@@ -158,6 +158,7 @@ it('says of each project what is stored of it and how complete that is', async (
       personalSince: null,
       verifiedUpTo: null,
       verified: await at.store.verifiedRanges(never.org, never.project),
+      firstReading: null,
       passes: [],
     },
     {
@@ -170,6 +171,7 @@ it('says of each project what is stored of it and how complete that is', async (
       personalSince: '2026-11-19T10:00:00.000Z',
       verifiedUpTo: await at.store.verifiedUpTo(mine.org, mine.project),
       verified: await at.store.verifiedRanges(mine.org, mine.project),
+      firstReading: null,
       passes: ['third', 'second'],
     },
     {
@@ -182,6 +184,7 @@ it('says of each project what is stored of it and how complete that is', async (
       personalSince: null,
       verifiedUpTo: await at.store.verifiedUpTo(other.org, other.project),
       verified: await at.store.verifiedRanges(other.org, other.project),
+      firstReading: null,
       passes: ['other'],
     },
   ]);

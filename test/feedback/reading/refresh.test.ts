@@ -81,6 +81,18 @@ const end = (at: number, more: { runId?: string } = {}) => ({
 const gone = async (at: TemporaryStore) =>
   (await at.rows('select id from feedback where deleted_at is not null order by id')).map(({ id }) => id);
 
+/** A page of all entries between two dates, a day after the sweep, with the entries in it. */
+async function innerPage(store: FeedbackStore, all: readonly FeedbackEntry[]) {
+  const pages = await pagesOf(store, begun + dayMs);
+  const chosen = pages.find((one) => one.list === 'all' && one.from !== null && one.to !== null);
+  if (!chosen) throw new Error('no such page');
+  const inPage = all.filter(({ createdAt }) => {
+    const moment = Date.parse(createdAt ?? '');
+    return moment >= (chosen.from ?? 0) && moment < (chosen.to ?? 0);
+  });
+  return { chosen, inPage };
+}
+
 describe('the pages of a project', () => {
   it('cover all of its entries, and their sums follow from the entries whatever has read them', async () => {
     await using at = await temporaryStore();
@@ -160,14 +172,7 @@ describe('the pages of a project', () => {
     await using at = await temporaryStore();
     const all = entries(400);
     await swept(at.store, all);
-    const chosen = (await pagesOf(at.store, begun + dayMs)).find(
-      (one) => one.list === 'all' && one.from !== null && one.to !== null,
-    );
-    if (!chosen) throw new Error('no such page');
-    const inPage = all.filter(({ createdAt }) => {
-      const moment = Date.parse(createdAt ?? '');
-      return moment >= (chosen.from ?? 0) && moment < (chosen.to ?? 0);
-    });
+    const { chosen, inPage } = await innerPage(at.store, all);
     const readAt = begun + 2 * dayMs;
     const half = inPage.slice(0, 40);
     const { pass } = await read(at.store, readAt, chosen, half, { hasMore: true, nextCursor: 'half' });
@@ -245,14 +250,8 @@ describe('an entry that a complete reading has missed', () => {
     await using at = await temporaryStore();
     const all = entries(400);
     await swept(at.store, all);
-    const chosen = (await pagesOf(at.store, begun + dayMs)).find(
-      (one) => one.list === 'all' && one.from !== null && one.to !== null,
-    );
-    if (!chosen) throw new Error('no such page');
-    const isLeft = ({ createdAt }: FeedbackEntry) => {
-      const moment = Date.parse(createdAt ?? '');
-      return moment < (chosen.from ?? 0) || moment >= (chosen.to ?? 0);
-    };
+    const { chosen, inPage } = await innerPage(at.store, all);
+    const isLeft = (one: FeedbackEntry) => !inPage.includes(one);
     const served = all.filter(isLeft);
     expect((await read(at.store, begun + dayMs, chosen, served)).massMissing).toBe(chosen.entries);
     await read(at.store, begun + dayMs + 1_000, chosen, served);

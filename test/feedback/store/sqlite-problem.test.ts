@@ -5,8 +5,8 @@ import { SqliteError } from '../../../src/sqlite.ts';
 
 describe('explainSqliteProblem', () => {
   it.each([
-    ['SQLITE_FULL', 'the disk is full'],
-    ['SQLITE_READONLY_DBMOVED', 'cannot be written'],
+    ['SQLITE_FULL', 'is on a disk that is full'],
+    ['SQLITE_READONLY_DBMOVED', 'cannot be read or written'],
     ['SQLITE_IOERR_WRITE', 'reading or writing it failed'],
     ['SQLITE_CORRUPT_INDEX', 'it is damaged'],
     ['SQLITE_BUSY', 'another program keeps it locked'],

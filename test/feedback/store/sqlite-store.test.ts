@@ -125,9 +125,9 @@ describe('opening', () => {
     await chmod(readOnly, 0o555);
     await chmod(folder, 0o555);
     await withoutPrivileges(async () => {
-      expect((await refused(join(readOnly, 'feedback.db'))).hint).toContain('write access');
-      expect((await refused(join(readOnly, 'deeper', 'feedback.db'))).hint).toContain('write access');
-      expect((await refused(file)).hint).toContain('write access');
+      expect((await refused(join(readOnly, 'feedback.db'))).hint).toContain('access to it and its folder');
+      expect((await refused(join(readOnly, 'deeper', 'feedback.db'))).hint).toContain('access to it and its folder');
+      expect((await refused(file)).hint).toContain('access to it and its folder');
     });
     await chmod(folder, 0o755);
     await chmod(readOnly, 0o755);

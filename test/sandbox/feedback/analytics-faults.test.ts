@@ -133,6 +133,21 @@ describe('analytics faults', () => {
     });
   });
 
+  it('ignores filters and the size asked for, sends a page in no order, and an empty answer', async () => {
+    const sandbox = await sandboxWith({
+      faults: { pageLimit: 7, ignoreStatus: true, ignoreDates: true, unordered: true },
+    });
+    const page = await getPage(sandbox, { limit: 50, status: 'pending', dateTo: '2000-01-01' });
+    expect(page).toMatchObject({ hasMore: true });
+    const moments = page.feedback.map(({ createdAt }) => `${createdAt}`);
+    expect(moments).toHaveLength(7);
+    expect(moments).not.toEqual(moments.toSorted().reverse());
+    expect(new Set(page.feedback.map(({ status }) => status)).size).toBeGreaterThan(1);
+    sandbox.setFaults({ emptyAnswers: 1 });
+    expect(await getPage(sandbox, { limit: 50 })).toEqual({ feedback: [], nextCursor: null, hasMore: false });
+    expect((await getPage(sandbox, { limit: 50 })).feedback).toHaveLength(7);
+  });
+
   it('slips in an empty page and loses nothing', async () => {
     const sandbox = await sandboxWith({ faults: { emptyPage: 2 } });
     const ids = new Set<unknown>();

@@ -4,7 +4,7 @@ import type { S3Server } from '../servers/s3-server.ts';
 /** The store's identity, the records and versions of a site, and the marks of what is in service. */
 const own = [
   /^\.store\.json$/,
-  /^[^/]+\/(current|in-use|rollouts)\.json$/,
+  /^[^/]+\/(current|in-use|observed|rollouts)\.json$/,
   /^[^/]+\/versions\/[^/]+\/(bundle\.tar\.gz|manifest\.json)$/,
   /^\.in-service\/[^/]+\/[^/]+\/[^/]+$/,
 ];

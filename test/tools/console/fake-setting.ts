@@ -133,6 +133,7 @@ export function fakeSetting(
         newestReadAt: null,
         verifiedUpTo: null,
         verified: { ranges: [], undated: null },
+        firstReading: null,
         passes: [],
       },
     ],

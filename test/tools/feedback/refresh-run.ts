@@ -25,7 +25,7 @@ export function refreshScene(
   const receiver = {
     name: 'chat',
     format: 'slack',
-    events: ['feedback.refreshed'],
+    events: ['feedback.refreshed', 'feedback.missing', 'pass.failed'],
     url: () => '',
     secret: () => null,
   } as const;

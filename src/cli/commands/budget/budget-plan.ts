@@ -48,7 +48,7 @@ interface RefreshPlan {
   shares: (ExpectedDelays & { share: number })[];
 }
 
-/** Changes nothing, and ends with 0 whatever it finds. Without an answer of the budget it knows of others what `refresh` does. */
+/** Changes nothing and always ends with 0. If the budget does not answer, it uses what `refresh` remembers of other clients. */
 async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);

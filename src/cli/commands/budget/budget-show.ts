@@ -114,7 +114,7 @@ function stepOf(view: WindowView, output: Output): Step {
   return { key: line, line, text: `${output.paintNotes.dim(`at ${clockTime(now)}`)}\n${lines}` };
 }
 
-/** The last lines of a budget are its waiters, those before them what is in use. */
+/** The last lines of a budget are its waiters; before them come the requests in use. */
 function leftOutText({ waiters }: WindowView, lines: number): string {
   if (lines <= waiters.length) return `${lines} more waiting`;
   return `${lines - waiters.length} more lines, ${waiters.length} waiting`;

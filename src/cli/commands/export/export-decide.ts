@@ -14,7 +14,7 @@ import { factLines, indent } from '../../terminal/text.ts';
 import { countsLine } from './export-versions.ts';
 import { waitForExport } from './wait-for-export.ts';
 
-/** The commands by which a person decides which version of a site is in service. */
+/** Commands of a person who decides which version of a site is in service. */
 export default {
   approve: (command, run) => {
     command

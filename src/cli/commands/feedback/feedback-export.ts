@@ -41,7 +41,7 @@ export default {
   },
 } satisfies CommandFile;
 
-/** Counts of what has been encoded so far. */
+/** The rows encoded so far, by project, and the sources and statuses in them. */
 class Tally {
   /** The projects so far, the current one last. */
   readonly projects: { org: string; project: string; rows: number }[] = [];

@@ -204,12 +204,12 @@ function nothing({ words }: EntrySelection): string {
     : 'no entry has these words; a word may end in * for its beginning';
 }
 
-/** Characters of a text in a line, and before what was found first. */
+/** Characters of a text in a line, and before the first word found. */
 const longestOnTerminal = 120;
 const longest = 300;
 const before = 30;
 
-/** Entries as a table: what was found is marked on a terminal. */
+/** Entries as a table; a terminal marks the words found. */
 export function entriesText({ entries, total, after }: SearchAnswer, output: Output): string {
   const { paint, surface } = output;
   const most = output.toTerminal ? longestOnTerminal : longest;

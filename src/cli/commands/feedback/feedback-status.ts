@@ -4,7 +4,13 @@ import type { OrganizationConfig, PrivacyConfig } from '../../../config/config.t
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
 import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
-import { delaysText, delayText, measuredText, type ProjectDelays } from '../../../feedback/rules/refresh/expected.ts';
+import {
+  delaysText,
+  delayText,
+  firstReadingText,
+  measuredText,
+  type ProjectDelays,
+} from '../../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
@@ -160,7 +166,8 @@ function statusTable(statuses: readonly ProjectStatus[], { paint, columns }: Sur
       countText(project.entries),
       timeText(project.verifiedUpTo),
       newAfterText(project),
-      running.map(({ pass, state }) => (state === null ? pass : `${pass}, ${state.phase}`)).join('; ') || 'idle',
+      running.map(({ pass, state }) => (state === null ? pass : `${pass}, ${state.phase}`)).join('; ') ||
+        (project.firstReading === null ? 'idle' : 'first reading'),
       last === undefined ? 'none yet' : outcomeText(last, paint),
       timeText(last?.startedAt ?? null),
       printable(last?.error ?? '', 80),
@@ -193,6 +200,7 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
   const lines = [`${paint.bold(projectTitle(project))} (${org}): ${stored.join(', ')}`];
   if (project.expected !== null) lines.push(indent(`expected: ${delaysText(project.expected)}`));
   if (project.measured !== null) lines.push(indent(`measured: ${measuredText(project.measured)}`));
+  if (project.firstReading !== null) lines.push(indent(`first reading: ${firstReadingText(project.firstReading)}`));
   const personal = privacyText(privacy);
   if (personal !== null) lines.push(indent(`personal data: ${personal}${sinceText(project)}`));
   for (const { pass, state } of running) {

@@ -1,4 +1,5 @@
-import { countText } from '../../../rules/text.ts';
+import { counted, countText } from '../../../rules/text.ts';
+import type { EntryOrder } from '../slice.ts';
 import type { RefreshPage } from './pages.ts';
 import { newWeight, type RefreshProject } from './queue.ts';
 import { arrivalRate, hourMs } from './rates.ts';
@@ -262,6 +263,23 @@ export function delaysText({ newMs, newMostMs, statusMs, silentMs }: ExpectedDel
     silentMs === null ? null : `silent edits and deletions ${delayText(silentMs)}`,
   ].filter((part) => part !== null);
   return parts.length === 0 ? 'nothing is known yet' : parts.join(', ');
+}
+
+/** How far the first reading of a project has come: the service does not say how many entries there are. */
+export interface FirstReading {
+  pages: number;
+  /** The order in which the service sends entries; null before that is known. */
+  order: EntryOrder | null;
+  /** The `createdAt` up to which it has come, UTC ISO 8601; null before any. */
+  reached: string | null;
+}
+
+/** `12 pages so far, entries up to 2026-05-01 are missing`. */
+export function firstReadingText({ pages, order, reached }: FirstReading): string {
+  const day = reached?.slice(0, 10);
+  const rest = order === 'newest' ? `entries up to ${day} are` : `entries from ${day} on are`;
+  const missing = day === undefined || order === null || order === 'mixed' ? 'the rest is' : rest;
+  return `${counted(pages, 'page')} so far, ${missing} missing`;
 }
 
 /** As exact as an expectation is: `40 s`, `8 min`, `7 h`, `2.5 days`. */

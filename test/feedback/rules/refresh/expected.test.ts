@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { delaysText, delayText, expectedDelays } from '../../../../src/feedback/rules/refresh/expected.ts';
+import {
+  delaysText,
+  delayText,
+  expectedDelays,
+  firstReadingText,
+} from '../../../../src/feedback/rules/refresh/expected.ts';
 import { type Cut, cutPages, type RefreshPage } from '../../../../src/feedback/rules/refresh/pages.ts';
 import type { RefreshProject } from '../../../../src/feedback/rules/refresh/queue.ts';
 import { arrived, noTallies, type RefreshEntry, ratesOf } from '../../../../src/feedback/rules/refresh/rates.ts';
@@ -98,5 +103,22 @@ describe('expected delays', () => {
       'new entries after 8 min on average (95 %: 18 min), changes of status 34 min, silent edits and deletions 7 h',
     );
     expect([1, 40_000, 100 * 60_000, 60 * hour].map(delayText)).toEqual(['1 s', '40 s', '1.7 h', '2.5 days']);
+  });
+});
+
+describe('a first reading', () => {
+  it.each([
+    [
+      { pages: 12, order: 'newest', reached: '2026-05-01T10:00:00.000Z' },
+      '12 pages so far, entries up to 2026-05-01 are missing',
+    ],
+    [
+      { pages: 1, order: 'oldest', reached: '2026-05-01T10:00:00.000Z' },
+      '1 page so far, entries from 2026-05-01 on are missing',
+    ],
+    [{ pages: 3, order: 'mixed', reached: '2026-05-01T10:00:00.000Z' }, '3 pages so far, the rest is missing'],
+    [{ pages: 0, order: null, reached: null }, '0 pages so far, the rest is missing'],
+  ] as const)('says how far it has come, and on which side entries are missing', (reading, text) => {
+    expect(firstReadingText(reading)).toBe(text);
   });
 });
