@@ -25,7 +25,6 @@ import type { RefreshInput, RefreshResult, RefreshState } from './feedback/rules
 import type { SyncInput, SyncResult, SyncState } from './feedback/rules/sync.ts';
 import { searchAttributes } from './rules/workflow-ids.ts';
 import type { Actor } from './runs/rules/audit.ts';
-import type { WatchInput } from './runs/rules/notices.ts';
 import type { WebhookDelivery, WebhookReceipt } from './runs/rules/webhook-event.ts';
 import type { ScheduledInput, ScheduledResult } from './schedules/rules/starts.ts';
 
@@ -39,9 +38,6 @@ export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
 
 /** The key may have been changed: exports and budgets that wait for it try it at once. */
 export const retryKeySignal = defineSignal('retryKey');
-
-/** The configuration may have changed: the watch looks at once. */
-export const lookSignal = defineSignal('look');
 
 export const syncStateQuery = defineQuery<SyncState>('state');
 export const refreshStateQuery = defineQuery<RefreshState>('state');
@@ -85,6 +81,5 @@ export interface Workflows {
   rateBudget(input: BudgetInput): Promise<void>;
   runScheduled(input: ScheduledInput): Promise<ScheduledResult>;
   checkKey(input: { org: string; patient?: boolean }): Promise<KeyCheck>;
-  watchOrganization(input: WatchInput): Promise<void>;
   deliverWebhook(input: WebhookDelivery): Promise<WebhookReceipt>;
 }

@@ -170,7 +170,7 @@ function countedRequest<Answer>(
       count(outcomeOf(answer));
       return answer;
     } catch (error) {
-      if (sent && error instanceof ServiceError) count(outcomeOfError[error.kind]);
+      if (sent && error instanceof ServiceError) count(outcomeOfError[error.name]);
       else if (error instanceof NetworkError) count('not-sent');
       throw error;
     }

@@ -31,8 +31,8 @@ import { installationOf } from './feedback/store/store-lineage.ts';
 import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
-import { countRefusedRuns, startDelivery, startWatch, startWatches, watchedBudget } from './runs/watches.ts';
-import { putOffRefresh } from './schedules/schedules.ts';
+import { countRefusedRuns, cutRuns, startDelivery, startWatches, watchedBudget } from './runs/watches.ts';
+import { applyWatch, putOffRefresh } from './schedules/schedules.ts';
 import {
   connectClient,
   connectOptions,
@@ -222,8 +222,9 @@ async function createWorkers(
     metrics,
     deliver: (delivery) => startDelivery(client, delivery, { taskQueue, failover }),
     outlook: {
-      budget: (org) => watchedBudget(client, org),
+      budget: (org) => client.withDeadline(Date.now() + readWithinMs, () => watchedBudget(client, org)),
       refusedRuns: (org) => countRefusedRuns(client, org),
+      cutRuns: (org, since) => cutRuns(client, taskQueue, org, since),
     },
     async postponeRefresh(org, nextDueAt) {
       const organization = config.organizations.find(({ id }) => id === org);
@@ -273,12 +274,9 @@ async function createWorkers(
       onFailure: (error) => settings.log.warn({ err: error }, 'the search index does not grow; it is tried again'),
       stopped,
     });
-    const watched = config.organizations
-      .filter(({ webhooks, sites }) => webhooks.length > 0 || sites.some(({ rollout }) => rollout.length > 0))
-      .map(({ id }) => id);
-    void startWatches(watched, {
-      start: (org) => startWatch(client, org, { taskQueue, failover }),
-      onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
+    void startWatches(organizations, {
+      start: ({ id, watch }) => applyWatch(client, taskQueue, { id, everyMs: watch.everyMs }, failover),
+      onFailure: ({ id: org }, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
       stopped,
     });
   }
@@ -355,7 +353,10 @@ function urgentWork(
 const configuredWithinMs = 15_000;
 /** A heartbeat that takes longer is sent again. */
 const heartbeatWithinMs = 5_000;
-/** A budget that does not answer a query in time is asked again with the next reading. */
+/**
+ * A budget that does not answer a query in time is asked again with the next reading. It may be on the worker that asks, and
+ * that worker stops: then nothing answers, and a look that waits on would keep the worker from stopping.
+ */
 const readWithinMs = 5_000;
 
 async function connectNatively(config: Config): Promise<NativeConnection> {

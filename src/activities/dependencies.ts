@@ -10,6 +10,7 @@ import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';
+import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import type { DocumentationService } from '../service/client.ts';
 import type { Metrics } from '../temporal/metrics.ts';
@@ -65,6 +66,8 @@ interface Outlook {
   budget(org: string): Promise<WindowView | null>;
   /** How many runs wait because the service refuses the key. */
   refusedRuns(org: string): Promise<number>;
+  /** The runs that ended without their own code since a moment, in milliseconds. */
+  cutRuns(org: string, since: number): Promise<CutRun[]>;
 }
 
 /** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */

@@ -126,7 +126,7 @@ function startFailure(error: unknown): Error {
     (error instanceof NetworkError && !error.mayHaveArrived);
   if (startedNothing) {
     const delay = error instanceof RateLimited ? (error.retryAfterMs ?? undefined) : undefined;
-    return transient(error.kind, error.message, delay);
+    return transient(error.name, error.message, delay);
   }
   const failure = serviceFailure(error);
   const isUncertain = error instanceof ServiceError && 'nonRetryable' in failure && failure.nonRetryable !== true;

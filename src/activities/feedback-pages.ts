@@ -299,7 +299,7 @@ export class PassReading {
       return await this.endCheck(isSame);
     } catch (error) {
       // A check is worth one request; but a refusal or a cancellation is for the whole pass.
-      const isOver = error instanceof BrokenPage || (error instanceof ServiceError && error.kind !== 'Aborted');
+      const isOver = error instanceof BrokenPage || (error instanceof ServiceError && error.name !== 'Aborted');
       if (!isOver || refusalOf(error)) throw error;
       this.reader.succeeded();
       return this.endCheck(false);

@@ -43,5 +43,5 @@ export function refusalOf(error: unknown): Refusal | undefined {
 
 /** Whether the service answered, so that the request has arrived. Lost and aborted ones may still be on their way. */
 export function isAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
+  return error instanceof ServiceError && error.name !== 'NetworkError' && error.name !== 'Aborted';
 }

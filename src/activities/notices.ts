@@ -93,18 +93,9 @@ async function sendAlone(deps: ActivityDependencies, noticed: Noticed, { org, by
   await send(deps, { type, timestamp: at.toISOString(), data: notice }, [subject, state, by]);
 }
 
-/**
- * Tells people what they do not know yet. Interrupted, it sends the same messages again.
- *
- * @returns whether a group still grows: look again after `settleMs`
- */
-export async function sendDueNotices(
-  deps: ActivityDependencies,
-  org: string,
-  at: Date,
-  settleMs: number,
-): Promise<boolean> {
-  const { groups, known, grows } = dueNotices(await deps.notices.noticeRows(org), at.getTime(), settleMs);
+/** Tells people what they do not know yet. Interrupted, it sends the same messages again. */
+export async function sendDueNotices(deps: ActivityDependencies, org: string, at: Date): Promise<void> {
+  const { groups, known } = dueNotices(await deps.notices.noticeRows(org), at.getTime());
   for (const [first, ...more] of groups) {
     if (first === undefined) continue;
     const data = noticeOf(org, [first, ...more]);
@@ -113,7 +104,6 @@ export async function sendDueNotices(
     await deps.notices.markTold(org, [first, ...more], at);
   }
   await deps.notices.markTold(org, known, at);
-  return grows;
 }
 
 async function send(
@@ -132,7 +122,7 @@ async function send(
 }
 
 /** Records the notices of an export or rollback whose row is written. A row that comes late says nothing of the present. */
-async function recordExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
+export async function recordExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
   const { org, domain, runId, finishedAt } = row;
   const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });
   if (newest !== undefined && newest.runId !== runId) return;

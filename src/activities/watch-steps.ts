@@ -7,13 +7,14 @@ import type { BundleStore, InService, Sightings } from '../exports/store/bundle-
 import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
 import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
-import type { NoticeType } from '../runs/rules/notices.ts';
+import { workflowTypes } from '../rules/workflow-ids.ts';
+import { type LastLook, passNotices } from '../runs/rules/notices.ts';
 import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
 import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
+import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
-import { notConfigured } from './failures.ts';
-import { isGone, recordNotices, sendDueNotices, subscribers } from './notices.ts';
+import { isGone, recordExportNotices, recordNotices, sendDueNotices, subscribers } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
@@ -132,31 +133,14 @@ export async function driftedTargets(
   return found;
 }
 
-interface LookAround {
-  org: string;
-  /** When the watch began, in milliseconds. */
-  since: number;
-  /** Types that the look before no longer saw. */
-  absent: readonly NoticeType[];
-}
-
-interface LookedAround {
-  /** Milliseconds until the next look. */
-  nextMs: number;
-  absent: NoticeType[];
+interface LookedAround extends LastLook {
   /** The first conditions that hold now: `export.late docs.acme.example`. */
   holding: string[];
   count: number;
 }
 
-/** A message about several waits until nothing has joined them for so long. */
-const longestSettleMs = 30_000;
 /** Conditions that the workflow names at most. */
 const named = 20;
-
-/** Whether there is anything to watch: a receiver to notify, or a target to read back. */
-const isWatched = ({ webhooks, sites }: Pick<Organization, 'webhooks' | 'sites'>): boolean =>
-  webhooks.length > 0 || sites.some(({ targets }) => targets.length > 0);
 
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
@@ -164,17 +148,17 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
    * Checks once what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
    * Safe to repeat.
    */
-  async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
+  async lookAround({ org, last }: { org: string; last: LastLook }): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     const at = scheduledAt();
-    const { everyMs } = organization.watch;
+    const recorded = await ifReadable('runs that were cut off', () => recordCutRuns(deps, org, last.at ?? 0));
+    const look = { since: last.since, at: recorded === null ? last.at : at.getTime() };
     if (organization.webhooks.length === 0) {
-      if (!isWatched(organization)) throw notConfigured('InvalidInput', `${org} has no webhooks and no targets`);
       // Nobody to notify, but people look at `export status` and the console.
       await ifReadable('targets', async () =>
         observeTargets(deps, organization, at, await listedSites(deps, organization)),
       );
-      return { nextMs: everyMs, absent: [], holding: [], count: 0 };
+      return { ...look, absent: [], holding: [], count: 0 };
     }
     const { workflowExecution, activityId } = activityInfo();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
@@ -183,8 +167,13 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
     );
-    const sight: Sight = { ...(await look(deps, organization, at)), now: at.getTime(), since, approvals };
-    const next = changesSince(watchedConditions(sight), open, absent);
+    const sight: Sight = {
+      ...(await lookAt(deps, organization, at)),
+      now: at.getTime(),
+      since: last.since,
+      approvals,
+    };
+    const next = changesSince(watchedConditions(sight), open, last.absent);
     const back = open.flatMap(({ type, subject, mark }) => {
       const webhook = organization.webhooks.find(({ name }) => name === subject);
       const isStill = webhook !== undefined && isGone(webhook, new Map([[subject, mark]]));
@@ -196,17 +185,82 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
     await recordNotices(deps, [...next.changes, ...back, ...over], who);
     await ifReadable('entries and digests', () => sendReports(deps, organization, at));
-    const settleMs = Math.min(longestSettleMs, everyMs);
-    const grows = await sendDueNotices(deps, org, at, settleMs);
+    await sendDueNotices(deps, org, at);
     const holding = (await openNotices()).map(({ type, subject }) => `${type} ${subject}`);
-    return {
-      nextMs: grows ? settleMs : everyMs,
-      absent: next.absent,
-      holding: holding.slice(0, named),
-      count: holding.length,
-    };
+    return { ...look, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
   },
 });
+
+/** Of a site or project, more runs than end beside one that was cut off. */
+const latestRuns = 20;
+
+/**
+ * Leaves the rows of runs that were cut off and could not do it themselves (X4), and sends their notices; those that left
+ * one are left alone. Safe to repeat. Of what was reset people know, and another run goes on.
+ */
+async function recordCutRuns(deps: ActivityDependencies, org: string, since: number): Promise<void> {
+  for (const run of await deps.outlook.cutRuns(org, since)) {
+    const noticed = await (run.target.kind === 'export'
+      ? recordCutExport(deps, run, run.target.domain)
+      : recordCutPass(deps, run));
+    if (!run.wasReset) await noticed?.();
+  }
+}
+
+type SendNotices = () => Promise<void>;
+
+async function recordCutExport(
+  deps: ActivityDependencies,
+  { target: { org }, workflowId, runId, type, startedAt, endedAt, why, wasReset }: CutRun,
+  domain: string,
+): Promise<SendNotices | null> {
+  const detail = JSON.stringify({ error: why });
+  const rows = await deps.runs.listExportRuns({ org, domain, limit: latestRuns });
+  const own = rows.find((row) => row.runId === runId);
+  if (own !== undefined && own.detail !== detail) return null;
+  const row = {
+    workflowId,
+    runId,
+    org,
+    domain,
+    startedAt: startedAt.toISOString(),
+    finishedAt: endedAt.toISOString(),
+    outcome: wasReset ? 'cancelled' : 'failed',
+    jobId: null,
+    jobsStarted: 0,
+    version: null,
+    contentDigest: null,
+    polls: 0,
+    detail,
+    jobMs: null,
+  } as const;
+  await deps.runs.recordExportRun(row);
+  // Who asks for a rollback sees how it ends.
+  return type === workflowTypes.rollBack ? null : () => recordExportNotices(deps, row);
+}
+
+async function recordCutPass(
+  { feedback, ...deps }: ActivityDependencies,
+  { target, workflowId, runId, firstRunId, startedAt, endedAt, why, wasReset }: CutRun,
+): Promise<SendNotices | null> {
+  const { org } = target;
+  const isPass = target.kind === 'sync';
+  // The run that goes on ends the row of the pass.
+  if (isPass && wasReset) return null;
+  const { project, pass } = isPass ? target : { project: '', pass: 'refresh' as const };
+  // As `endRefreshRun` names the row of a refresh that failed.
+  const passId = isPass ? firstRunId : `refresh:${org}:${runId}`;
+  const about = { passId, org, project, pass, workflowId, runId, dateFrom: null, dateTo: null, startedAt };
+  const { waitedMs } = await feedback.beginPass(about);
+  const outcome = wasReset ? 'cancelled' : 'failed';
+  const row = await feedback.finishPass(passId, { outcome, error: why, waitedMs, finishedAt: endedAt });
+  if (!isPass || row.error !== why) return null;
+  return async () => {
+    const passes = await feedback.listPasses({ org, project, limit: latestRuns });
+    if (passes.find((one) => one.pass === pass)?.passId !== passId) return;
+    await recordNotices({ feedback, ...deps }, passNotices(row), { org, by: `pass ${passId}`, at: endedAt });
+  };
+}
 
 /** Messages that one look sends to a webhook about a project at most; the next look sends more. */
 const mostMessages = 20;
@@ -246,7 +300,7 @@ const weekMs = 7 * 24 * hourMs;
 /** A Monday, 0:00 UTC. */
 const firstMonday = Date.UTC(1970, 0, 5);
 
-/** The first digest goes out at the webhook's next weekly time and covers one week; a missed one is not sent later. */
+/** The first digest goes out at the webhook's next weekly time and covers one week; of missed ones only the latest is sent. */
 async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webhook, at: Date): Promise<void> {
   const { digestMs = null, name } = webhook;
   if (digestMs === null) return;
@@ -274,7 +328,7 @@ const lateMs = hourMs;
 
 type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 'refusedRuns'>;
 
-async function look(deps: ActivityDependencies, organization: Organization, at: Date): Promise<Look> {
+async function lookAt(deps: ActivityDependencies, organization: Organization, at: Date): Promise<Look> {
   const { id: org, watch } = organization;
   const [exported, holds, drifted, view, count] = await Promise.all([
     deps.notices.lastExports(org),

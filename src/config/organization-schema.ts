@@ -261,7 +261,7 @@ const shared = {
   watchEvery: duration({ min: '1s', max: '1d' })
     .prefault('5m')
     .describe(
-      'How often docferry checks for what is late, stale, starved, held, drifted or refused; only with webhooks.',
+      'How often docferry checks for what is late, stale, starved, held, drifted or refused, and for runs that were terminated.',
     ),
 };
 

@@ -15,6 +15,7 @@ export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
 /** Id of the key check that a program's 401 starts: nobody waits for it, so it may wait for a permit. */
 export const patientKeyCheckWorkflowId = (org: string): string => `check:${org}:gateway`;
 
+/** Of an organization's watch: its schedule appends the time of the run. */
 export const watchWorkflowId = (org: string): string => `watch:${org}`;
 
 /** One workflow per message and receiver. */
@@ -89,6 +90,10 @@ export function schedulePrefix(taskQueue: string): string {
 export function scheduleId(taskQueue: string, target: ScheduleTarget): string {
   return schedulePrefix(taskQueue) + workflowIdOf(target);
 }
+
+/** Of an organization's watch; by default the prefix of all of them. */
+export const watchScheduleId = (taskQueue: string, org = ''): string =>
+  schedulePrefix(taskQueue) + watchWorkflowId(org);
 
 /**
  * The reverse of `scheduleId`; null for schedules that are not docferry's, or another task queue's. Those of the form that

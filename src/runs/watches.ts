@@ -1,40 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowExecutionInfo,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import proto from '@temporalio/proto';
 import { budgetView } from '../budget/client.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
-import { attributesOf, lookSignal, type Workflows } from '../contract.ts';
-import { searchAttributes, watchWorkflowId, webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import { attributesOf, type Workflows } from '../contract.ts';
+import { visibleText } from '../rules/text.ts';
+import {
+  type ScheduleTarget,
+  searchAttributes,
+  targetOfWorkflowId,
+  webhookWorkflowId,
+  workflowTypes,
+} from '../rules/workflow-ids.ts';
 import { type Failover, taskTimeoutFor } from '../temporal/rules/failover.ts';
-import { inBatches } from '../temporal/runs.ts';
+import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import type { WebhookDelivery } from './rules/webhook-event.ts';
 
 export interface Starts {
   taskQueue: string;
   failover: Failover;
-}
-
-/** Has the organization watched, and looked at now: by the watch that runs already, unless its task queue is another. */
-export async function startWatch(client: Client, org: string, { taskQueue, failover }: Starts): Promise<void> {
-  const options = {
-    workflowId: watchWorkflowId(org),
-    taskQueue,
-    ...taskTimeoutFor(failover),
-    staticSummary: `watch of ${org}`,
-    typedSearchAttributes: attributesOf({ org }),
-    args: [{ org, failover }] as Parameters<Workflows['watchOrganization']>,
-  };
-  const type = workflowTypes.watchOrganization;
-  const { workflow } = client;
-  const handle = await workflow.signalWithStart<Workflows['watchOrganization']>(type, {
-    ...options,
-    signal: lookSignal,
-  });
-  const { taskQueue: queue } = await workflow.getHandle(handle.workflowId).describe();
-  if (queue === taskQueue) return;
-  await workflow.start<Workflows['watchOrganization']>(type, {
-    ...options,
-    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
-  });
 }
 
 /** Starts the delivery of a message, at most once however often it is asked to. */
@@ -75,14 +64,90 @@ export async function countRefusedRuns(client: Client, org: string): Promise<num
   return (await client.workflow.count(query)).count;
 }
 
+/** A run that ended without its own code: terminated, timed out, or left behind by a reset. */
+export interface CutRun {
+  target: ScheduleTarget;
+  /** Name of the workflow, e.g. `exportSite`. */
+  type: string;
+  workflowId: string;
+  runId: string;
+  /** Of the chain of runs that continued as new. */
+  firstRunId: string;
+  startedAt: Date;
+  endedAt: Date;
+  /** In words, `terminated by anna@host: it was stuck`. */
+  why: string;
+  /** Another run of the workflow goes on from an earlier point. */
+  wasReset: boolean;
+}
+
+/** Temporal may list a run so long after its end. */
+const listedWithinMs = 600_000;
+
+/**
+ * The organization's exports, rollbacks, passes and refreshes on the task queue that were cut off since a moment, in
+ * milliseconds, from one listing; those just before it are among them again.
+ */
+export async function cutRuns(client: Client, taskQueue: string, org: string, since: number): Promise<CutRun[]> {
+  const { exportSite, rollBack, syncFeedback, refreshFeedback } = workflowTypes;
+  const query = [
+    `${searchAttributes.org} = "${org}"`,
+    `WorkflowType IN ("${[exportSite, rollBack, syncFeedback, refreshFeedback].join('", "')}")`,
+    'ExecutionStatus IN ("Terminated", "TimedOut")',
+    `CloseTime >= "${new Date(Math.max(0, since - listedWithinMs)).toISOString()}"`,
+  ].join(' AND ');
+  const listed: WorkflowExecutionInfo[] = [];
+  for await (const run of client.workflow.list({ query })) if (run.taskQueue === taskQueue) listed.push(run);
+  return (await inBatches(listed, callsAtOnce, (run) => cutRun(client, run))).filter((run) => run !== null);
+}
+
+/** Null for what Temporal no longer keeps. */
+async function cutRun(
+  client: Client,
+  { workflowId, runId, type, startTime, closeTime = startTime }: WorkflowExecutionInfo,
+): Promise<CutRun | null> {
+  const target = targetOfWorkflowId(workflowId);
+  if (target === null) return null;
+  try {
+    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    const { history } = await client.workflowService.getWorkflowExecutionHistory({
+      namespace: client.options.namespace,
+      execution: { workflowId, runId },
+      historyEventFilterType: proto.temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT,
+    });
+    const end = history?.events?.[0]?.workflowExecutionTerminatedEventAttributes;
+    const wasReset = end?.identity === resetter;
+    const firstRunId = raw.workflowExecutionInfo?.firstRunId || runId;
+    const common = { target, type, workflowId, runId, firstRunId, startedAt: startTime, endedAt: closeTime };
+    return {
+      ...common,
+      wasReset,
+      why: end ? howItEnded(end, wasReset) : 'timed out, by the limit it was started with',
+    };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** By this name the server ends a run that was reset. */
+const resetter = 'history-resetter';
+/** Longest reason of a row, in characters. */
+const longestWhy = 300;
+
+function howItEnded({ identity, reason }: { identity?: string | null; reason?: string | null }, wasReset: boolean) {
+  const how = wasReset ? 'reset by an operator; another run goes on' : `terminated by ${identity || 'an operator'}`;
+  return visibleText(reason ? `${how}: ${reason}` : how).slice(0, longestWhy);
+}
+
 /** Watches that are started at a time. */
 const atOnce = 8;
 const againAfterMs = 5_000;
 
-interface StartWatches {
-  start(org: string): Promise<void>;
+interface StartWatches<Org> {
+  start(org: Org): Promise<void>;
   /** A watch could not be started; it is tried again. */
-  onFailure(org: string, error: unknown): void;
+  onFailure(org: Org, error: unknown): void;
   stopped(): boolean;
 }
 
@@ -90,7 +155,11 @@ interface StartWatches {
  * Starts the watches of these organizations, a few at a time, and continues until the last has started or the worker
  * stops.
  */
-export async function startWatches(orgs: readonly string[], how: StartWatches, waitMs = againAfterMs): Promise<void> {
+export async function startWatches<Org>(
+  orgs: readonly Org[],
+  how: StartWatches<Org>,
+  waitMs = againAfterMs,
+): Promise<void> {
   let left = [...orgs];
   while (!how.stopped() && left.length > 0) {
     const started = await inBatches(left, atOnce, (org) =>

@@ -20,6 +20,7 @@ import {
   type ScheduleTarget,
   schedulePrefix,
   targetOfScheduleId,
+  watchScheduleId,
   workflowIdOf,
   workflowTypes,
 } from '../rules/workflow-ids.ts';
@@ -38,6 +39,7 @@ import {
   refreshInterval,
   type SchedulePlan,
   updateOf,
+  watchSchedule,
 } from './rules/desired-schedules.ts';
 import type { Calendar, ScheduleSettings } from './rules/schedule-settings.ts';
 
@@ -120,9 +122,17 @@ async function describe(client: Client, id: string): Promise<ScheduleDescription
 const digestMemo = 'docferryDigest';
 
 /** A desired schedule as Temporal takes it, for `create` and, without the id, for `update`. */
-function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOptions, 'scheduleId'> {
+function scheduleOptions({
+  settings,
+  digest,
+}: Pick<DesiredSchedule, 'settings' | 'digest'>): Omit<ScheduleOptions, 'scheduleId'> {
   const { action } = settings;
+  const typedSearchAttributes = Object.entries(action.attributes).map(([name, value]) => ({
+    key: defineSearchAttributeKey(name, 'KEYWORD'),
+    value,
+  }));
   return {
+    typedSearchAttributes,
     // The whole schedule: an update removes absent settings, so no former time fires beside the new ones.
     spec: specOf(settings),
     policies: {
@@ -139,10 +149,7 @@ function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOp
       memo: { [digestMemo]: digest },
       staticSummary: action.summary,
       ...(action.taskTimeoutMs === null ? {} : { workflowTaskTimeout: action.taskTimeoutMs }),
-      typedSearchAttributes: Object.entries(action.attributes).map(([name, value]) => ({
-        key: defineSearchAttributeKey(name, 'KEYWORD'),
-        value,
-      })),
+      typedSearchAttributes,
     },
   };
 }
@@ -313,10 +320,28 @@ export async function applySchedules(
   await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));
   await inBatches(plan.update, callsAtOnce, ({ desired }) => updateSchedule(client, desired));
   await inBatches(plan.create, callsAtOnce, (desired) => createSchedule(client, desired));
+  for await (const { scheduleId } of client.schedule.list({
+    query: `ScheduleId STARTS_WITH "${watchScheduleId(taskQueue)}"`,
+  })) {
+    if (!organizations.some(({ id }) => watchScheduleId(taskQueue, id) === scheduleId))
+      await deleteSchedule(client, scheduleId);
+  }
   return plan;
 }
 
-async function createSchedule(client: Client, desired: DesiredSchedule): Promise<void> {
+/** Has the organization watched, and looked at now: its configuration may have changed. */
+export async function applyWatch(
+  client: Client,
+  taskQueue: string,
+  watched: { id: string; everyMs: number },
+  failover: Failover,
+): Promise<void> {
+  const desired = watchSchedule(taskQueue, watched, failover);
+  await createSchedule(client, desired);
+  await triggerSchedule(client, desired.id);
+}
+
+async function createSchedule(client: Client, desired: Omit<DesiredSchedule, 'target'>): Promise<void> {
   try {
     await refusedBy(desired, client.schedule.create({ scheduleId: desired.id, ...scheduleOptions(desired) }));
   } catch (error) {
@@ -326,7 +351,7 @@ async function createSchedule(client: Client, desired: DesiredSchedule): Promise
   }
 }
 
-async function updateSchedule(client: Client, desired: DesiredSchedule): Promise<void> {
+async function updateSchedule(client: Client, desired: Omit<DesiredSchedule, 'target'>): Promise<void> {
   const options = scheduleOptions(desired);
   // Without its state an update would resume a paused schedule and remove its note.
   const update = client.schedule.getHandle(desired.id).update(({ state }) => ({ ...options, state }));
@@ -361,7 +386,7 @@ export async function putOffRefresh(
 }
 
 /** The SDK throws a `TypeError` when the server refuses a specification. */
-async function refusedBy(desired: DesiredSchedule, call: Promise<unknown>): Promise<void> {
+async function refusedBy(desired: Pick<DesiredSchedule, 'id'>, call: Promise<unknown>): Promise<void> {
   try {
     await call;
   } catch (error) {

@@ -16,7 +16,7 @@ export type ServiceErrorKind =
  * body or error of the HTTP client (X1), so there is no `cause`.
  */
 export abstract class ServiceError extends Error {
-  abstract readonly kind: ServiceErrorKind;
+  abstract override readonly name: ServiceErrorKind;
   /** What a person can do about it; null when waiting is all. */
   readonly hint: string | null;
 
@@ -29,19 +29,16 @@ export abstract class ServiceError extends Error {
 /** 401: the API key is missing, wrong or revoked. */
 export class Unauthorized extends ServiceError {
   override readonly name = 'Unauthorized';
-  readonly kind = 'Unauthorized';
 }
 
 /** 403: the organization's plan (or the key) does not cover the operation. */
 export class PlanRequired extends ServiceError {
   override readonly name = 'PlanRequired';
-  readonly kind = 'PlanRequired';
 }
 
 /** 400 and all other 4xx without their own class: repeating the request will not help. */
 export class BadRequest extends ServiceError {
   override readonly name = 'BadRequest';
-  readonly kind = 'BadRequest';
   /** `details[].message` of the analytics error response; empty when the service gave none. */
   readonly details: readonly string[];
 
@@ -54,19 +51,16 @@ export class BadRequest extends ServiceError {
 /** 404: no such project or job. */
 export class NotFound extends ServiceError {
   override readonly name = 'NotFound';
-  readonly kind = 'NotFound';
 }
 
 /** 409: the bundle was asked for before the job completed, or a job is in the way of another. */
 export class NotReady extends ServiceError {
   override readonly name = 'NotReady';
-  readonly kind = 'NotReady';
 }
 
 /** 429: the organization's window is full. */
 export class RateLimited extends ServiceError {
   override readonly name = 'RateLimited';
-  readonly kind = 'RateLimited';
   /** How long the service asks to wait, 0 to 24 h in milliseconds; null when it does not say. */
   readonly retryAfterMs: number | null;
 
@@ -79,7 +73,6 @@ export class RateLimited extends ServiceError {
 /** 5xx, 408 and 425: the service or a gateway has a problem; asking again later may help. */
 export class ServerError extends ServiceError {
   override readonly name = 'ServerError';
-  readonly kind = 'ServerError';
   readonly status: number;
   /** As in `RateLimited`. */
   readonly retryAfterMs: number | null;
@@ -94,7 +87,6 @@ export class ServerError extends ServiceError {
 /** No complete answer came. */
 export class NetworkError extends ServiceError {
   override readonly name = 'NetworkError';
-  readonly kind = 'NetworkError';
   /** False only when no byte of the request left this process. */
   readonly mayHaveArrived: boolean;
   /** Short code of what happened, e.g. `ECONNREFUSED`. */
@@ -110,7 +102,6 @@ export class NetworkError extends ServiceError {
 /** A complete answer that does not follow the interface: a redirect, no JSON, a missing field, too long. */
 export class MalformedResponse extends ServiceError {
   override readonly name = 'MalformedResponse';
-  readonly kind = 'MalformedResponse';
   /** It was JSON, so the service itself answered and not a gateway. */
   readonly wasJson: boolean;
 
@@ -123,7 +114,6 @@ export class MalformedResponse extends ServiceError {
 /** The caller's own signal ended the call. */
 export class Aborted extends ServiceError {
   override readonly name = 'Aborted';
-  readonly kind = 'Aborted';
   /** As in `NetworkError`. */
   readonly mayHaveArrived: boolean;
 

@@ -9,8 +9,6 @@ const jobFields = {
   /** "Types and units: not shown." */
   progress: z.unknown().optional(),
   pageCount: z.unknown().optional(),
-  createdAt: ifReadable(text),
-  updatedAt: ifReadable(text),
   error: ifReadable(errorWords),
 };
 
@@ -18,12 +16,11 @@ const jobFields = {
 const startedJobSchema = z.looseObject({ jobId: text.min(1), status: ifReadable(text), ...jobFields });
 
 /** Answer of "Get static export job status": only `status` is promised. */
-const jobStatusSchema = z.looseObject({ status: text, jobId: ifReadable(text), ...jobFields });
+const jobStatusSchema = z.looseObject({ status: text, ...jobFields });
 
 /** Answer of "Generate export bundle". */
 const bundleResponseSchema = z.looseObject({
   bundleUrl: text.min(1),
-  jobId: ifReadable(text),
   sizeBytes: ifReadable(z.int().nonnegative()),
   expiresAt: ifReadable(text),
 });

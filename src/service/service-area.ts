@@ -121,7 +121,6 @@ export interface AreaOptions {
   /** Allow http:// to hosts other than this machine. */
   allowInsecure?: boolean;
   timeouts?: Partial<Timeouts>;
-  userAgent?: string;
   /** Certificate authorities in PEM instead of the system's; not needed for `NODE_EXTRA_CA_CERTS`. */
   ca?: tls.ConnectionOptions['ca'];
   /** Where `HTTPS_PROXY` and the like are looked up. */
@@ -171,7 +170,7 @@ export function openArea(baseUrl: string, options: AreaOptions) {
       const headers: Record<string, string> = {
         Accept: 'application/json',
         Authorization: `Bearer ${key}`,
-        'User-Agent': options.userAgent ?? 'docferry',
+        'User-Agent': 'docferry',
       };
       if (call.body !== null) headers['Content-Type'] = 'application/json';
       const agent = call.method === 'GET' ? kept : fresh;

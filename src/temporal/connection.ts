@@ -19,6 +19,7 @@ import { clientTraces } from './traces.ts';
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 type CallOptions = Parameters<Interceptor>[0];
+type Call = ReturnType<Parameters<Interceptor>[1]>;
 type Retries = Parameters<typeof makeGrpcRetryInterceptor>[0];
 type Status = Parameters<Retries['retryableDecider']>[1];
 
@@ -62,18 +63,36 @@ function limitCalls({ attemptMs, longPollMs }: CallLimits = usualLimits): Interc
     const method = methodOf(options);
     const limitMs = longPolls.has(method) ? longPollMs : attemptMs;
     const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
+    let last: Status | null = null;
+    let isClosed = false;
     const repeat = makeGrpcRetryInterceptor({
       delayFunction,
       retryableDecider: (attempt, status) => {
-        if (isOver(options.deadline)) return false;
+        last = status;
+        if (isClosed || isOver(options.deadline)) return false;
         if (actOnce.has(method)) return neverSent(status) && retryableDecider(attempt, status);
         // A worker that has not answered a query may not be there at all.
         if (status.code === deadlineExceeded) return attempt < attempts && method !== 'QueryWorkflow';
         return retryableDecider(attempt, status);
       },
     });
-    return repeat(options, (attempt) => nextCall({ ...attempt, deadline: sooner(attempt.deadline, limitMs) }));
+    return repeat(options, (attempt) => {
+      try {
+        return nextCall({ ...attempt, deadline: sooner(attempt.deadline, limitMs) });
+      } catch (error) {
+        if (last === null) throw error;
+        // The connection was closed before this attempt, whose timer has nobody to throw to.
+        isClosed = true;
+        return endedWith(last);
+      }
+    });
   };
+}
+
+/** An attempt that ends at once, as the one before. */
+function endedWith(status: Status): Call {
+  const start: Call['start'] = (_metadata, listener) => listener?.onReceiveStatus?.(status);
+  return { start, sendMessage() {}, halfClose() {} } as Partial<Call> as Call;
 }
 
 /** `DescribeSchedule` of `/temporal.api.workflowservice.v1.WorkflowService/DescribeSchedule`. */

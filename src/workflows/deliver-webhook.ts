@@ -8,12 +8,14 @@ import {
   setCurrentDetails,
   startChild,
   uuid4,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { attributesOf } from '../contract.ts';
-import { factsTable } from '../rules/text.ts';
+import { clockTime, factsTable } from '../rules/text.ts';
 import { webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import { readDelivery } from '../runs/rules/run-messages.ts';
+import type { LastLook, WatchInput } from '../runs/rules/notices.ts';
+import { readDelivery, readLastLook, readWatchInput } from '../runs/rules/run-messages.ts';
 import {
   aboutEvent,
   type WebhookDelivery,
@@ -21,7 +23,15 @@ import {
   type WebhookReceipt,
 } from '../runs/rules/webhook-event.ts';
 import { taskTimeoutFor } from '../temporal/rules/failover.ts';
-import { deliveryOptions, failureSummary, readInput, readsInput, runFailover } from './kit.ts';
+import {
+  deliveryOptions,
+  failureSummary,
+  followFailover,
+  readInput,
+  readsInput,
+  runFailover,
+  watchOptions,
+} from './kit.ts';
 
 const deliveries = proxyActivities<Pick<Activities, 'sendWebhook'>>(deliveryOptions);
 
@@ -68,3 +78,32 @@ export async function announce(org: string, webhooks: readonly string[], event: 
     }
   }
 }
+
+type Look = Awaited<ReturnType<Activities['lookAround']>>;
+
+const watch = proxyActivities<Pick<Activities, 'lookAround'>>(watchOptions);
+
+/**
+ * Checks once what has become late, stale, starved, held, drifted or refused in an organization, sends notices (webhooks.md),
+ * reads targets back, and leaves the rows of runs that ended without one. Its schedule starts it every few minutes, and hands it
+ * what the check before returned.
+ */
+export async function watchOrganization(given: WatchInput): Promise<Look> {
+  const input = readInput(readWatchInput, given);
+  followFailover(input);
+  const { org } = input;
+  const { lastResult, startTime } = workflowInfo();
+  const last: LastLook = readLastLook(lastResult) ?? { since: startTime.getTime(), absent: [], at: null };
+  const summary = `look around in ${org}`;
+  const look = await watch.lookAround.executeWithOptions({ ...watchOptions, summary }, [{ org, last }]);
+  const more = look.count - look.holding.length;
+  const facts: [string, string][] = [
+    ['looked at', clockTime(Date.now())],
+    ['holds now', look.count === 0 ? 'nothing that people are told of' : `${look.count}`],
+    ...look.holding.map((what): [string, string] => ['', what]),
+    ...(more > 0 ? [['', `and ${more} more`] as [string, string]] : []),
+  ];
+  setCurrentDetails(`**Watch of ${org}**\n\n${factsTable(facts)}`);
+  return look;
+}
+defineWorkflowOptions(watchOrganization, readsInput);

@@ -1,10 +1,9 @@
 export { checkKey } from './check-key.ts';
-export { deliverWebhook } from './deliver-webhook.ts';
+export { deliverWebhook, watchOrganization } from './deliver-webhook.ts';
 export { exportSite } from './export-site.ts';
 export { rateBudget } from './rate-budget.ts';
 export { refreshFeedback } from './refresh-feedback.ts';
 export { rollBack } from './roll-back.ts';
 export { runScheduled } from './run-scheduled.ts';
 export { syncFeedback } from './sync-feedback.ts';
-export { watchOrganization } from './watch-organization.ts';
 export { recordAuditEntry, recordRun } from './write-records.ts';

@@ -32,6 +32,7 @@ import {
   foreignText,
   ignore,
   isForeign,
+  isProgram,
   keyCheckStarted,
   report,
   retryKey,
@@ -121,6 +122,9 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     if (wasReset()) {
       resetNoticed();
       window = windowAfterReset(window, Date.now());
+      // Who waited may be gone since, and whoever is not may wait longer than it was told.
+      const waiting = window.waiters.filter(({ holder }) => !isProgram(window, holder));
+      sending.push(...waiting.map(({ holder }) => wake(holder)));
     }
     return window;
   };

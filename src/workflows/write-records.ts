@@ -1,7 +1,9 @@
+import type { WithWorkflowArgs, Workflow } from '@temporalio/common';
 import {
+  type ActivityOptions,
   CancellationScope,
   ChildWorkflowCancellationType,
-  condition,
+  type ChildWorkflowOptions,
   defineWorkflowOptions,
   log,
   ParentClosePolicy,
@@ -39,20 +41,32 @@ export async function recordOrLater(row: RunRow): Promise<void> {
   try {
     await recordRow(row);
   } catch (failure) {
-    log.warn('the row of the run is written later', { failure: failureSummary(failure) });
-    try {
-      await startChild<typeof recordRun>(workflowTypes.recordRun, {
-        workflowId: recordWorkflowId(org, domain, runId),
-        ...taskTimeoutFor(runFailover()),
-        staticSummary: `row of the run of ${domain} (${org})`,
-        typedSearchAttributes: attributesOf({ org, domain }),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        cancellationType: ChildWorkflowCancellationType.ABANDON,
-        args: [row],
-      });
-    } catch (problem) {
-      log.error('the run could not be recorded', { failure: failureSummary(problem) });
-    }
+    await writeLater<typeof recordRun>(failure, workflowTypes.recordRun, {
+      workflowId: recordWorkflowId(org, domain, runId),
+      staticSummary: `row of the run of ${domain} (${org})`,
+      typedSearchAttributes: attributesOf({ org, domain }),
+      args: [row],
+    });
+  }
+}
+
+/** Starts the workflow that writes a row once the database is back, and outlives this run. */
+async function writeLater<W extends Workflow>(
+  failure: unknown,
+  type: string,
+  options: WithWorkflowArgs<W, ChildWorkflowOptions>,
+): Promise<void> {
+  const { workflowId } = options;
+  log.warn('the row is written later', { workflowId, failure: failureSummary(failure) });
+  try {
+    await startChild<W>(type, {
+      ...taskTimeoutFor(runFailover()),
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      cancellationType: ChildWorkflowCancellationType.ABANDON,
+      ...options,
+    });
+  } catch (problem) {
+    log.error('the row could not be written', { workflowId, failure: failureSummary(problem) });
   }
 }
 
@@ -78,42 +92,35 @@ defineWorkflowOptions(recordRun, readsInput);
 
 const records = proxyActivities<Pick<Activities, 'recordAuditEntry'>>(lateRecordOptions);
 
-/** How long a run waits at its end for a row to be written: an event that crosses its end would cost it another task. */
-const writtenWithin = '5s';
+/** A decision's run waits no longer for the database. */
+const briefly = {
+  ...lateRecordOptions,
+  startToCloseTimeout: '5s',
+  scheduleToCloseTimeout: '10s',
+  retry: { initialInterval: '500ms' },
+} satisfies ActivityOptions;
 
 /**
- * Hands what a person did to the audit: a separate workflow writes the row, so that neither the audit entry nor the caller's
- * run waits for the database. Never throws. A run neither ends nor continues as new before it resolves, which takes a
- * few seconds while the database is down.
+ * Writes what a person did to the audit. Never throws: while the database is down, `recordAuditEntry` writes it later. A
+ * run neither ends nor continues as new before it resolves, which takes ten seconds at most.
  */
 export async function writeAuditEntry(entry: AuditEntry & { org: string }): Promise<void> {
-  const { org, subject, action, workflowId } = entry;
-  try {
-    // Even if the run is being cancelled: the audit entry is done. The id of an update may be too long for that of a workflow.
-    await CancellationScope.nonCancellable(async () => {
-      const recording = await startChild<typeof recordAuditEntry>(workflowTypes.recordAuditEntry, {
+  const { org, subject, action } = entry;
+  const summary = `keep in the audit: ${action}`;
+  // Even if the run is being cancelled: the audit entry is done.
+  await CancellationScope.nonCancellable(async () => {
+    try {
+      await records.recordAuditEntry.executeWithOptions({ ...briefly, summary }, [entry]);
+    } catch (failure) {
+      // The id of an update may be too long for that of a workflow.
+      await writeLater<typeof recordAuditEntry>(failure, workflowTypes.recordAuditEntry, {
         workflowId: auditWorkflowId(org, uuid4()),
-        ...taskTimeoutFor(runFailover()),
         staticSummary: `audit: ${action} of ${subject ?? org}`,
         typedSearchAttributes: attributesOf({ org, ...(subject !== null && { domain: subject }) }),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        cancellationType: ChildWorkflowCancellationType.ABANDON,
         args: [entry],
       });
-      let over = false;
-      const end = () => {
-        over = true;
-      };
-      void recording.result().then(end, end);
-      await condition(() => over, writtenWithin, { summary: 'the audit writes it down' });
-    });
-  } catch (error) {
-    log.error('an audit entry could not be handed to the audit', {
-      action,
-      workflowId,
-      failure: failureSummary(error),
-    });
-  }
+    }
+  });
 }
 
 /** Writes the row of an audit entry, and gives up after a day. */

@@ -38,7 +38,7 @@ afterEach(async () => {
 async function look(at = new Date()): Promise<WebhookDelivery[]> {
   const { lookAround } = createWatchActivities(scene.deps);
   const info = { currentAttemptScheduledTimestampMs: at.getTime(), scheduledTimestampMs: at.getTime() };
-  await mockActivity(info).run(lookAround, { org: 'acme', since: 0, absent: [] });
+  await mockActivity(info).run(lookAround, { org: 'acme', last: { since: 0, absent: [], at: null } });
   return scene.delivered.splice(0);
 }
 

@@ -82,7 +82,7 @@ describe('a clock that was a day ahead', () => {
     scene = await refreshScene({ entries: 100, requests: 1e6 }, { freshnessMs: hourMs });
     const { lookAround } = createWatchActivities(scene.deps);
     const stale = async () => {
-      await mockActivity().run(lookAround, { org: 'acme', since: 0, absent: [] });
+      await mockActivity().run(lookAround, { org: 'acme', last: { since: 0, absent: [], at: null } });
       return (await scene.deps.notices.noticeRows('acme')).some(({ type }) => type === 'feedback.stale');
     };
     await refresh(scene);

@@ -4,7 +4,9 @@ import { createApprovalActivities } from '../../src/activities/version-steps.ts'
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import type { ExportRunRow } from '../../src/feedback/store/run-records.ts';
+import type { LastLook } from '../../src/runs/rules/notices.ts';
 import { type WebhookEvent, type WebhookFormat, webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';
+import type { CutRun } from '../../src/runs/watches.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 
@@ -46,8 +48,9 @@ const row = (runId: string, minute: number, outcome: ExportRunRow['outcome']): E
   detail: '{"error":"JobFailed: it failed"}',
   jobMs: null,
 });
+const firstLook = (since: number): LastLook => ({ since, absent: [], at: null });
 const record = (ended: ExportRunRow) => mockActivity().run(createRecordActivities(scene.deps).recordExportRun, ended);
-const tellDue = (at = new Date()) => mockActivity().run(() => sendDueNotices(scene.deps, 'acme', at, 30_000));
+const tellDue = (at = new Date()) => mockActivity().run(() => sendDueNotices(scene.deps, 'acme', at));
 const open = async () => (await scene.deps.notices.noticeRows('acme')).filter((row) => row.open);
 /** `ops export.failed begun` of the messages whose delivery was started, those that are repeats left out. */
 const told = () => [
@@ -158,7 +161,7 @@ describe('a receiver that is gone', () => {
   };
   const later = () => new Date(Date.now() + 60_000);
   const lookAround = () =>
-    mockActivity().run(createWatchActivities(scene.deps).lookAround, { org: 'acme', since: Date.now(), absent: [] });
+    mockActivity().run(createWatchActivities(scene.deps).lookAround, { org: 'acme', last: firstLook(Date.now()) });
 
   it('is told of to the others once, and not asked again until its settings change', async () => {
     receiver.answers.push({ status: 410 });
@@ -197,31 +200,24 @@ describe('a look around', () => {
   const look = (activityId: string, at = Date.now()) =>
     mockActivity({ activityId, currentAttemptScheduledTimestampMs: at }).run(
       createWatchActivities(scene.deps).lookAround,
-      {
-        org: 'acme',
-        since: Date.now() - 60_000,
-        absent: [],
-      },
+      { org: 'acme', last: firstLook(Date.now() - 60_000) },
     );
 
-  it('tells what has become late, stale and held, and what is over, and says when to look again', async () => {
+  it('tells what has become late, stale and held, and what is over', async () => {
     const [acme] = scene.deps.organizations;
     Object.assign(acme?.watch ?? {}, {
       freshness: new Map([['prj_1', 1_000]]),
       lateAfter: new Map([['docs.acme.example', 1_000]]),
     });
     const first = await look('1');
-    const holding = ['export.late docs.acme.example', 'feedback.stale prj_1'];
-    // More may follow: it looks again soon, and then tells.
-    expect(first).toMatchObject({ nextMs: 30_000, count: 2, holding });
-    expect(words()).toEqual([]);
-    expect(await look('2', Date.now() + 30_000)).toMatchObject({ nextMs: 60_000, count: 2 });
-    for (const seconds of [40, 80]) {
-      const done = new Date(Date.now() + seconds * 1_000).toISOString();
-      await record({ ...row(`r${seconds}`, 1, 'unchanged'), startedAt: done, finishedAt: done });
-      const next = await look(`after ${seconds} s`, Date.parse(done));
-      expect(next).toMatchObject({ holding: ['feedback.stale prj_1'] });
-    }
+    expect(first).toMatchObject({
+      count: 2,
+      holding: ['export.late docs.acme.example', 'feedback.stale prj_1'],
+    });
+    await look('2');
+    const now = new Date().toISOString();
+    await record({ ...row('r1', 1, 'unchanged'), startedAt: now, finishedAt: now });
+    expect(await look('3')).toMatchObject({ holding: ['feedback.stale prj_1'] });
     expect(words().filter((text) => text.startsWith('ops'))).toEqual([
       'ops export.late begun',
       'ops feedback.stale begun',
@@ -258,9 +254,90 @@ describe('a look around', () => {
     expect(await look('2', Date.now() + 60_000)).toMatchObject({ holding: ['feedback.stale prj_1'] });
   });
 
-  it('ends the watch of an organization that is not configured any more, or has nobody to tell', async () => {
+  it('says of an organization that is not configured any more that it cannot look', async () => {
     const step = createWatchActivities({ ...scene.deps, organizations: [] }).lookAround;
-    const gone = mockActivity({ attempt: 40 }).run(step, { org: 'acme', since: 0, absent: [] });
+    const gone = mockActivity({ attempt: 40 }).run(step, { org: 'acme', last: firstLook(0) });
     expect(await failureOf(gone)).toMatchObject({ type: 'InvalidInput', nonRetryable: true });
+  });
+
+  const cut = (runId: string, more: Partial<CutRun> = {}): CutRun => ({
+    target: { kind: 'export', org: 'acme', domain: 'docs.acme.example' },
+    type: 'exportSite',
+    workflowId: 'export:acme:docs.acme.example',
+    runId,
+    firstRunId: runId,
+    startedAt: new Date('2026-11-21T08:01:00.000Z'),
+    endedAt: new Date('2026-11-21T08:01:30.000Z'),
+    why: 'terminated by op@host: stuck',
+    wasReset: false,
+    ...more,
+  });
+  /** Looks as the watch does, look after look. */
+  async function lookFor(...runs: CutRun[]) {
+    Object.assign(scene.deps.outlook, { cutRuns: async () => runs });
+    for (const id of ['1', '2']) await look(id);
+  }
+  const rows = async () =>
+    (await scene.deps.runs.listExportRuns({})).map(({ runId, outcome, detail }) => [runId, outcome, detail]);
+
+  it('leaves the row of an export that was cut off, and tells people once (X4)', async () => {
+    await lookFor(cut('r1'));
+    expect(await rows()).toEqual([['r1', 'failed', '{"error":"terminated by op@host: stuck"}']]);
+    expect(words().filter((text) => text.startsWith('ops'))).toEqual(['ops export.failed begun']);
+    expect(scene.delivered[0]?.event.data).toMatchObject({ reason: 'terminated by op@host: stuck' });
+    // Another one succeeds, and the run that was cut off is listed for a while.
+    await record(row('r2', 2, 'unchanged'));
+    await lookFor(cut('r1'));
+    expect(words().filter((text) => text.startsWith('ops'))).toEqual([
+      'ops export.failed begun',
+      'ops export.failed ended',
+    ]);
+  });
+
+  it('leaves alone what a run recorded itself, and what replaces the row of the watch', async () => {
+    await record(row('r1', 1, 'unchanged'));
+    await lookFor(cut('r1'), cut('r2', { wasReset: true, why: 'reset' }), cut('r3', { type: 'rollBack' }));
+    expect((await rows()).map(([runId, outcome]) => `${runId} ${outcome}`).sort()).toEqual([
+      'r1 unchanged',
+      'r2 cancelled',
+      'r3 failed',
+    ]);
+    await record(row('r3', 1, 'rolled-back'));
+    await lookFor(cut('r3', { type: 'rollBack' }));
+    expect((await rows()).map(([runId, outcome]) => `${runId} ${outcome}`).sort()).toContain('r3 rolled-back');
+    expect(words()).toEqual([]);
+  });
+
+  it('closes the row of a pass that was cut off, and leaves one of a refresh, and of a pass that never began', async () => {
+    const { feedback } = scene.deps;
+    const sweep = { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'sweep' } as const;
+    const ids = { workflowId: 'sync:acme:prj_1:sweep', runId: 'r1', dateFrom: null, dateTo: null };
+    await feedback.beginPass({ passId: 'p1', ...sweep, ...ids, startedAt: new Date('2026-11-21T08:01:00.000Z') });
+    const reset = cut('r1', { target: sweep, firstRunId: 'p1', wasReset: true });
+    await lookFor(reset);
+    expect(await feedback.getPass('p1')).toMatchObject({ outcome: 'running' });
+    await lookFor(
+      reset,
+      cut('r2', { target: sweep, firstRunId: 'p1' }),
+      cut('r3', { target: { ...sweep, pass: 'review' }, why: 'timed out' }),
+      cut('r4', { target: { kind: 'refresh', org: 'acme' }, workflowId: 'refresh:acme-2026-11-21T08:01:00Z' }),
+    );
+    const passes = await feedback.listPasses({ org: 'acme' });
+    expect(passes.map(({ pass, outcome, error }) => `${pass} ${outcome} ${error}`).sort()).toEqual([
+      'refresh failed terminated by op@host: stuck',
+      'review failed timed out',
+      'sweep failed terminated by op@host: stuck',
+    ]);
+    expect(words().filter((text) => text.startsWith('ops'))).toEqual([
+      'ops pass.failed begun',
+      'ops pass.failed begun',
+    ]);
+  });
+
+  it('looks again for what it could not read', async () => {
+    Object.assign(scene.deps.outlook, { cutRuns: () => Promise.reject(new Error('Temporal is away')) });
+    expect(await look('1')).toMatchObject({ at: null });
+    Object.assign(scene.deps.outlook, { cutRuns: async () => [] });
+    expect(await look('2')).toMatchObject({ at: expect.any(Number) });
   });
 });

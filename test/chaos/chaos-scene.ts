@@ -85,6 +85,12 @@ ${organization}
     await up.kill('SIGKILL');
   }
 
+  /** The server dies too, and another goes on with its files. */
+  async restartServer(): Promise<void> {
+    if (this.#serverPid !== null) process.kill(this.#serverPid, 'SIGKILL');
+    await this.orphanedServer();
+  }
+
   async worker(): Promise<DocferryProcess> {
     const worker = this.start(['worker']);
     await worker.says('worker: ready');

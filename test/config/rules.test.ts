@@ -163,6 +163,11 @@ describe('values', () => {
       ],
     ),
     [
+      'organizations[0].sites[0].rollout[1].bucket.bucket',
+      site('rollout: [{ bucket: { bucket: acme-site, prefix: a } }, { bucket: { bucket: acme-site, prefix: a/ } }]'),
+      /bucket and prefix/,
+    ],
+    [
       'organizations[0].sites[0].rollout[0].bucket.bucket',
       `${site('rollout: [{ bucket: { bucket: acme-site, prefix: a } }]')}store: { bundles: { s3: { bucket: acme-site, prefix: a/b } } }\n`,
       /these keys are those of the bundle store/,

@@ -40,7 +40,7 @@ describe('an answer that is no success', () => {
   ])('%d becomes %o with the words of the service', async (status, type) => {
     const error = await errorFor(status);
     expect(error).toBeInstanceOf(type);
-    expect(error).toMatchObject({ kind: type.name, name: type.name });
+    expect(error).toMatchObject({ name: type.name });
     expect(String(error)).toMatch(new RegExp(`\\(${status}\\): because$`));
   });
 
@@ -106,7 +106,7 @@ describe('an answer that is no success', () => {
       response.writeHead(429, { 'retry-after': '7' });
       response.end(`{"error":"${'x'.repeat(1_000_000)}"}`);
     });
-    expect(await failureOf(long.service.getExportJob('j'))).toMatchObject({ kind: 'RateLimited', retryAfterMs: 7000 });
+    expect(await failureOf(long.service.getExportJob('j'))).toMatchObject({ name: 'RateLimited', retryAfterMs: 7000 });
   });
 
   it('never carries key, link, cursor, request or headers, however it is printed', async () => {

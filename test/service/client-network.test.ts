@@ -48,7 +48,7 @@ describe('a request that surely did not arrive', () => {
 
   it('unknown host', async () => {
     const error = await failureOf(serviceAt('https://nowhere.invalid').getExportJob('j'));
-    expect(error).toMatchObject({ kind: 'NetworkError', mayHaveArrived: false });
+    expect(error).toMatchObject({ name: 'NetworkError', mayHaveArrived: false });
     expect(['ENOTFOUND', 'EAI_AGAIN']).toContain((error as NetworkError).code);
   });
 
@@ -58,7 +58,7 @@ describe('a request that surely did not arrive', () => {
     const beforeSend = vi.fn();
     const error = await failureOf(serviceAt(`https://localhost:${port}`).getExportJob('j', { beforeSend }));
     expect(error).toMatchObject({
-      kind: 'NetworkError',
+      name: 'NetworkError',
       mayHaveArrived: false,
       hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
     });
@@ -70,7 +70,7 @@ describe('a request that surely did not arrive', () => {
     const closing = await rawServer((socket) => socket.once('data', () => socket.end()));
     for (const { port } of [plain, closing]) {
       const error = await failureOf(serviceAt(`https://localhost:${port}`).getExportJob('j'));
-      expect(error).toMatchObject({ kind: 'NetworkError', mayHaveArrived: false });
+      expect(error).toMatchObject({ name: 'NetworkError', mayHaveArrived: false });
     }
     expect(plain.received).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe('a request that may have arrived', () => {
   ])('%s', async (_, answer) => {
     const { baseUrl } = await rawServer((socket) => socket.once('data', () => answer(socket)));
     const error = await failureOf(serviceAt(baseUrl).startExportJob({ domain: 'd' }));
-    expect(error).toMatchObject({ kind: 'NetworkError', mayHaveArrived: true });
+    expect(error).toMatchObject({ name: 'NetworkError', mayHaveArrived: true });
   });
 
   it.each([
@@ -108,7 +108,7 @@ describe('a request that may have arrived', () => {
   ])('a 200 whose body is cut short: %s', async (_, bytes) => {
     const { baseUrl } = await answering(bytes);
     const error = await failureOf(serviceAt(baseUrl).getExportJob('j'));
-    expect(error).toMatchObject({ kind: 'NetworkError', mayHaveArrived: true });
+    expect(error).toMatchObject({ name: 'NetworkError', mayHaveArrived: true });
   });
 
   it('a 200 cut short where nothing tells the length is malformed', async () => {
@@ -183,7 +183,7 @@ describe('the signal of the caller', () => {
     const error = await failureOf(
       serviceAt(`https://localhost:${silent.port}`).getExportJob('j', { signal: abort.signal }),
     );
-    expect(error).toMatchObject({ kind: 'Aborted', mayHaveArrived: false });
+    expect(error).toMatchObject({ name: 'Aborted', mayHaveArrived: false });
   });
 
   it('ends a call while it waits for the answer, or reads it', async () => {
@@ -194,7 +194,7 @@ describe('the signal of the caller', () => {
       });
       const error = await failureOf(serviceAt(baseUrl).getExportJob('j', { signal: abort.signal }));
       expect(error).toBeInstanceOf(ServiceError);
-      expect(error).toMatchObject({ kind: 'Aborted', mayHaveArrived: true });
+      expect(error).toMatchObject({ name: 'Aborted', mayHaveArrived: true });
     }
   });
 
@@ -297,7 +297,7 @@ describe('connections', () => {
   it('leave no key in any network error', async () => {
     const { baseUrl } = await rawServer((socket) => socket.once('data', (data) => socket.end(data)));
     const error = await failureOf(serviceAt(baseUrl).getExportJob('j'));
-    expect(error).toMatchObject({ kind: 'NetworkError', mayHaveArrived: true });
+    expect(error).toMatchObject({ name: 'NetworkError', mayHaveArrived: true });
     expect(JSON.stringify(error) + String(error) + (error as Error).stack).not.toContain(apiKey);
   });
 });

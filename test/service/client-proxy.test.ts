@@ -100,7 +100,7 @@ describe('behind a proxy', () => {
       behind(`http://user:hunter2@127.0.0.1:${proxy.port}`).getExportJob('j', { beforeSend }),
     );
     expect(error).toMatchObject({
-      kind: 'NetworkError',
+      name: 'NetworkError',
       code: 'EPROXY',
       mayHaveArrived: false,
       hint: expect.stringContaining('HTTPS_PROXY'),
@@ -120,12 +120,12 @@ describe('behind a proxy', () => {
       socket.once('data', () => answer(socket));
     });
     const error = await failureOf(behind(`http://127.0.0.1:${await listen(server)}`).getExportJob('j'));
-    expect(error).toMatchObject({ kind: 'NetworkError', code: 'EPROXY', mayHaveArrived: false });
+    expect(error).toMatchObject({ name: 'NetworkError', code: 'EPROXY', mayHaveArrived: false });
   });
 
   it('an unusable proxy address is an error, not a direct connection', async () => {
     const error = await failureOf(behind('socks5://user:hunter2@127.0.0.1:1').getExportJob('j'));
-    expect(error).toMatchObject({ kind: 'NetworkError', mayHaveArrived: false });
+    expect(error).toMatchObject({ name: 'NetworkError', mayHaveArrived: false });
     expect(String(error)).toMatch(/HTTPS_PROXY/);
     expect(String(error)).not.toContain('hunter2');
   });

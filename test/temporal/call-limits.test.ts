@@ -71,6 +71,16 @@ describe('a call that Temporal never answers', () => {
     expect(count()).toBe(3);
   });
 
+  it('fails when its connection is closed before the next attempt', async () => {
+    const { client, count } = await losing('DescribeSchedule', () => true);
+    const described = expect(client.schedule.getHandle(idOf('one.example')).describe()).rejects.toThrow();
+    await expect.poll(count, { interval: 10 }).toBe(1);
+    await client.connection.close();
+    // An attempt that throws in its timer would end the process.
+    await described;
+    expect(count()).toBe(1);
+  });
+
   it('ends at a deadline of the caller that is sooner', async () => {
     // Without the deadline the first attempt would outlast the test.
     const { client, count } = await losing('DescribeSchedule', () => true, 3_600_000);

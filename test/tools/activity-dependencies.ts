@@ -100,6 +100,7 @@ export async function activityScene(
     outlook: {
       budget: async () => viewOf(window, Date.now()),
       refusedRuns: async () => 0,
+      cutRuns: async () => [],
     },
     permits: {
       async ask(_org, question) {
@@ -131,7 +132,8 @@ export async function activityScene(
     postponed,
     async restoreFeedback(backup) {
       await deps.feedback.close();
-      for (const more of ['-wal', '-shm']) await rm(join(folder, `feedback.db${more}`), { force: true });
+      // Another file: readers that are closed may still hold locks of this one (`Database.close`).
+      for (const more of ['', '-wal', '-shm']) await rm(join(folder, `feedback.db${more}`), { force: true });
       await copyFile(backup, join(folder, 'feedback.db'));
       const restored = await openSqliteFeedbackStore(join(folder, 'feedback.db'));
       Object.assign(deps, { feedback: restored, runs: restored, auditEntries: restored, notices: restored });

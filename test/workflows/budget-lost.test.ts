@@ -82,10 +82,28 @@ describe('a budget that was reset (B7)', () => {
         const answer = await client.ask(org, { ...question, id: 'q2' });
         expect(answer).toMatchObject({ kind: 'wait', reason: 'window-full' });
         expect(answer).toHaveProperty('waitUntil', expect.closeTo(resetAt + fullForMs, -4.5));
+        expect(await budgetView(env.client, org)).toMatchObject({ countsAsFullUntil: expect.any(Number) });
         await replayChain(env, { workflowId: budgetWorkflowId(org), runId });
       }),
     );
   });
+});
+
+it('a budget that was reset forgets who waited and is gone (B2)', async () => {
+  await withOrganization((org) =>
+    withWorker(env, {}, async ({ taskQueue }) => {
+      const client = clientOf(org, taskQueue);
+      const ask = (id: string) => client.ask(org, { ...question, holder: `sync:${org}:${id}`, id });
+      for (const id of ['a', 'b', 'c']) await ask(id);
+      const waiting = async () => (await budgetView(env.client, org)).waiters.map(({ workflowId }) => workflowId);
+      expect(await waiting()).toEqual([`sync:${org}:c`]);
+      // Another task: of messages in its latest one, a reset lets the run take them again.
+      await client.configure(org);
+      const runId = await resetRun(env.client, budgetWorkflowId(org), 'latest');
+      await expect.poll(waiting).toEqual([]);
+      await replayChain(env, { workflowId: budgetWorkflowId(org), runId });
+    }),
+  );
 });
 
 describe('a budget on another task queue (B7)', () => {

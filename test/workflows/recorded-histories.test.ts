@@ -60,7 +60,7 @@ describe('recorded histories of released workflows (X2)', () => {
   it.each([
     ['TIMER_FIRED', ['exportSite', 'rateBudget', 'syncFeedback']],
     ['WORKFLOW_EXECUTION_CANCEL_REQUESTED', ['exportSite', 'rateBudget', 'rollBack', 'runScheduled', 'syncFeedback']],
-    ['WORKFLOW_EXECUTION_CONTINUED_AS_NEW', ['exportSite', 'rateBudget', 'syncFeedback', 'watchOrganization']],
+    ['WORKFLOW_EXECUTION_CONTINUED_AS_NEW', ['exportSite', 'rateBudget', 'syncFeedback']],
     ['SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED', ['rateBudget']],
   ])('hold what long runs meet: %s', (event, types) => {
     const having = files.filter((file) =>

@@ -155,7 +155,6 @@ const taken = {
   ],
   rollBack: [definitions.exportStateQuery],
   syncFeedback: [definitions.syncStateQuery, definitions.permitsFreedSignal],
-  watchOrganization: [definitions.lookSignal],
 };
 
 const inputs: Record<keyof typeof taken, object> = {
@@ -163,7 +162,6 @@ const inputs: Record<keyof typeof taken, object> = {
   exportSite: { org, domain: 'd.example', parameters: {} },
   rollBack: { org, domain: 'd.example', version: 'v1', reason: null },
   syncFeedback: { org, project: 'prj_2', pass: 'sweep', class: 'sweep' },
-  watchOrganization: { org },
 };
 
 describe('every message of every workflow (X5)', () => {

@@ -26,7 +26,7 @@ export function blockedBy(
   state: WindowState,
   question: Pick<PermitAsk, 'class' | 'program'> | null,
 ): { until: number; reason: BlockReason } | null {
-  const { paused, throttledUntil, refusedKey, unknownUntil, now } = state;
+  const { paused, throttledUntil, refusedKey, now } = state;
   if (paused) return { until: paused.until ?? now + state.settings.windowMs, reason: 'paused' };
   if (throttledUntil !== null) return { until: throttledUntil, reason: 'throttled' };
   const probing = state.leases.find((lease) => lease.id === state.probe);
@@ -37,8 +37,14 @@ export function blockedBy(
   if (refusedKey && refusedKey.nextTryAt > now && !(question && triedByPerson(question, refusedKey, now))) {
     return { until: refusedKey.nextTryAt, reason: 'unauthorized' };
   }
-  const unknown = unknownUntil === null ? 0 : unknownUntil + occupancyMs(state);
-  return unknown > now ? { until: unknown, reason: 'window-full' } : null;
+  const unknown = countsAsFullUntil(state);
+  return unknown === null ? null : { until: unknown, reason: 'window-full' };
+}
+
+/** Until when the window counts as full because nobody knows what was granted before (B7); null when all is known. */
+export function countsAsFullUntil(state: WindowState): number | null {
+  const until = state.unknownUntil === null ? 0 : state.unknownUntil + occupancyMs(state);
+  return until > state.now ? until : null;
 }
 
 const triedByPerson = (question: Pick<PermitAsk, 'class'>, key: RefusedKey, now: number): boolean =>

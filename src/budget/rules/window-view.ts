@@ -10,7 +10,7 @@ import {
 } from '../../rules/text.ts';
 import { forecaster } from './forecast.ts';
 import { type Limits, limitsIn, type WaitReason, type WindowView } from './permits.ts';
-import { blockedBy, requestsOfOthers } from './refusals.ts';
+import { blockedBy, countsAsFullUntil, requestsOfOthers } from './refusals.ts';
 import {
   advance,
   capacityOf,
@@ -22,15 +22,15 @@ import {
   programViews,
   reserveOf,
 } from './window.ts';
-import { active, comeBackGraceMs, type WindowState } from './window-state.ts';
+import { active, comeBackGraceMs, emptyWindow, type WindowState } from './window-state.ts';
 
 /** The window at `at`, as `budget show` prints it; `forecasts`: of how many holders and of how many waiters. */
 export function viewOf(before: WindowState, at: number, forecasts = Number.POSITIVE_INFINITY): WindowView {
   const state = advance(before, at);
   const occupied = latestReleases(state);
   const blocked = blockedBy(state, null);
-  const unknown = blocked?.reason === 'window-full' ? blocked.until : 0;
-  const next = Math.max(unknown, freeMoments(state, occupied, 0, 1)[0] ?? 0);
+  const unknown = countsAsFullUntil(state);
+  const next = Math.max(unknown ?? 0, freeMoments(state, occupied, 0, 1)[0] ?? 0);
   const forecastOf = forecaster(state);
   const pause = blocked && blocked.reason !== 'probing' && blocked.reason !== 'window-full' ? blocked.reason : null;
   return {
@@ -42,6 +42,7 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
     pausedUntil: state.paused ? state.paused.until : pause && blocked ? blocked.until : null,
     pausedBy: pause,
     nextFreeAt: next <= state.now ? null : next,
+    countsAsFullUntil: unknown,
     otherClients: requestsOfOthers(state.sightings, limitOf(state)),
     override: state.override,
     configured: limitsIn(state.settings),
@@ -68,29 +69,7 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
 }
 
 /** The window of an organization that never asked for a permit. */
-export function untouchedView(limits: Limits): WindowView {
-  const { requests, reserve, windowMs } = limits;
-  return {
-    limit: requests,
-    reserve,
-    windowMs,
-    used: 0,
-    available: Math.max(1, requests - reserve),
-    pausedUntil: null,
-    pausedBy: null,
-    nextFreeAt: null,
-    otherClients: null,
-    override: null,
-    configured: limitsIn(limits),
-    holders: [],
-    waiters: [],
-    programs: [],
-    throttledInWindow: 0,
-    configuredAt: null,
-    ignored: 0,
-    releases: [],
-  };
-}
+export const untouchedView = (limits: Limits): WindowView => viewOf(emptyWindow(limitsIn(limits), 0), 0);
 
 /** Why an asker waits, in words. */
 export const waitText: Record<WaitReason, string> = {
@@ -129,6 +108,9 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
   return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}`;
 }
 
+/** Why a window counts as full, in words. */
+export const forgotten = 'the ledger was lost or reset';
+
 /** Holders, and waiters, that the Temporal UI shows: the details are rendered again and again. */
 export const detailRows = 20;
 
@@ -144,6 +126,10 @@ export function windowFacts(view: WindowView, now: number, rows = Number.POSITIV
     ['free now', `${available}`],
   ];
   if (nextFreeAt !== null) facts.push(['next free', momentText(nextFreeAt, now)]);
+  if (view.countsAsFullUntil !== null) {
+    const why = `${forgotten}: nothing is granted until ${momentText(view.countsAsFullUntil, now)}`;
+    facts.push(['counts as full', why]);
+  }
   const pause = pauseText(view, now);
   if (pause !== null) facts.push(['paused', pause]);
   if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);

@@ -1,4 +1,5 @@
 import type { WindowView } from '../../budget/rules/permits.ts';
+import { forgotten } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
 import { countText, spanText } from '../../rules/text.ts';
@@ -118,7 +119,8 @@ const promiseText = ({ newMostMs, statusMs, silentMs }: ExpectedDelays): string 
 const reserveText = ({ reserve, otherClients }: WindowView): string =>
   `${reserve}${otherClients === null ? '' : `; they use about ${otherClients}`}`;
 
-function State({ view: { pausedBy, pausedUntil, override, programs } }: { view: WindowView }) {
+function State({ view }: { view: WindowView }) {
+  const { pausedBy, pausedUntil, countsAsFullUntil, override, programs } = view;
   return (
     <>
       {pausedBy !== null && <span class="state bad">{pauses[pausedBy]}</span>}
@@ -126,6 +128,12 @@ function State({ view: { pausedBy, pausedUntil, override, programs } }: { view: 
         <>
           , ends <When at={pausedUntil} />
         </>
+      )}
+      {countsAsFullUntil !== null && (
+        <div>
+          {`${forgotten}: counts as full until `}
+          <When at={countsAsFullUntil} />
+        </div>
       )}
       {override !== null && (
         <div>

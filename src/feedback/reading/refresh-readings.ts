@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { datesSeen, isWholeWalk } from '../rules/fact-queries.ts';
 import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
-import { isHeadFull, isIn, type RefreshPage, shiftHead } from '../rules/refresh/pages.ts';
+import { isIn, type RefreshPage } from '../rules/refresh/pages.ts';
 import { judged } from '../rules/refresh/queue.ts';
-import { dayMs, hourMs } from '../rules/refresh/rates.ts';
+import { hourMs } from '../rules/refresh/rates.ts';
 import type { ProjectFindings } from '../rules/refresh-run.ts';
 import {
   type Coverage,
@@ -20,12 +20,12 @@ import type { FeedbackDatabase } from '../store/tables.ts';
 import { tombstoneEntries } from './advance-pass.ts';
 import { cameWithoutId } from './pass-facts.ts';
 import type { PageUpsert, PassRow, RefreshEnd, RefreshRun } from './pass-store.ts';
-import { beginPass, datesAreCoarse, everSwept, getPass, passRow, watermark } from './passes.ts';
+import { beginPass, datesAreCoarse, getPass, passRow, watermark } from './passes.ts';
+import { cutProject, makeRoom } from './refresh-cuts.ts';
 import {
   changePage,
   changeProject,
   cutOf,
-  cutProject,
   entriesOfPage,
   neighbour,
   noteLeft,
@@ -33,32 +33,10 @@ import {
   pagesOfProject,
   projectRow,
   refreshProject,
-  shapeOf,
-  wasAhead,
-  writePages,
 } from './refresh-state.ts';
 import { appendPlanned, currentSlice, listSlices } from './slices.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
-
-/** Whether the lists of a project are to be cut: once a day, and when something was learnt of the service. */
-export async function isCutDue(db: Kysely<FeedbackDatabase>, key: ProjectKey, at: number): Promise<boolean> {
-  const row = await projectRow(db, key).executeTakeFirst();
-  // A clock that was wrong may have cut them in the future.
-  return !row || row.cut_at === null || row.reshaped === 1 || Math.abs(at - row.cut_at) > dayMs || wasAhead(row, at);
-}
-
-/** Cuts the lists of a project into pages as far as it has been read. */
-export async function prepareProject(db: Trx, key: ProjectKey, at: number): Promise<void> {
-  const row = await refreshProject(db, key);
-  if (row.first_pass === null) {
-    if (row.cut_at !== null || (await everSwept(db, key.org, key.project))) await cutProject(db, key, at, null);
-    return;
-  }
-  const slice = await currentSlice(db, row.first_pass);
-  // Services that send the oldest first have no head before everything is read.
-  if (slice?.order === 'newest' && slice.reached !== null) await cutProject(db, key, at, Date.parse(slice.reached));
-}
 
 /** Begins the first reading of a project, or goes on with it: a sweep, newest entries first where the service sends them so. */
 export async function beginFirstReading(db: Trx, key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow> {
@@ -297,31 +275,6 @@ async function moveWatermark(db: Trx, { passId, org, project }: PassRow, dateFro
   if (now === null || now.greatestCreatedAt === null || now.greatestCreatedAt <= (before ?? '')) return;
   if (dateFrom !== null && (before === null || dateFrom > before)) return;
   await db.updateTable('sync_passes').set({ watermark: now.greatestCreatedAt }).where('pass_id', '=', passId).execute();
-}
-
-/** Heads that have filled hand their older entries down. */
-async function makeRoom(db: Trx, key: ProjectKey, at: number): Promise<void> {
-  const project = await refreshProject(db, key);
-  const cut = cutOf(project);
-  if (cut === null) return;
-  const shape = await shapeOf(db, project, at);
-  const heads = (await pagesOfProject(db, key).where('list', '!=', 'undated').where('pass_id', 'is', null).execute())
-    .map(pageOf)
-    .filter((page) => page.to === null && isHeadFull(page, shape));
-  for (const head of heads) {
-    const entries = await entriesOfPage(db, key.org, head);
-    const pages = shiftHead(head, null, entries, cut, shape).map((page, place, all) =>
-      place === all.length - 1 ? { ...page, from: head.from } : page,
-    );
-    await db
-      .deleteFrom('refresh_pages')
-      .where('org_id', '=', key.org)
-      .where('project_id', '=', key.project)
-      .where('list', '=', head.list)
-      .where('date_from', '>=', head.from ?? -8.64e15)
-      .execute();
-    await writePages(db, key.org, pages);
-  }
 }
 
 /**

@@ -20,14 +20,13 @@ import {
   lockedPass,
   watermark,
 } from '../reading/passes.ts';
+import { isCutDue, prepareProject } from '../reading/refresh-cuts.ts';
 import {
   abandonReading,
   beginFirstReading,
   beginReading,
   endFirstReading,
   endRefreshRun,
-  isCutDue,
-  prepareProject,
 } from '../reading/refresh-readings.ts';
 import { changeProject, refreshDelays, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
 import { currentSlice, listSlices } from '../reading/slices.ts';

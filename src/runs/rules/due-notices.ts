@@ -31,8 +31,6 @@ const followsFrom: Partial<Record<NoticeType, readonly NoticeType[]>> = {
 
 /** An outage that people know says no more for so long, however many it reaches. */
 const outageMs = 86_400_000;
-/** A group that still grows waits so many times `settleMs` at most. */
-const longestSettling = 3;
 
 /** What to tell people now. */
 export interface DueNotices {
@@ -40,8 +38,6 @@ export interface DueNotices {
   groups: NoticeRow[][];
   /** Parts of an outage that people know: no message. */
   known: NoticeRow[];
-  /** True while a group grows: look again after `settleMs`. */
-  grows: boolean;
 }
 
 /**
@@ -50,9 +46,8 @@ export interface DueNotices {
  *
  * @param rows all of an organization
  * @param now milliseconds
- * @param settleMs a group waits until nothing has joined it for so long
  */
-export function dueNotices(rows: readonly NoticeRow[], now: number, settleMs: number): DueNotices {
+export function dueNotices(rows: readonly NoticeRow[], now: number): DueNotices {
   const told = rows.filter(({ open, told }) => open && told);
   const groups = new Map<string, NoticeRow[]>();
   const known: NoticeRow[] = [];
@@ -72,14 +67,7 @@ export function dueNotices(rows: readonly NoticeRow[], now: number, settleMs: nu
     const key = `${row.type} ${row.open}`;
     groups.set(key, [...(groups.get(key) ?? []), row]);
   }
-  const all = [...groups.values()];
-  const settled = all.filter((group) => !isGrowing(group, now, settleMs));
-  return { groups: settled, known, grows: settled.length < all.length };
-}
-
-function isGrowing(group: readonly NoticeRow[], now: number, settleMs: number): boolean {
-  const ages = group.map(({ changedAt }) => now - Date.parse(changedAt));
-  return Math.min(...ages) < settleMs && Math.max(...ages) < longestSettling * settleMs;
+  return { groups: [...groups.values()], known };
 }
 
 function isSameOutage(one: NoticeRow, other: NoticeRow): boolean {

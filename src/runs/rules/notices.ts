@@ -199,6 +199,14 @@ export function groupCommand(type: NoticeType, org: string): string {
 /** Input of `watchOrganization`. */
 export interface WatchInput extends WithFailover {
   org: string;
-  /** Set when it continues as new: when the watch began, in milliseconds, and what the last look no longer saw. */
-  carried?: { since: number; absent: readonly NoticeType[] };
+}
+
+/** What one look of the watch leaves to the next. Times are in milliseconds. */
+export interface LastLook {
+  /** When the watch began: what never happened counts from then. */
+  since: number;
+  /** Types that it no longer saw. */
+  absent: readonly NoticeType[];
+  /** Runs that ended until then have their rows; null when nobody has looked yet. */
+  at: number | null;
 }

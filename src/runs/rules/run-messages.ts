@@ -4,7 +4,7 @@ import { z } from 'zod/mini';
 import { longestReason } from '../../exports/rules/site-export.ts';
 import { count, expectation, instant, jsonText, own, reader, text, textLike, writing } from '../../rules/messages.ts';
 import { type Actor, type AuditEntry, actorName, longestName } from './audit.ts';
-import { noticeStates, type WatchInput } from './notices.ts';
+import { type LastLook, noticeStates, noticeTypes, type WatchInput } from './notices.ts';
 import type { WebhookDelivery, WebhookEvent } from './webhook-event.ts';
 
 const boundedReason = writing().check(
@@ -40,13 +40,12 @@ export const readAuditEntry = reader<Omit<AuditEntry, 'action'> & { action: stri
   }),
 );
 
-export const readWatchInput = reader<WatchInput>(
-  z.object({
-    org: text(),
-    failover: own<WatchInput['failover']>(),
-    carried: own<WatchInput['carried']>(),
-  }),
-);
+export const readWatchInput = reader<WatchInput>(z.object({ org: text(), failover: own<WatchInput['failover']>() }));
+
+const look = z.object({ since: count(), absent: z.array(z.enum(noticeTypes)), at: z.nullable(count()) });
+
+/** The result of the look before; null for anything else, as at the first look. */
+export const readLastLook = (result: unknown): LastLook | null => z.safeParse(look, result).data ?? null;
 
 /** What docferry shows of each kind of event: receivers get the event as it is, that of a newer version too. */
 const maybe = z.nullable(writing());

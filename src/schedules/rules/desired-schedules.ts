@@ -4,6 +4,8 @@ import {
   scheduleId,
   searchAttributes,
   targetSummary,
+  watchScheduleId,
+  watchWorkflowId,
   workflowIdOf,
   workflowTypes,
 } from '../../rules/workflow-ids.ts';
@@ -101,6 +103,38 @@ function desiredSchedule(
           workflowId: scheduledRunId(target),
           input: { ...target, failover } as ScheduledInput,
         };
+  const action = {
+    ...started,
+    taskQueue,
+    summary: `scheduled ${targetSummary(target)}`,
+    attributes: attributesOf(target),
+  };
+  return { target, ...scheduleOf(id, times, action, failover) };
+}
+
+/** The schedule of an organization's watch: the worker's own, which is neither listed nor paused with the others. */
+export function watchSchedule(
+  taskQueue: string,
+  { id: org, everyMs }: { id: string; everyMs: number },
+  failover: Failover,
+): Omit<DesiredSchedule, 'target'> {
+  const action = {
+    workflowType: workflowTypes.watchOrganization,
+    workflowId: watchWorkflowId(org),
+    input: { org, failover },
+    taskQueue,
+    summary: `watch of ${org}`,
+    attributes: { [searchAttributes.org]: org },
+  };
+  return scheduleOf(watchScheduleId(taskQueue, org), { everyMs, jitterMs: 0 }, action, failover);
+}
+
+function scheduleOf(
+  id: string,
+  times: ConfiguredTimes,
+  action: Omit<ScheduleSettings['action'], 'taskTimeoutMs'>,
+  failover: Failover,
+): Omit<DesiredSchedule, 'target'> {
   const settings: ScheduleSettings = {
     ...timesOf(id, times),
     jitterMs: times.jitterMs,
@@ -109,16 +143,10 @@ function desiredSchedule(
     // After an outage one missed time is made up for: the first of several runs, the others overlap it.
     catchupMs: times.everyMs === undefined ? dayMs : Math.max(shortestCatchupMs, times.everyMs),
     pauseOnFailure: false,
-    action: {
-      ...started,
-      taskQueue,
-      summary: `scheduled ${targetSummary(target)}`,
-      taskTimeoutMs: failoverTimes(failover).workflowTaskTimeoutMs,
-      attributes: attributesOf(target),
-    },
+    action: { ...action, taskTimeoutMs: failoverTimes(failover).workflowTaskTimeoutMs },
     extras: {},
   };
-  return { id, target, settings, digest: settingsDigest(settings) };
+  return { id, settings, digest: settingsDigest(settings) };
 }
 
 /** Whether the configuration has the site, project or organization, scheduled or not. */

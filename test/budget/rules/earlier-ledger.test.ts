@@ -4,7 +4,7 @@ import { lastGrantOf, untilNow, windowAfter } from '../../../src/budget/rules/ca
 import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
 import { configure } from '../../../src/budget/rules/window.ts';
-import { viewOf } from '../../../src/budget/rules/window-view.ts';
+import { viewOf, windowFacts } from '../../../src/budget/rules/window-view.ts';
 import { granted, occupancyMs, question, Scene, settings, t0, waits } from '../../tools/window/window-support.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -18,7 +18,10 @@ describe('a new ledger (B7)', () => {
   it('grants nothing until the last permit of an earlier one has arrived, plus one window', () => {
     const state = windowAfter(settings, t0 - 1_000, t0);
     const free = t0 - 1_000 + lastArrival + occupancyMs;
-    expect(viewOf(state, t0)).toMatchObject({ available: 0, nextFreeAt: free });
+    expect(viewOf(state, t0)).toMatchObject({ available: 0, nextFreeAt: free, countsAsFullUntil: free });
+    const why = ['counts as full', expect.stringMatching(/^the ledger was lost or reset: nothing is granted until /)];
+    expect(windowFacts(viewOf(state, t0), t0)).toContainEqual(why);
+    expect(viewOf(state, free).countsAsFullUntil).toBeNull();
     expect(waits(ask(state, question('a'), t0)[1])).toMatchObject({ waitUntil: free, reason: 'window-full' });
     expect(waits(ask(state, question('a'), free - 1)[1]).reason).toBe('window-full');
     expect(granted(ask(state, question('a'), free)[1]).notBefore).toHaveLength(5);

@@ -164,6 +164,7 @@ describe('on a Temporal without a worker', () => {
       pausedBy: null,
       override: null,
       nextFreeAt: null,
+      countsAsFullUntil: null,
       otherClients: null,
       holders: [],
       waiters: [],

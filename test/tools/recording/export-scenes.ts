@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { retryKey } from '../../../src/budget/client.ts';
-import { lookSignal, phaseSignal } from '../../../src/contract.ts';
+import { phaseSignal } from '../../../src/contract.ts';
 import {
   approveExport,
   type ExportHandle,
@@ -12,7 +12,8 @@ import {
   startExport,
   startRollback,
 } from '../../../src/operations/exports.ts';
-import { watchWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import { watchScheduleId, watchWorkflowId } from '../../../src/rules/workflow-ids.ts';
+import { triggerSchedule } from '../../../src/schedules/schedules.ts';
 import { Database } from '../../../src/sqlite.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
@@ -65,7 +66,7 @@ const approval: RecordingScene = {
   name: 'approval',
   settings: { sandbox: quickJob, site: '        approval: manual\n        approvalTimeout: 1h' },
   async play(stage) {
-    const { client, org, domain, sandbox } = stage;
+    const { client, org, domain, sandbox, folder } = stage;
     const decide = async (label: string, decision: (handle: ExportHandle, version: string) => Promise<unknown>) => {
       const handle = await begin(stage);
       await phaseIs(stage, 'awaiting-approval');
@@ -75,9 +76,13 @@ const approval: RecordingScene = {
       sandbox.publishRevision(domain);
     };
     await decide('approved', (_handle, version) => approveExport(client, { org, domain, version }));
+    const database = new Database(join(folder, 'data/feedback.db'));
+    database.exec("create trigger away before insert on audit begin select raise(abort, 'away'); end");
     await decide('rejected', (_handle, version) =>
       rejectExport(client, { org, domain, version, reason: 'the prices are wrong' }),
     );
+    database.exec('drop trigger away');
+    database.close();
     await decide('cancelled-awaiting-approval', (handle) => handle.cancel());
     await stage.keepAll('recordAuditEntry', ['written']);
     const { workflowId = '', runId } = stage.kept.find(({ label }) => label === 'written') ?? {};
@@ -214,27 +219,18 @@ const longRefusal: RecordingScene = {
   },
 };
 
-/** A watch is told to look again and again until it continues as new, and is then cancelled. */
+/** The first look of a watch, and the next, which goes on from it. */
 const watched: RecordingScene = {
   name: 'watched',
-  longHistory: true,
   settings: { sandbox: quickJob, withWebhooks: true },
   async play(stage) {
-    const { client, org } = stage;
-    const watch = client.workflow.getHandle(watchWorkflowId(org));
-    const runId = async () => (await watch.describe()).runId;
-    let first = '';
-    await until('the watch runs', async () => {
-      first = await runId();
-      return first !== '';
-    });
-    await until('the watch has continued as new', async () => {
-      await watch.signal(lookSignal);
-      return (await runId()) !== first;
-    });
-    await watch.cancel();
-    await watch.result().catch(() => null);
-    await stage.keep('continued', watch.workflowId);
+    const { client, org, taskQueue } = stage;
+    const query = `WorkflowId STARTS_WITH "${watchWorkflowId(org)}-" AND ExecutionStatus = "Completed"`;
+    const looks = async () => (await client.workflow.count(query)).count;
+    await until('the watch has looked', async () => (await looks()) === 1);
+    await triggerSchedule(client, watchScheduleId(taskQueue, org));
+    await until('it has looked again', async () => (await looks()) === 2);
+    await stage.keepAll('watchOrganization', ['first', 'next']);
   },
 };
 

@@ -1,5 +1,5 @@
 import { drift, type Forecast, type Limits, type WindowView } from '../../../budget/rules/permits.ts';
-import { windowFacts } from '../../../budget/rules/window-view.ts';
+import { forgotten, windowFacts } from '../../../budget/rules/window-view.ts';
 import { clockTime, counted, momentText, spanText } from '../../../rules/text.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
@@ -58,6 +58,7 @@ export function budgetDocument({ id: org, budget }: Configured, view: WindowView
     pausedUntil: isoTime(view.pausedUntil),
     pausedBy,
     nextFreeAt: isoTime(view.nextFreeAt),
+    countsAsFullUntil: isoTime(view.countsAsFullUntil),
     otherClients,
     override: view.override && { ...view.override, until: isoTime(view.override.until) },
     configured: view.configured ?? null,
@@ -118,6 +119,7 @@ export function budgetTable(
     const { used, limit, windowMs, available, holders, waiters, nextFreeAt, throttledInWindow, pausedBy } = view;
     const state = [
       ...(pausedBy === null ? [] : [pauseWords[pausedBy]]),
+      ...(view.countsAsFullUntil === null ? [] : [`counts as full: ${forgotten}`]),
       ...(view.configured && limitTexts(drift(view.configured, budget)).length > 0
         ? ['differs from docferry.yaml']
         : []),

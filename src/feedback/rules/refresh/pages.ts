@@ -176,7 +176,12 @@ export class ListCutter {
     const pages = cutters.flatMap((cutter) => cutter.pages());
     const all = cutters[0]?.count ?? 0;
     if (undated.entries > 0) pages.push({ ...undated, requests: requestsFor(all + undated.entries, shape) });
-    return pages.map((page) => inherited(page, before));
+    return (['all', 'open', 'undated'] as const).flatMap((list) =>
+      inheriting(
+        pages.filter((page) => page.list === list),
+        before.filter((page) => page.list === list),
+      ),
+    );
   }
 }
 
@@ -250,6 +255,22 @@ export function blankPage(project: string, list: RefreshList, cutAt: number): Re
     againFrom: null,
     requests: 1,
   };
+}
+
+/** The pages of a list, newest first, with what each takes over (`inherited`), in one walk through both. */
+function inheriting(pages: readonly RefreshPage[], before: readonly RefreshPage[]): RefreshPage[] {
+  const old = before.toSorted((a, b) => (a.from === null ? 1 : b.from === null ? -1 : b.from - a.from));
+  let first = 0;
+  return pages.map((page) => {
+    const isNewer = ({ from }: Stretch) => from !== null && page.to !== null && from >= page.to;
+    let end = first;
+    for (let one = old[end]; one !== undefined; one = old[end]) {
+      if (isNewer(one)) first += 1;
+      else if (!overlap(one, page)) break;
+      end += 1;
+    }
+    return inherited(page, old.slice(first, end));
+  });
 }
 
 /** What a page takes over from those that covered its dates. */
