@@ -328,10 +328,7 @@ describe('a look around', () => {
       'review failed timed out',
       'sweep failed terminated by op@host: stuck',
     ]);
-    expect(words().filter((text) => text.startsWith('ops'))).toEqual([
-      'ops pass.failed begun',
-      'ops pass.failed begun',
-    ]);
+    expect(words().filter((text) => text.startsWith('ops'))).toEqual(['ops pass.failed begun']);
   });
 
   it('looks again for what it could not read', async () => {

@@ -104,7 +104,7 @@ it('tells one message an act and an outage in a week of faults, and red is what 
   expect(told).toEqual([
     `23T02 ${must} · docs01.acme.example (acme): the export failed`,
     `23T03 ${must} · docs05.acme.example (acme): the rollout failed`,
-    `23T10 ${over} · docs01.acme.example and 39 others (acme): the export works again`,
+    `23T11 ${over} · docs01.acme.example and 39 others (acme): the export works again`,
     `23T13 ${over} · docs05.acme.example (acme): the rollout works again`,
     `24T10 ${noted} · docs01.acme.example and 8 others (acme): held: exports put nothing into service`,
     `25T10 ${over} · docs01.acme.example and 8 others (acme): the hold was released`,
