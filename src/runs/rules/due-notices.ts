@@ -33,7 +33,7 @@ const followsFrom: Partial<Record<NoticeType, readonly NoticeType[]>> = {
 const outageMs = 86_400_000;
 
 /** What to tell people now. */
-export interface DueNotices {
+interface DueNotices {
   /** A message each: rows of one type and state, one at least. */
   groups: NoticeRow[][];
   /** Parts of an outage that people know: no message. */
