@@ -14,7 +14,9 @@ import {
 import type { SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
+import { withoutFailureType } from '../../../rules/errors.ts';
 import { counted, countText } from '../../../rules/text.ts';
+import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { runningWork } from '../../../temporal/runs.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
@@ -40,6 +42,8 @@ interface RunningPass {
   workflowId: string;
   runId: string;
   pass: PassKind;
+  /** Its steps that fail or are paused; read where a single project is shown. */
+  retries: readonly Retry[];
   /** Null when no worker answers. */
   state: SyncState | null;
 }
@@ -65,7 +69,8 @@ async function describedPasses({ client }: Session, { org, project }: FoundProje
       const handle = syncHandle(client, { org, project, pass });
       const description = await describeWorkflow(handle);
       if (description?.status.name !== 'RUNNING') return [];
-      return [{ org, project, workflowId: handle.workflowId, runId: description.runId, pass }];
+      const retries = await retriesIn(client, description);
+      return [{ org, project, workflowId: handle.workflowId, runId: description.runId, pass, retries }];
     }),
   );
   return described.flat();
@@ -78,7 +83,7 @@ async function listedPasses({ client, config }: Session, projects: readonly Foun
     .flatMap(({ target, workflowId, runId }): ListedPass[] => {
       if (target.kind !== 'sync' || !wanted.has(JSON.stringify([target.org, target.project]))) return [];
       const { org, project, pass } = target;
-      return [{ org, project, workflowId, runId, pass }];
+      return [{ org, project, workflowId, runId, pass, retries: [] }];
     })
     .sort((a, b) => passKinds.indexOf(a.pass) - passKinds.indexOf(b.pass));
 }
@@ -203,9 +208,12 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
   if (project.firstReading !== null) lines.push(indent(`first reading: ${firstReadingText(project.firstReading)}`));
   const personal = privacyText(privacy);
   if (personal !== null) lines.push(indent(`personal data: ${personal}${sinceText(project)}`));
-  for (const { pass, state } of running) {
+  for (const { pass, state, retries } of running) {
     const step = state === null ? paint.yellow('running') : syncStep(state, Date.now(), paint).text;
     lines.push(indent(`${pass}: ${step}`));
+    for (const retry of retries) {
+      lines.push(indent(`${retry.activity} ${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`));
+    }
   }
   if (last.length > 0) lines.push(indent(passesTable(last, columns - 2)));
   return lines.join('\n');

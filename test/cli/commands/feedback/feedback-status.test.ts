@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import stringWidth from 'string-width';
 import { afterEach, describe, expect, it } from 'vitest';
+import { startSync } from '../../../../src/operations/syncs.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';
 import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
@@ -51,4 +52,18 @@ describe('feedback status of many projects', () => {
     expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(60);
     expect(lines.at(-1)).toMatch(/^prj_30 .*idle +none yet/);
   });
+});
+
+it('feedback status of one project says that an operator has paused a step of its pass', async () => {
+  scene = await setScene({ sandbox: { entries: 30, faults: { errors: 10_000 } } });
+  await scene.startWorker();
+  const { client, taskQueue, org, project, configFile } = scene;
+  const { workflowId } = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
+  const text = async () => (await docferry(['feedback', 'status', project, '--config', configFile])).stdout;
+  await expect.poll(text).toMatch(/fetchPages failed and is tried again .*\(attempt \d+\): /);
+  const { namespace } = client.options;
+  const execution = { workflowId };
+  await client.workflowService.pauseActivity({ namespace, execution, type: 'fetchPages', identity: 'op@host' });
+  await expect.poll(text).toMatch(/fetchPages is paused by an operator: /);
+  await client.workflow.getHandle(workflowId).terminate();
 });
