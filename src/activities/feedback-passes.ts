@@ -6,7 +6,7 @@ import type { SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { notConfigured } from './failures.ts';
-import { sendNotices, subscribers } from './notices.ts';
+import { recordNotices, subscribers } from './notices.ts';
 
 interface BeginPassInput {
   org: string;
@@ -86,7 +86,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     const at = new Date(input.finishedAt);
     // Personal data may have become too old since the last pass: by Temporal's clock, since what is removed is gone.
     await deps.feedback.expire(project, at);
-    await sendNotices(deps, passNotices(row), { org, by: `pass ${passId}`, at });
+    await recordNotices(deps, passNotices(row), { org, by: `pass ${passId}`, at });
     const { pages, requests, throttled, entries } = row;
     return {
       watermark: await deps.feedback.watermark(input.org, input.project),

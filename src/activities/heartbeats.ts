@@ -150,7 +150,7 @@ const changes = {
   ],
   runs: ['recordExportRun'],
   auditEntries: ['recordAuditEntries'],
-  notices: ['turnNotice'],
+  notices: ['turnNotice', 'markTold'],
   permits: ['ask'],
   service: ['startExportJob'],
 } as const;

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { log } from '@temporalio/activity';
 import type { ExportRunRow } from '../feedback/store/run-records.ts';
 import type { AuditEntry } from '../runs/rules/audit.ts';
-import { exportNotices, helpfulCommand, type Notice, type Noticed } from '../runs/rules/notices.ts';
+import { dueNotices, noticeOf } from '../runs/rules/due-notices.ts';
+import { exportNotices, helpfulCommand, type Notice, type Noticed, type NoticeType } from '../runs/rules/notices.ts';
 import type { WebhookEventType } from '../runs/rules/webhook-event.ts';
 import { settingsMark, subscribedTo, type Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, answerWithin, databaseAnswersWithinMs } from './dependencies.ts';
@@ -30,8 +31,9 @@ export async function goneWebhooks(
   { notices }: ActivityDependencies,
   org: string,
 ): Promise<ReadonlyMap<string, string | null>> {
-  const open = await notices.openNotices(org);
-  return new Map(open.filter(({ type }) => type === 'webhook.gone').map(({ subject, mark }) => [subject, mark]));
+  const rows = await notices.noticeRows(org);
+  const gone = rows.filter(({ type, open }) => open && type === 'webhook.gone');
+  return new Map(gone.map(({ subject, mark }) => [subject, mark]));
 }
 
 /** Whether the receiver is gone, with the settings the webhook has now. */
@@ -52,74 +54,86 @@ function markOf(webhook: Webhook): string | null {
 /** The step that noticed something, and when. */
 interface Noticing {
   org: string;
-  /** The same in every try of the step that noticed, and no other step's: the first step to notice sends. */
+  /** The same in every try of the step that noticed, and no other step's. */
   by: string;
   at: Date;
 }
 
 /**
- * Sends notices of what people do not know yet. Safe to repeat: a repeat neither misses a message nor
- * sends it twice. Throws what the store and Temporal throw.
+ * Records what begins and ends; the watch tells people (`sendDueNotices`). What only happens, and what is told again, is
+ * sent at once. Safe to repeat. Throws what the store and Temporal throw.
  */
-export async function sendNotices(
+export async function recordNotices(
   deps: ActivityDependencies,
   noticed: readonly Noticed[],
   who: Noticing,
 ): Promise<void> {
-  for (const each of noticed) {
-    const since = await sinceIfNew(deps, each, who);
-    if (since !== null && !each.silent) await send(deps, each, who, since);
+  for (const { again, ...turn } of noticed) {
+    if (again === undefined && turn.state !== 'happened') await deps.notices.turnNotice({ ...turn, ...who });
+    else await sendAlone(deps, turn, who, again);
   }
 }
 
-/** Like `sendNotices`, for what must be sent even while the database is down: then perhaps twice. */
-export async function sendNoticesAlways(deps: ActivityDependencies, noticed: Noticed, who: Noticing): Promise<void> {
+/** Like `recordNotices`, for what must be told even while the database is down: then at once, and perhaps twice. */
+export async function recordNoticesAlways(deps: ActivityDependencies, noticed: Noticed, who: Noticing): Promise<void> {
   try {
-    await sendNotices(deps, [noticed], who);
+    await recordNotices(deps, [noticed], who);
   } catch (error) {
     log.warn('sent a notice that people may know already', {
       failure: error instanceof Error ? error.name : 'unknown',
     });
-    await send(deps, noticed, who, who.at.toISOString());
+    await sendAlone(deps, noticed, who);
   }
 }
 
-/** Since when it holds; null when people know already. */
-async function sinceIfNew(deps: ActivityDependencies, noticed: Noticed, { org, by, at }: Noticing) {
-  const { type, subject, state, until = null, mark = null, again } = noticed;
-  if (again !== undefined) return again;
-  if (state === 'happened') return at.toISOString();
-  const changed = await deps.notices.turnNotice({ org, type, subject, open: state === 'begun', by, at, until, mark });
-  return changed?.since ?? null;
+async function sendAlone(deps: ActivityDependencies, noticed: Noticed, { org, by, at }: Noticing, since?: string) {
+  const { type, subject, state, reason = null, facts = {} } = noticed;
+  const command = helpfulCommand(type, subject, org);
+  const notice = { org, subject, state, since: since ?? at.toISOString(), reason, command, facts };
+  await send(deps, { type, timestamp: at.toISOString(), data: notice }, [subject, state, by]);
 }
 
-async function send(deps: ActivityDependencies, noticed: Noticed, who: Noticing, since: string): Promise<void> {
-  const { type, subject, state, reason = null, facts = {} } = noticed;
-  const { org, by, at } = who;
-  const command = state === 'ended' ? null : helpfulCommand(type, subject, org);
-  const data: Notice = { org, subject, state, since, reason, command, facts };
-  const digest = createHash('sha256')
-    .update(JSON.stringify([org, type, subject, state, by]))
-    .digest('hex');
-  const message = { org, messageId: `msg_${digest.slice(0, 32)}`, event: { type, timestamp: at.toISOString(), data } };
+/** Tells people what they do not know yet. Interrupted, it sends the same messages again. */
+export async function sendDueNotices(deps: ActivityDependencies, org: string, at: Date): Promise<void> {
+  const { groups, known } = dueNotices(await deps.notices.noticeRows(org), at.getTime());
+  for (const [first, ...more] of groups) {
+    if (first === undefined) continue;
+    const data = noticeOf(org, [first, ...more]);
+    const about = [first, ...more].flatMap(({ subject, open, changedAt }) => [subject, String(open), changedAt]);
+    await send(deps, { type: first.type, timestamp: at.toISOString(), data }, about);
+    await deps.notices.markTold(org, [first, ...more], at);
+  }
+  await deps.notices.markTold(org, known, at);
+}
+
+async function send(
+  deps: ActivityDependencies,
+  event: { type: NoticeType; timestamp: string; data: Notice },
+  about: readonly string[],
+): Promise<void> {
+  const { org, subject } = event.data;
+  const digest = createHash('sha256').update(JSON.stringify([org, event.type, ...about]));
+  const message = { org, messageId: `msg_${digest.digest('hex').slice(0, 32)}`, event };
   // A webhook gets no notice about itself.
-  const names = (await subscribers(deps, org, type)).filter((name) => type !== 'webhook.gone' || name !== subject);
+  const names = (await subscribers(deps, org, event.type)).filter(
+    (name) => event.type !== 'webhook.gone' || name !== subject,
+  );
   for (const webhook of names) await deps.deliver({ ...message, webhook });
 }
 
-/** Sends the notices of an export or rollback whose row is written. A row that comes late says nothing of the present. */
-export async function sendExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
+/** Records the notices of an export or rollback whose row is written. A row that comes late says nothing of the present. */
+export async function recordExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
   const { org, domain, runId, finishedAt } = row;
   const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });
   if (newest !== undefined && newest.runId !== runId) return;
-  await sendNotices(deps, exportNotices(row), { org, by: `run ${runId}`, at: new Date(finishedAt) });
+  await recordNotices(deps, exportNotices(row), { org, by: `run ${runId}`, at: new Date(finishedAt) });
 }
 
 export const createRecordActivities = (deps: ActivityDependencies) => ({
-  /** Leaves the run's row in the store, which outlives Temporal's retention (X4), and sends its notices. Safe to repeat. */
+  /** Leaves the run's row in the store, which outlives Temporal's retention (X4), and records its notices. Safe to repeat. */
   async recordExportRun(row: ExportRunRow): Promise<void> {
     await deps.runs.recordExportRun(row);
-    await sendExportNotices(deps, row);
+    await recordExportNotices(deps, row);
   },
 
   /** Keeps what a person did (audit.md). Safe to repeat. */

@@ -24,7 +24,7 @@ import { notConfigured, serviceFailure } from './failures.ts';
 import { PassReading } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { refusalOf, requestLease, settleLease } from './leases.ts';
-import { sendNotices, subscribers } from './notices.ts';
+import { recordNotices, subscribers } from './notices.ts';
 
 /** A run sends what is due within this time, and ends when the next request comes later. */
 const graceMs = 5_000;
@@ -110,7 +110,7 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
     });
     const { projects: configured } = organizationOf(deps, org);
     for (const project of configured) await deps.feedback.expire(project, at);
-    const open = await deps.notices.openNotices(org);
+    const open = (await deps.notices.noticeRows(org)).filter((row) => row.open);
     const failing = new Map(problems.map(({ project, problem }) => [project, problem]));
     const noticed = configured.flatMap((project) => {
       const problem = failing.get(project);
@@ -125,7 +125,7 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
           state === 'begun' || open.some((one) => one.type === type && one.subject === subject),
       );
     });
-    await sendNotices(deps, noticed, { org, by: `run ${runOf().runId}`, at });
+    await recordNotices(deps, noticed, { org, by: `run ${runOf().runId}`, at });
     if (nextDueAt !== null) await deps.postponeRefresh(org, Math.min(nextDueAt, input.finishedAt + hourMs));
     return {
       projects: projects.slice(0, mostNamed),
@@ -338,7 +338,7 @@ class RefreshCall {
     if (massMissing !== null) {
       const facts = { entries: massMissing };
       const noticed = [{ type: 'feedback.missing', subject: row.project, state: 'happened', facts } as const];
-      await sendNotices(this.#deps, noticed, { org: this.#org, by: `pass ${row.passId}`, at: new Date(this.#now) });
+      await recordNotices(this.#deps, noticed, { org: this.#org, by: `pass ${row.passId}`, at: new Date(this.#now) });
     }
     if (choice.kind !== 'first') return;
     const key = { org: this.#org, project: row.project };

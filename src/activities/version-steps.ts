@@ -13,7 +13,7 @@ import { noticeReason } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, requireStore, scheduledAt } from './dependencies.ts';
 import { bundleFailure, publishFailure } from './failures.ts';
 import { claimSite, withHeartbeats } from './heartbeats.ts';
-import { sendNoticesAlways } from './notices.ts';
+import { recordNoticesAlways } from './notices.ts';
 
 /** When a version becomes current, and what must still be current then; null for the first version. */
 interface Promotion {
@@ -226,7 +226,7 @@ async function noticeOfApproval(
   };
   const reason = noticeReason([...asks.map(reasonText), changesText(changes)].join('; '));
   const by = `approval ${activityInfo().workflowExecution?.runId} ${version}${again === null ? '' : ' again'}`;
-  await sendNoticesAlways(
+  await recordNoticesAlways(
     deps,
     {
       type: 'approval.wanted',

@@ -14,7 +14,7 @@ import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
-import { isGone, sendExportNotices, sendNotices, subscribers } from './notices.ts';
+import { isGone, recordExportNotices, recordNotices, sendDueNotices, subscribers } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
@@ -61,7 +61,9 @@ export async function heldSites(
   const held: HeldSite[] = [];
   for (const { domain } of organization.sites) {
     const hold = listed.get(domain)?.held ? await deps.bundles.holds.of(domain) : null;
-    if (hold !== null) held.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
+    // What a check refused is told as a rollout that failed.
+    if (hold !== null && !hold.refused)
+      held.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
   }
   return held;
 }
@@ -160,7 +162,8 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     }
     const { workflowExecution, activityId } = activityInfo();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
-    const open = await deps.notices.openNotices(org);
+    const openNotices = async () => (await deps.notices.noticeRows(org)).filter((row) => row.open);
+    const open = await openNotices();
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
     );
@@ -180,9 +183,10 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     const over = approvals
       .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
-    await sendNotices(deps, [...next.changes, ...back, ...over], who);
+    await recordNotices(deps, [...next.changes, ...back, ...over], who);
     await ifReadable('entries and digests', () => sendReports(deps, organization, at));
-    const holding = (await deps.notices.openNotices(org)).map(({ type, subject }) => `${type} ${subject}`);
+    await sendDueNotices(deps, org, at);
+    const holding = (await openNotices()).map(({ type, subject }) => `${type} ${subject}`);
     return { ...look, absent: next.absent, holding: holding.slice(0, named), count: holding.length };
   },
 });
@@ -232,7 +236,7 @@ async function recordCutExport(
   } as const;
   await deps.runs.recordExportRun(row);
   // Who asks for a rollback sees how it ends.
-  return type === workflowTypes.rollBack ? null : () => sendExportNotices(deps, row);
+  return type === workflowTypes.rollBack ? null : () => recordExportNotices(deps, row);
 }
 
 async function recordCutPass(
@@ -254,7 +258,7 @@ async function recordCutPass(
   return async () => {
     const passes = await feedback.listPasses({ org, project, limit: latestRuns });
     if (passes.find((one) => one.pass === pass)?.passId !== passId) return;
-    await sendNotices({ feedback, ...deps }, passNotices(row), { org, by: `pass ${passId}`, at: endedAt });
+    await recordNotices({ feedback, ...deps }, passNotices(row), { org, by: `pass ${passId}`, at: endedAt });
   };
 }
 

@@ -1,7 +1,9 @@
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { readRetryAfter } from '../rules/retry-after.ts';
-import type { WebhookDelivery, WebhookMessage, WebhookReceipt } from '../runs/rules/webhook-event.ts';
+import type { AuditAction } from '../runs/rules/audit.ts';
+import type { Notice } from '../runs/rules/notices.ts';
+import type { WebhookDelivery, WebhookEvent, WebhookMessage, WebhookReceipt } from '../runs/rules/webhook-event.ts';
 import { messageBody } from '../runs/webhook-formats.ts';
 import { sendWebhook, settingsMark, type Webhook, type WebhookAnswer, WebhookUnreachable } from '../runs/webhooks.ts';
 import {
@@ -13,7 +15,7 @@ import {
 } from './dependencies.ts';
 import { notConfigured, permanent, transient } from './failures.ts';
 import { stillMine } from './heartbeats.ts';
-import { goneWebhooks, isGone, sendNotices } from './notices.ts';
+import { goneWebhooks, isGone, recordNotices } from './notices.ts';
 
 /** Attempts after which a refusal that load did not cause is final. */
 const refusalsBelieved = 8;
@@ -73,9 +75,9 @@ async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, r
   const notice = { type: 'webhook.gone', subject } as const;
   try {
     // One that is known is that of earlier settings.
-    await sendNotices(deps, [{ ...notice, state: 'ended', silent: true }], { ...who, by: `${who.by} before` });
+    await recordNotices(deps, [{ ...notice, state: 'ended', silent: true }], { ...who, by: `${who.by} before` });
     const reason = 'it answers 410: it gets no message until its settings change';
-    await sendNotices(deps, [{ ...notice, state: 'begun', reason, mark: settingsMark(receiver) }], who);
+    await recordNotices(deps, [{ ...notice, state: 'begun', reason, mark: settingsMark(receiver) }], who);
   } catch (error) {
     log.warn('that a webhook is gone is not noted', { org, failure: error instanceof Error ? error.name : 'unknown' });
   }
@@ -86,7 +88,7 @@ export const entriesAtOnce = 100;
 
 /** The message to send, with entries and digests as the store has them now; null when none of them is left. */
 async function messageOf(
-  { feedback, notices }: ActivityDependencies,
+  { feedback, notices, auditEntries }: ActivityDependencies,
   { event }: WebhookDelivery,
   receiver: Webhook,
 ): Promise<WebhookMessage | null> {
@@ -96,15 +98,43 @@ async function messageOf(
     const entries = await feedback.changedEntries(event.data, receiver.entries ?? {}, entriesAtOnce);
     return entries.length === 0 ? null : { type: event.type, timestamp, data: { org, project, entries } };
   }
-  if (event.type !== 'digest') return event;
+  if (event.type !== 'digest') return await withDecision(auditEntries, event);
   const { org, from, to } = event.data;
-  const open = await notices.openNotices(org);
+  const open = (await notices.noticeRows(org)).filter((row) => row.open);
   const waiting = open.map(({ type, subject, since }) => ({ type, subject, since }));
   return {
     type: event.type,
     timestamp,
     data: { org, from, to, ...(await feedback.weekFigures(org, from, to)), waiting },
   };
+}
+
+/** Acts of people that notices are about, and of which they are the `begun`, `ended` or `happened`. */
+const acts: Record<string, readonly AuditAction[]> = {
+  'site.held begun': ['hold'],
+  'site.held ended': ['release'],
+  'site.rolled-back happened': ['rollback'],
+  'approval.wanted ended': ['approve', 'reject'],
+};
+/** The watch finds at its next look what people have done. */
+const longestLookMs = 86_400_000;
+
+/** With who did it and why, which no history holds: the audit says so. */
+async function withDecision(
+  audit: ActivityDependencies['auditEntries'],
+  event: Exclude<WebhookEvent, { type: 'feedback.entries' | 'digest' }>,
+): Promise<WebhookMessage> {
+  const { data } = event;
+  if (!('subject' in data)) return event;
+  const { org, subject, state, since } = data;
+  const actions = acts[`${event.type} ${state}`] ?? [];
+  if (actions.length === 0) return event;
+  const from = state === 'ended' ? since : new Date(Date.parse(since) - longestLookMs).toISOString();
+  for await (const { action, who, reason } of audit.listAuditEntries({ org, subject, since: from })) {
+    const decided: Notice['decided'] = { who, why: reason };
+    if (actions.includes(action)) return { ...event, data: { ...data, decided } } as WebhookMessage;
+  }
+  return event;
 }
 
 async function answerTo(

@@ -13,7 +13,7 @@ import type {
 
 /** An event as a person reads it in a chat. Plain text: each format escapes it. */
 interface EventWords {
-  /** `ok`: it went well or is over; `bad`: a person must act; `ask`: a decision waits; `note`: a person did it. */
+  /** `bad`: a person must act; `ask`: a decision waits, or it may pass; `ok`: it went well or is over; `note`: no more. */
   tone: 'ok' | 'bad' | 'ask' | 'note';
   title: string;
   /** Why; null where the title says it. */
@@ -46,8 +46,16 @@ const noticeWords: Record<NoticeType, Words> = {
   'webhook.gone': { begun: 'a webhook is gone', ended: 'a webhook is used again' },
 };
 
-const asking: ReadonlySet<NoticeType> = new Set(['approval.wanted', 'approval.expiring']);
-const doneByPerson: ReadonlySet<NoticeType> = new Set(['site.held', 'site.rolled-back']);
+/** Neither is red: what a person decides, or what the next reading may mend, and what a person did. */
+const tones: Partial<Record<NoticeType, EventWords['tone']>> = {
+  'approval.wanted': 'ask',
+  'approval.expiring': 'ask',
+  'pass.failed': 'ask',
+  'feedback.missing': 'ask',
+  'budget.starved': 'ask',
+  'site.held': 'note',
+  'site.rolled-back': 'note',
+};
 
 /** Says in words what happened. */
 export function eventWords(event: WebhookMessage): EventWords {
@@ -60,20 +68,30 @@ export function eventWords(event: WebhookMessage): EventWords {
 }
 
 function wordsOf(type: NoticeType, notice: Notice, timestamp: string): EventWords {
-  const { org, subject, state, since, reason, command, facts } = notice;
+  const { org, subject, state, since, reason, command, facts, others, decided } = notice;
   const lasted = Date.parse(timestamp) - Date.parse(since);
-  const about = subject === org ? org : `${subject} (${org})`;
+  const and = others ? ` and ${counted(others.count, 'other')}` : '';
+  const about = subject === org ? org : `${subject}${and} (${org})`;
   return {
-    tone: state === 'ended' ? 'ok' : asking.has(type) ? 'ask' : doneByPerson.has(type) ? 'note' : 'bad',
+    tone: state === 'ended' ? 'ok' : (tones[type] ?? 'bad'),
     title: `${about}: ${noticeWords[type][state] ?? `${type} ${state}`}`,
     reason,
     facts: [
       ['event', `${type}, ${state}`],
       ...(state === 'ended' ? [['lasted', spanText(lasted)] as [string, string]] : []),
+      ...(decided ? [['by', decided.who] as [string, string]] : []),
+      ...(decided?.why ? [['why', decided.why] as [string, string]] : []),
       ...Object.entries(facts).map(([name, value]): [string, string] => [spaced(name), String(value)]),
+      ...(others ? [['also', othersText(others)] as [string, string]] : []),
     ],
     command,
   };
+}
+
+function othersText({ count, named }: NonNullable<Notice['others']>): string {
+  const lines = named.map(({ subject, reason }) => (reason === null ? subject : `${subject}: ${reason}`));
+  const left = count - named.length;
+  return [...lines, ...(left > 0 ? [`and ${left} more`] : [])].join('\n');
 }
 
 function exportWords({ org, domain, outcome, version, url, held }: ExportFinished): EventWords {
@@ -83,7 +101,7 @@ function exportWords({ org, domain, outcome, version, url, held }: ExportFinishe
     ['held at', held],
   ];
   return {
-    tone: outcome === 'published' || outcome === 'unchanged' ? 'ok' : outcome === 'cancelled' ? 'note' : 'bad',
+    tone: outcome === 'published' || outcome === 'unchanged' ? 'ok' : 'note',
     title: `${domain} (${org}): the export ended: ${outcome}`,
     reason: null,
     facts: facts.filter((fact): fact is [string, string] => fact[1] !== null),
@@ -93,7 +111,7 @@ function exportWords({ org, domain, outcome, version, url, held }: ExportFinishe
 
 function passWords({ org, project, pass, outcome, pages, entries }: PassFinished): EventWords {
   return {
-    tone: outcome === 'completed' ? 'ok' : outcome === 'cancelled' ? 'note' : 'bad',
+    tone: outcome === 'completed' ? 'ok' : 'note',
     title: `${project} (${org}): the ${pass} pass ended: ${outcome}`,
     reason: null,
     facts: [
@@ -257,11 +275,12 @@ function pageOf(event: WebhookMessage): string {
   if (event.type === 'export.finished') return siteAddress(event.data.org, event.data.domain);
   if (event.type === 'feedback.pass.finished') return projectAddress(event.data.org, event.data.project);
   if (event.type === 'feedback.refreshed') return '/budget';
-  const { org, subject } = event.data;
+  const { org, subject, others } = event.data;
   if (subject === org) return '/budget';
   if (event.type === 'webhook.gone') return '/';
+  if (others) return `/?${new URLSearchParams({ org })}`;
   const [project = ''] = subject.split('/');
-  const ofProject = event.type === 'pass.failed' || event.type === 'feedback.stale';
+  const ofProject = event.type === 'pass.failed' || event.type.startsWith('feedback.');
   return ofProject ? projectAddress(org, project) : siteAddress(org, subject);
 }
 

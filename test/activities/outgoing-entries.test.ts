@@ -179,8 +179,7 @@ describe('a digest', () => {
       org: 'acme',
       type: 'export.failed',
       subject: 'docs.acme.example',
-      open: true,
-      by: 'test',
+      state: 'begun',
       at: monday(-1),
     });
     expect(await digests(new Date(monday(0).getTime() - 120_000))).toEqual([]);

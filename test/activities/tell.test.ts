@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createRecordActivities } from '../../src/activities/notices.ts';
+import { createRecordActivities, sendDueNotices } from '../../src/activities/notices.ts';
 import { createApprovalActivities } from '../../src/activities/version-steps.ts';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
@@ -50,6 +50,8 @@ const row = (runId: string, minute: number, outcome: ExportRunRow['outcome']): E
 });
 const firstLook = (since: number): LastLook => ({ since, absent: [], at: null });
 const record = (ended: ExportRunRow) => mockActivity().run(createRecordActivities(scene.deps).recordExportRun, ended);
+const tellDue = (at = new Date()) => mockActivity().run(() => sendDueNotices(scene.deps, 'acme', at));
+const open = async () => (await scene.deps.notices.noticeRows('acme')).filter((row) => row.open);
 /** `ops export.failed begun` of the messages whose delivery was started, those that are repeats left out. */
 const told = () => [
   ...new Set(
@@ -65,20 +67,26 @@ describe('people are told (X9)', () => {
   it('once by each webhook, however often a step is repeated and however often it fails', async () => {
     await record(row('r1', 1, 'failed'));
     await record(row('r1', 1, 'failed'));
+    await tellDue();
     await record(row('r2', 2, 'failed'));
+    await tellDue();
     expect(words()).toEqual(['ops export.failed begun', 'chat export.failed begun']);
     await record(row('r3', 3, 'published'));
     await record(row('r3', 3, 'published'));
+    await tellDue();
+    await tellDue();
     expect(words().slice(2)).toEqual(['ops export.failed ended', 'chat export.failed ended']);
     await record(row('r4', 4, 'failed'));
+    await tellDue();
     expect(words().slice(4)).toEqual(['ops export.failed begun', 'chat export.failed begun']);
   });
 
   it('nothing about now by a row that is written late', async () => {
     await record(row('r2', 2, 'published'));
     await record(row('r1', 1, 'failed'));
+    await tellDue();
     expect(words()).toEqual([]);
-    expect(await scene.deps.notices.openNotices('acme')).toEqual([]);
+    expect(await open()).toEqual([]);
   });
 
   it('again by the step that was interrupted before it had told', async () => {
@@ -86,9 +94,11 @@ describe('people are told (X9)', () => {
     scene.deps.deliver = async () => {
       throw new Error('Temporal is away');
     };
-    await expect(record(row('r1', 1, 'failed'))).rejects.toThrow();
-    scene.deps.deliver = deliver;
     await record(row('r1', 1, 'failed'));
+    await expect(tellDue()).rejects.toThrow();
+    scene.deps.deliver = deliver;
+    await tellDue();
+    await tellDue();
     expect(words()).toEqual(['ops export.failed begun', 'chat export.failed begun']);
   });
 
@@ -96,7 +106,7 @@ describe('people are told (X9)', () => {
     scene.deps.notices = {
       ...scene.deps.notices,
       turnNotice: () => Promise.reject(new Error('away')),
-      openNotices: () => Promise.reject(new Error('away')),
+      noticeRows: () => Promise.reject(new Error('away')),
     };
     scene.deps.bundles.manifest = async () => ({ files: [] }) as never;
     const input = {
@@ -111,6 +121,23 @@ describe('people are told (X9)', () => {
     };
     await mockActivity().run(createApprovalActivities(scene.deps).describeChanges, input);
     expect(words()).toEqual(['ops approval.wanted begun', 'chat approval.wanted begun']);
+  });
+});
+
+it('learns who held a site and why from the audit, which no history holds (X1)', async () => {
+  const subject = 'docs.acme.example';
+  const held = { type: 'site.held', subject, state: 'begun', reason: 'held at v1' } as const;
+  await scene.deps.notices.turnNotice({ ...held, org: 'acme', at: new Date('2026-11-21T09:00:00Z') });
+  const act = { entryId: 'e1', at: '2026-11-21T08:58:00.000Z', action: 'hold', org: 'acme', subject } as const;
+  const reason = 'because of Jane Doe';
+  await scene.deps.auditEntries.recordAuditEntries([{ ...act, who: 'anna', reason, detail: '{}', workflowId: null }]);
+  await tellDue();
+  const [delivery] = scene.delivered;
+  expect(JSON.stringify(delivery)).not.toContain('Jane');
+  if (delivery) await mockActivity().run(createWebhookActivities(scene.deps).sendWebhook, delivery);
+  expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({
+    type: 'site.held',
+    data: { subject, reason: 'held at v1', decided: { who: 'anna', why: reason } },
   });
 });
 
@@ -132,6 +159,7 @@ describe('a receiver that is gone', () => {
     const { sendWebhook } = createWebhookActivities(scene.deps);
     return mockActivity().run(sendWebhook, { org: 'acme', webhook: 'ops', messageId, event });
   };
+  const later = () => new Date(Date.now() + 60_000);
   const lookAround = () =>
     mockActivity().run(createWatchActivities(scene.deps).lookAround, { org: 'acme', last: firstLook(Date.now()) });
 
@@ -140,23 +168,28 @@ describe('a receiver that is gone', () => {
     expect(await failureOf(send('m1'))).toMatchObject({ type: 'WebhookRefused', nonRetryable: true });
     expect(await failureOf(send('m2'))).toMatchObject({ type: 'WebhookRefused', nonRetryable: true });
     expect(receiver.received).toHaveLength(1);
+    await tellDue(later());
     expect(words()).toEqual(['chat webhook.gone begun']);
     await record(row('r1', 1, 'failed'));
+    await tellDue(later());
     expect(words()).toEqual(['chat webhook.gone begun', 'chat export.failed begun']);
-    const stored = JSON.stringify(await scene.deps.notices.openNotices('acme'));
+    const stored = JSON.stringify(await scene.deps.notices.noticeRows('acme'));
     expect(stored).not.toContain(receiver.token);
 
     url = `${receiver.url}/new`;
     expect(await send('m3')).toMatchObject({ status: 204 });
     await lookAround();
+    await tellDue(later());
     expect(words().slice(2)).toEqual(['chat webhook.gone ended']);
   });
 
   it('is gone anew when its new settings lead nowhere either', async () => {
     receiver.answers.push({ status: 410 }, { status: 410 });
     await failureOf(send('m1'));
+    await tellDue(later());
     url = `${receiver.url}/new`;
     await failureOf(send('m2'));
+    await tellDue(later());
     await failureOf(send('m3'));
     expect(receiver.received).toHaveLength(2);
     expect(words()).toEqual(['chat webhook.gone begun', 'chat webhook.gone begun']);
@@ -295,10 +328,7 @@ describe('a look around', () => {
       'review failed timed out',
       'sweep failed terminated by op@host: stuck',
     ]);
-    expect(words().filter((text) => text.startsWith('ops'))).toEqual([
-      'ops pass.failed begun',
-      'ops pass.failed begun',
-    ]);
+    expect(words().filter((text) => text.startsWith('ops'))).toEqual(['ops pass.failed begun']);
   });
 
   it('looks again for what it could not read', async () => {

@@ -7,6 +7,7 @@ import { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { expect, it } from 'vitest';
 import { createActivities } from '../../src/activities/index.ts';
+import { sendDueNotices } from '../../src/activities/notices.ts';
 import { ReadersCheck } from '../../src/exports/rollout/check-readers.ts';
 import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';
 import {
@@ -256,6 +257,7 @@ it('a month of hourly exports equals the table (E6, E7, E8, E9, X9)', { timeout:
           const { outcome, why } = await play(hour === row.from ? row.what : '');
           const hold = await bundles.holds.of(domain);
           const current = (await bundles.current(domain))?.version;
+          await sendDueNotices(deps, org, new Date(await env.currentTimeMs()));
           // Since the look of the hour before: a gate's reminder and expiry come between two exports.
           const notices = delivered.slice(told).map(({ event }) => {
             const { type, data } = event as { type: string; data: { state: string } };

@@ -96,6 +96,23 @@ describe.each(['slack', 'teams'] as const)('a message for %s', (format) => {
     expect(messageBody(notice('export.failed'), format)).not.toContain('console');
   });
 
+  it('names the others of a message about several, and links to all of them', () => {
+    const named = [
+      { subject: 'b.example', reason: null },
+      { subject: 'c.example', reason: 'no space' },
+    ];
+    const body = messageBody(notice('export.failed', { others: { count: 39, named } }), format, 'https://d.example');
+    for (const part of ['docs.acme.example and 39 others (acme)', 'c.example: no space', 'and 37 more', '/?org=acme']) {
+      expect(body).toContain(part);
+    }
+  });
+
+  it('says who did it, and why', () => {
+    const decided = { who: 'anna', why: 'the translation is wrong' };
+    const body = messageBody(notice('site.held', { decided }), format);
+    for (const part of ['anna', 'the translation is wrong']) expect(body).toContain(part);
+  });
+
   it('says what happened, why, and the command that helps', () => {
     const body = messageBody(notice('rollout.failed'), format);
     for (const part of [
@@ -128,6 +145,6 @@ describe('the words of an event', () => {
       notice('site.rolled-back', { state: 'happened' }),
       ...runs,
     ];
-    expect(tones.map((event) => eventWords(event).tone)).toEqual(['bad', 'ok', 'ask', 'note', 'note', 'bad', 'ok']);
+    expect(tones.map((event) => eventWords(event).tone)).toEqual(['bad', 'ok', 'ask', 'note', 'note', 'note', 'ok']);
   });
 });

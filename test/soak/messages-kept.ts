@@ -45,7 +45,7 @@ export async function messagesKept({ receiver, database }: SoakScene): Promise<K
   ];
 }
 
-/** Subjects whose beginnings and ends differ by more than the one that may still hold. */
+/** Subjects that began more often than they ended, beyond the once that may still hold; what others stand for only ends. */
 function unevenTurns(messages: readonly Message[]): string[] {
   const turns = new Map<string, { begun: number; ended: number }>();
   for (const { type, data } of messages) {
@@ -56,6 +56,6 @@ function unevenTurns(messages: readonly Message[]): string[] {
     turns.set(key, turn);
   }
   return [...turns]
-    .filter(([, { begun, ended }]) => begun - ended !== 0 && begun - ended !== 1)
+    .filter(([, { begun, ended }]) => begun - ended > 1)
     .map(([key, { begun, ended }]) => `${key}: ${begun} begun, ${ended} ended`);
 }

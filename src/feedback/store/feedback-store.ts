@@ -37,7 +37,7 @@ import { entryDetail, findDocuments, findEntries, findRecords } from '../search/
 import type { OpenAudit } from './audit-records.ts';
 import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
 import { refuseNewer } from './migrations.ts';
-import { lastExports, openNotices, turnNotice } from './notice-records.ts';
+import { lastExports, markTold, noticeRows, turnNotice } from './notice-records.ts';
 import { changedEntries, moveWebhookPosition, newestChange, webhookPosition, weekFigures } from './outgoing-entries.ts';
 import { countRows, storedEntries } from './queries.ts';
 import { storeLineage } from './store-lineage.ts';
@@ -114,7 +114,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       jobDurations,
       latestRecords,
       listAuditEntries,
-      openNotices,
+      noticeRows,
       lastExports,
       changedEntries,
       newestChange,
@@ -135,6 +135,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       endRefreshRun,
       recordExportRun,
       turnNotice,
+      markTold,
       moveWebhookPosition,
       indexMore,
       checkWritable,

@@ -272,8 +272,11 @@ const shared = [
     since text not null,
     until text,
     mark text,
-    changed_by text not null,
+    reason text,
+    facts text not null,
     changed_at text not null,
+    told integer not null,
+    told_at text,
     constraint notices_key primary key (org_id, type, subject))`,
 
   `create table feedback_positions (

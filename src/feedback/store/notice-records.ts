@@ -1,85 +1,85 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { NoticeType } from '../../runs/rules/notices.ts';
+import { type NoticeRow, sentAlone } from '../../runs/rules/due-notices.ts';
+import type { Noticed } from '../../runs/rules/notices.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
 /** A condition that began or ended, as a step has noticed it. */
-export interface NoticeTurn {
+export interface NoticeTurn extends Omit<Noticed, 'again'> {
   org: string;
-  type: NoticeType;
-  subject: string;
-  /** True: it holds from now on; false: it has ended. */
-  open: boolean;
-  /** Id of the step that noticed it: the same in every attempt of that step, different for every other step. */
-  by: string;
   at: Date;
-  /** Until when a person can act; null without an end. */
-  until?: string | null;
-  /** Distinguishes two occurrences, such as the settings of a receiver; null for nothing. */
-  mark?: string | null;
-}
-
-/** A condition that holds and for which a notice was sent. */
-interface OpenNotice {
-  type: NoticeType;
-  subject: string;
-  since: string;
-  until: string | null;
-  mark: string | null;
 }
 
 type Db = Kysely<FeedbackDatabase>;
 
-/**
- * Opens or closes a notice by compare and set. Returns since when it holds or held; null when another turn had changed it
- * already, so that no notice is due. A repeat of the turn that changed it gets the same answer.
- */
-export async function turnNotice(
-  db: Transaction<FeedbackDatabase>,
-  { org, type, subject, open, by, at, until = null, mark = null }: NoticeTurn,
-): Promise<{ since: string } | null> {
+/** Opens or closes a notice; a turn that is recorded already changes nothing. */
+export async function turnNotice(db: Transaction<FeedbackDatabase>, turn: NoticeTurn): Promise<void> {
+  const { org, type, subject, state, at, until = null, mark = null, reason, facts = {}, silent = false } = turn;
   const key = { org_id: org, type, subject };
-  const changed = { changed_by: by, changed_at: at.toISOString() };
-  if (open) {
-    const opened = { ...changed, open: 1, since: at.toISOString(), until, mark };
-    await db
-      .insertInto('notices')
-      .values({ ...key, ...opened })
-      .onConflict((conflict) =>
-        conflict.columns(['org_id', 'type', 'subject']).doUpdateSet(opened).where('notices.open', '=', 0),
-      )
-      .execute();
-  } else {
+  const open = state === 'begun' ? 1 : 0;
+  const changed = { open, changed_at: at.toISOString(), ...(silent && { told: open }) };
+  if (open === 0) {
     await db
       .updateTable('notices')
-      .set({ ...changed, open: 0 })
+      .set({ ...changed, ...(reason !== undefined && { reason }) })
       .where('org_id', '=', org)
       .where('type', '=', type)
       .where('subject', '=', subject)
       .where('open', '=', 1)
       .execute();
+    return;
   }
-  const row = await db
-    .selectFrom('notices')
-    .select(['since'])
-    .where('org_id', '=', org)
-    .where('type', '=', type)
-    .where('subject', '=', subject)
-    .where('open', '=', open ? 1 : 0)
-    .where('changed_by', '=', by)
-    .executeTakeFirst();
-  return row ?? null;
+  const text = { reason: reason ?? null, facts: JSON.stringify(facts) };
+  const opened = { ...changed, ...text, since: at.toISOString(), until, mark };
+  await db
+    .insertInto('notices')
+    .values({ told: 0, told_at: null, ...key, ...opened })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['org_id', 'type', 'subject'])
+        // Another version waits: that is news, though nobody was told yet that none waits any more.
+        .doUpdateSet(sentAlone.has(type) ? { told: 0, ...opened } : opened)
+        .where('notices.open', '=', 0),
+    )
+    .execute();
 }
 
-/** All conditions that hold, ordered by type and subject. */
-export async function openNotices(db: Db, org: string): Promise<OpenNotice[]> {
-  return await db
+/** What holds, and what has ended without people knowing; ordered by type and subject. */
+export async function noticeRows(db: Db, org: string): Promise<NoticeRow[]> {
+  const rows = await db
     .selectFrom('notices')
-    .select(['type', 'subject', 'since', 'until', 'mark'])
+    .selectAll()
     .where('org_id', '=', org)
-    .where('open', '=', 1)
+    .where(({ eb, or }) => or([eb('open', '=', 1), eb('told', '=', 1)]))
     .orderBy('type')
     .orderBy('subject')
     .execute();
+  return rows.map(({ type, subject, since, until, mark, reason, ...row }) => ({
+    ...{ type, subject, since, until, mark, reason },
+    open: row.open === 1,
+    told: row.told === 1,
+    facts: JSON.parse(row.facts),
+    changedAt: row.changed_at,
+    toldAt: row.told_at,
+  }));
+}
+
+/** People know these rows as they are here; what has changed since is still to be told. */
+export async function markTold(
+  db: Transaction<FeedbackDatabase>,
+  org: string,
+  rows: readonly NoticeRow[],
+  at: Date,
+): Promise<void> {
+  for (const { type, subject, open, changedAt } of rows) {
+    await db
+      .updateTable('notices')
+      .set({ told: open ? 1 : 0, told_at: at.toISOString() })
+      .where('org_id', '=', org)
+      .where('type', '=', type)
+      .where('subject', '=', subject)
+      .where('changed_at', '=', changedAt)
+      .execute();
+  }
 }
 
 /**

@@ -284,9 +284,13 @@ interface NoticesTable {
   since: string;
   until: string | null;
   mark: string | null;
-  /** The step that opened or closed it last. */
-  changed_by: string;
+  reason: string | null;
+  /** JSON text. */
+  facts: string;
   changed_at: string;
+  /** What people were told last: 1 that it holds. */
+  told: number;
+  told_at: string | null;
 }
 
 /** The words of an entry, under its place in the order of answers (`placeOfDate`). */

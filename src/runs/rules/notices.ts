@@ -43,6 +43,10 @@ export interface Notice {
   /** The command that helps, or shows more; null where nothing is to be done. */
   command: string | null;
   facts: NoticeFacts;
+  /** Further subjects of the same message; absent where there are none. `named`: as many as fit, `reason` where it differs. */
+  others?: { count: number; named: { subject: string; reason: string | null }[] };
+  /** Who did or decided it, by the audit, and why in that person's words; absent where nobody is known to have. */
+  decided?: { who: string; why: string | null };
 }
 
 /** What an activity has noticed. */
@@ -133,15 +137,12 @@ function exportEnds({ domain, outcome, version }: EndedExport, detail: Detail): 
 }
 
 function rolloutNotices(domain: string, version: string | null, detail: Detail): Noticed[] {
-  const { rollouts = [], reasons = [], held } = detail;
+  const { rollouts = [] } = detail;
   if (rollouts.length === 0) return [];
   const about = { type: 'rollout.failed', subject: domain } as const;
   if (failedTargets(rollouts).length === 0) return [{ ...about, state: 'ended' }];
   const facts = { ...(version && { version }), failed: failedTargets(rollouts).length, targets: rollouts.length };
-  const failed: Noticed = { ...about, state: 'begun', reason: noticeReason(whyEnded(detail)), facts };
-  // A site that has returned is held, which is no second message.
-  const isReturned = reasons.length > 0 && held !== undefined;
-  return isReturned ? [failed, { type: 'site.held', subject: domain, state: 'begun', silent: true }] : [failed];
+  return [{ ...about, state: 'begun', reason: noticeReason(whyEnded(detail)), facts }];
 }
 
 /** However a run ends, no version of it waits any more. */
@@ -187,6 +188,12 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
     'webhook.gone': 'docferry doctor',
   };
   return commands[type];
+}
+
+/** The command that shows, or decides on, all that a message about several is about. */
+export function groupCommand(type: NoticeType, org: string): string {
+  const isApproval = type === 'approval.wanted' || type === 'approval.expiring';
+  return isApproval ? `docferry export approve --org ${org}` : `docferry status --org ${org}`;
 }
 
 /** Input of `watchOrganization`. */

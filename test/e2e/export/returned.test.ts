@@ -62,6 +62,7 @@ async function begin(rollout: string, kind: 'directory' | 's3' = 'directory'): P
     sandbox: { jobSeconds: 0.2, pages: 20 },
     rollout,
     webhooks: `[{ name: ops, url: "${hook.url}", secret: ${webhookSecret} }]`,
+    watch: { every: '1s' },
     ...(bundles && { bundles }),
   });
   const program = join(scene.folder, 'purge.sh');

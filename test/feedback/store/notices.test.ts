@@ -1,52 +1,71 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeTurn } from '../../../src/feedback/store/notice-records.ts';
 import type { ExportRunRow } from '../../../src/feedback/store/run-records.ts';
+import type { NoticeRow } from '../../../src/runs/rules/due-notices.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
 
 const hour = (n: number) => new Date(Date.UTC(2026, 10, 21, n));
-const turn = (open: boolean, by: string, n: number, more: Partial<NoticeTurn> = {}): NoticeTurn => ({
+const turn = (state: 'begun' | 'ended', n: number, more: Partial<NoticeTurn> = {}): NoticeTurn => ({
   org: 'acme',
   type: 'export.failed',
   subject: 'docs.acme.example',
-  open,
-  by,
+  state,
   at: hour(n),
   ...more,
 });
 
 describe('a notice (X9)', () => {
-  it('is opened by the first who notices and closed by the first who sees that it is over', async () => {
+  it('keeps when it began, why, and whether people know', async () => {
     await using at = await temporaryStore();
     const { store } = at;
-    expect(await store.turnNotice(turn(false, 'run-0', 0))).toBeNull();
-    expect(await store.turnNotice(turn(true, 'run-1', 1))).toEqual({ since: hour(1).toISOString() });
-    expect(await store.turnNotice(turn(true, 'run-2', 2))).toBeNull();
-    expect(await store.openNotices('acme')).toEqual([
-      { type: 'export.failed', subject: 'docs.acme.example', since: hour(1).toISOString(), until: null, mark: null },
-    ]);
-    expect(await store.turnNotice(turn(false, 'run-3', 3))).toEqual({ since: hour(1).toISOString() });
-    expect(await store.turnNotice(turn(false, 'run-4', 4))).toBeNull();
-    expect(await store.openNotices('acme')).toEqual([]);
-    const again = turn(true, 'run-5', 5, { until: hour(9).toISOString(), mark: 'm' });
-    expect(await store.turnNotice(again)).toEqual({ since: hour(5).toISOString() });
-    expect(await store.openNotices('acme')).toMatchObject([{ until: hour(9).toISOString(), mark: 'm' }]);
+    await store.turnNotice(turn('ended', 0));
+    expect(await store.noticeRows('acme')).toEqual([]);
+    await store.turnNotice(turn('begun', 1, { reason: 'why', facts: { targets: 2 } }));
+    await store.turnNotice(turn('begun', 2, { reason: 'another' }));
+    const begun = {
+      ...{ type: 'export.failed', subject: 'docs.acme.example', open: true, told: false, toldAt: null },
+      ...{ since: hour(1).toISOString(), changedAt: hour(1).toISOString(), until: null, mark: null },
+      ...{ reason: 'why', facts: { targets: 2 } },
+    };
+    expect(await store.noticeRows('acme')).toEqual([begun]);
+    await store.markTold('acme', await store.noticeRows('acme'), hour(2));
+    const told = { ...begun, told: true, toldAt: hour(2).toISOString() };
+    expect(await store.noticeRows('acme')).toEqual([told]);
+    await store.turnNotice(turn('ended', 3));
+    await store.turnNotice(turn('ended', 4));
+    const ended = { ...told, open: false, changedAt: hour(3).toISOString() };
+    expect(await store.noticeRows('acme')).toEqual([ended]);
+    await store.markTold('acme', [ended as NoticeRow], hour(5));
+    expect(await store.noticeRows('acme')).toEqual([]);
   });
 
-  it('gives a repeated step the answer it gave before, and keeps the first time', async () => {
+  it('that changes while people are told is still to be told', async () => {
     await using at = await temporaryStore();
-    const first = await at.store.turnNotice(turn(true, 'run-1', 1));
-    expect(await at.store.turnNotice(turn(true, 'run-1', 2))).toEqual(first);
-    const closed = await at.store.turnNotice(turn(false, 'run-2', 3));
-    expect(await at.store.turnNotice(turn(false, 'run-2', 4))).toEqual(closed);
+    await at.store.turnNotice(turn('begun', 1));
+    const rows = await at.store.noticeRows('acme');
+    await at.store.markTold('acme', rows, hour(1));
+    await at.store.turnNotice(turn('ended', 2));
+    await at.store.markTold('acme', rows, hour(3));
+    expect(await at.store.noticeRows('acme')).toMatchObject([{ open: false, told: true }]);
+  });
+
+  it('is known where another message says it; of the next version that waits nobody knows', async () => {
+    await using at = await temporaryStore();
+    await at.store.turnNotice(turn('begun', 1, { type: 'site.held', silent: true }));
+    await at.store.turnNotice(turn('begun', 1, { type: 'approval.wanted', mark: 'm', silent: true }));
+    await at.store.turnNotice(turn('ended', 2, { type: 'approval.wanted', reason: 'approved' }));
+    await at.store.turnNotice(turn('begun', 3, { type: 'approval.wanted', until: hour(9).toISOString() }));
+    expect(await at.store.noticeRows('acme')).toMatchObject([
+      { type: 'approval.wanted', open: true, told: false, since: hour(3).toISOString(), until: hour(9).toISOString() },
+      { type: 'site.held', open: true, told: true },
+    ]);
   });
 
   it('belongs to its organization, type and subject', async () => {
     await using at = await temporaryStore();
     const others = [{}, { org: 'globex' }, { type: 'export.late' as const }, { subject: 'api.acme.example' }];
-    for (const [n, more] of others.entries()) {
-      expect(await at.store.turnNotice(turn(true, `run-${n}`, 1, more))).not.toBeNull();
-    }
-    const keys = (await at.store.openNotices('acme')).map(({ type, subject }) => `${type} ${subject}`);
+    for (const more of others) await at.store.turnNotice(turn('begun', 1, more));
+    const keys = (await at.store.noticeRows('acme')).map(({ type, subject }) => `${type} ${subject}`);
     expect(keys).toEqual([
       'export.failed api.acme.example',
       'export.failed docs.acme.example',
@@ -54,13 +73,14 @@ describe('a notice (X9)', () => {
     ]);
   });
 
-  it('is opened by one of many who notice at once', async () => {
+  it('begins once, when many notice at once', async () => {
     await using at = await temporaryStore();
     const other = await at.open();
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? at.store : other).turnNotice(turn(true, `run-${n}`, 1))),
+    const all = Array.from({ length: 10 }, (_, n) =>
+      (n % 2 === 0 ? at.store : other).turnNotice(turn('begun', 1, { reason: `${n}` })),
     );
-    expect(answers.filter((answer) => answer !== null)).toHaveLength(1);
+    await Promise.all(all);
+    expect(await at.store.noticeRows('acme')).toHaveLength(1);
   });
 });
 

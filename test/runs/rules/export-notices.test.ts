@@ -34,7 +34,7 @@ describe('of an export that has ended people are told', () => {
     [
       'rollout-failed',
       { rollouts: [to('failed')], held: 'v1', reasons: [{ rule: 'check-failed', path: null, detail: 'old pages' }] },
-      ['export.failed ended', 'export.refused ended', 'rollout.failed begun', '(site.held begun)'],
+      ['export.failed ended', 'export.refused ended', 'rollout.failed begun'],
     ],
     [
       'unchanged',
