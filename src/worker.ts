@@ -222,9 +222,6 @@ async function createWorkers(
   const activities = createActivities({
     organizations,
     feedback: stores.feedback,
-    runs: stores.feedback,
-    auditEntries: stores.feedback,
-    notices: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,
