@@ -65,13 +65,13 @@ export function reason(text: string): string | null {
 
 /** The name of a Worker Deployment: Temporal writes a dot or colon between it and the build. */
 export function deploymentName(text: string): string {
-  if (/^[\w-]{1,100}$/.test(text)) return text;
-  throw usageFailure(`--deployment is ${JSON.stringify(text)}: it must have up to 100 letters, digits, _ or -`);
+  if (/^[\w/-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--deployment is ${JSON.stringify(text)}: it must have up to 100 letters, digits or / _ -`);
 }
 
 export function buildId(text: string): string {
-  if (/^[\w.+-]{1,100}$/.test(text)) return text;
-  throw usageFailure(`--build is ${JSON.stringify(text)}: it must have up to 100 letters, digits or . _ + -`);
+  if (/^[\w.+@-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--build is ${JSON.stringify(text)}: it must have up to 100 letters, digits or . _ + @ -`);
 }
 
 /** The flags of commands that can wait for their workflow. */

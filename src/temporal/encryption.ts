@@ -188,13 +188,13 @@ const encodesFailures = 'docferryEncodesFailures';
 const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
 
 /** The code of this build's workflows. */
-export function builtWorkflows(): WorkflowCode {
+export function builtWorkflows(): { codePath: string } {
   if (existsSync(builtBundle)) return { codePath: builtBundle };
   throw new Error('the bundle of workflows is missing: run `npm run build`');
 }
 
 /** The workflows' code for a worker, with the settings that encode failures and hand traces on. */
-export function workflowCode(settings: EncryptionSettings, code = builtWorkflows()): WorkflowCode {
+export function workflowCode(settings: EncryptionSettings, code: WorkflowCode = builtWorkflows()): WorkflowCode {
   const told = [...(isEncoded(settings) ? [encodesFailures] : []), ...(isTracing() ? ['docferryTraces'] : [])];
   if (told.length === 0) return code;
   const text = 'code' in code ? code.code : readFileSync(code.codePath, 'utf8');

@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { listen, stopListening } from '../../http-server.ts';
 import { rotateLongLog } from '../../local/dev-server.ts';
+import { builtWorkflows } from '../../temporal/encryption.ts';
 import { createLog, type LogPlace, logDestination } from '../../temporal/log.ts';
 import type { WorkKind } from '../../temporal/rules/failover.ts';
 import { startWorker, type WorkerSettings } from '../../worker.ts';
@@ -10,6 +13,7 @@ import { type CommandContext, type CommandFile, loadContextConfig } from '../con
 import { explainFailure } from '../explain-failure.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
 import { buildId, deploymentName, type HostAndPort, hostAndPort, metricsHelp } from '../flags.ts';
+import { packageVersion } from '../package-file.ts';
 import { freeAddress, keepHeapLean, never, type Part, withParts } from '../parts.ts';
 
 export default {
@@ -27,12 +31,12 @@ export default {
           'bulk',
         ]),
       )
+      .option('--deployment <name>', "be a build of this Worker Deployment of Temporal's", deploymentName)
       .option(
-        '--deployment <name>',
-        "be a build of this Worker Deployment of Temporal's; goes with --build",
-        deploymentName,
+        '--build <id>',
+        'id of this build in the deployment (default: docferry@<version>+<hash of the workflows>)',
+        buildId,
       )
-      .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', buildId)
       .addHelpText(
         'after',
         '\nA new build takes no work before `temporal worker deployment set-current-version` (docs/upgrading.md).',
@@ -88,10 +92,16 @@ async function work(context: CommandContext, flags: WorkerFlags): Promise<ExitCo
 
 type Version = NonNullable<WorkerSettings['version']>;
 
-function versionOf({ deployment, build }: WorkerFlags): Version | undefined {
-  if (deployment !== undefined && build !== undefined) return { deploymentName: deployment, buildId: build };
-  if (deployment === build) return undefined;
-  throw usageFailure('--deployment and --build go together: give both or neither');
+function versionOf({ deployment: deploymentName, build }: WorkerFlags): Version | undefined {
+  if (deploymentName !== undefined) return { deploymentName, buildId: build ?? ownBuildId() };
+  if (build === undefined) return undefined;
+  throw usageFailure('--build is the id of a build of a deployment: give --deployment too');
+}
+
+/** Programs with the same id take the same steps. Throws when the bundle of workflows is missing. */
+function ownBuildId(): string {
+  const code = readFileSync(builtWorkflows().codePath);
+  return `docferry@${packageVersion()}+${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 }
 
 /** Said at every start: a build that no operator makes current waits for work in silence. */

@@ -89,7 +89,7 @@ describe('usage errors', () => {
       [['export', 'start', 'docs.acme.example', '--nope'], /unknown option '--nope'/],
       [['budget', 'show', 'acme', 'more'], /too many arguments/],
       [['up', '--port', 'abc'], /--port is "abc"/],
-      [['worker', '--deployment', 'docferry'], /--deployment and --build go together/],
+      [['worker', '--build', '1.5.0'], /give --deployment too/],
       [['worker', '--deployment', 'docferry.eu', '--build', '1'], /--deployment is "docferry.eu"/],
       [['worker', '--deployment', 'docferry', '--build', '1:2'], /--build is "1:2"/],
       [['replay', '--since', 'long'], /--since is "long"/],

@@ -1,6 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { Connection } from '@temporalio/client';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startHealthPart } from '../../../src/cli/commands/worker.ts';
 import { hostAndPort } from '../../../src/cli/flags.ts';
+import { packageVersion } from '../../../src/cli/package-file.ts';
 import type { Part } from '../../../src/cli/parts.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
 import { docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';
@@ -43,6 +47,32 @@ describe('docferry worker --only', () => {
       expect(worker.child.exitCode).toBe(0);
     }
     expect((await docferry(['worker', '--only', 'long'], { cwd })).exitCode).toBe(2);
+  });
+});
+
+describe('docferry worker --deployment', () => {
+  it('is a build named after its version and workflows, which Temporal knows then', async () => {
+    const { address, namespace } = useDevServer();
+    const deploymentName = `named-${process.pid}`;
+    const cwd = await folderWithConfig({ address, taskQueue: deploymentName });
+    const worker = new DocferryProcess(['worker', '--deployment', deploymentName, '--json'], { cwd });
+    await worker.says('"ready"');
+    const hash = createHash('sha256')
+      .update(await readFile('dist/workflow-bundle.js'))
+      .digest('hex');
+    const buildId = `docferry@${packageVersion()}+${hash.slice(0, 12)}`;
+    expect(JSON.parse(worker.stdout).version).toEqual({ deploymentName, buildId });
+    const connection = await Connection.connect({ address });
+    onTestFinished(() => connection.close());
+    const builds = async () => {
+      const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({
+        namespace,
+        deploymentName,
+      });
+      return workerDeploymentInfo?.versionSummaries?.map(({ deploymentVersion }) => deploymentVersion?.buildId);
+    };
+    await expect.poll(() => builds().catch(String)).toEqual([buildId]);
+    await worker.kill('SIGTERM');
   });
 });
 
