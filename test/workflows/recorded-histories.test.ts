@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker, type WorkerOptions } from '@temporalio/worker';
+import { fileURLToPath } from 'node:url';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { bundleWorkflowCode, DefaultLogger, Worker, type WorkerOptions } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as definitions from '../../src/contract.ts';
 import { workflowTypes } from '../../src/rules/workflow-ids.ts';
 import { workflowTraces } from '../../src/temporal/traces.ts';
-import { workflowBundle } from '../tools/temporal/temporal.ts';
+import { type Build, builds, carry } from '../tools/temporal/patched-workflow.ts';
+import { devServerEnvironment, workflowBundle } from '../tools/temporal/temporal.ts';
 
 const folder = 'test/histories';
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'));
@@ -96,5 +98,42 @@ describe('recorded histories of released workflows (X2)', () => {
       step.activityTaskScheduledEventAttributes.activityType.name = 'anotherActivity';
     }
     expect(await replay([history, read(file)])).toEqual([expect.any(DeterminismViolationError), undefined]);
+  });
+});
+
+describe('a step that a build adds (docs/upgrading.md)', () => {
+  const made = new Map<Build, { history: HistoryJson; bundle: WorkflowBundle }>();
+  beforeAll(async () => {
+    const workflowsPath = fileURLToPath(new URL('../tools/temporal/patched-workflow.ts', import.meta.url));
+    const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+    const env = await devServerEnvironment();
+    const { client, nativeConnection: connection } = env;
+    const step = async () => {};
+    const activities = { fetchIt: step, checkIt: step, publishIt: step };
+    for (const build of builds) {
+      const workflowId = `carry-${build}-${process.pid}`;
+      const bundle = { code: `globalThis.build = '${build}';${code}` };
+      const worker = await Worker.create({ connection, taskQueue: workflowId, workflowBundle: bundle, activities });
+      const run = { taskQueue: workflowId, workflowId };
+      await worker.runUntil(() => client.workflow.execute(carry, run));
+      const history = historyToJSON(await client.workflow.getHandle(workflowId).fetchHistory());
+      made.set(build, { history: JSON.parse(history), bundle });
+    }
+    await env.teardown();
+  });
+
+  it.each([
+    ['before', ['before']],
+    ['patched', ['before', 'patched', 'deprecated']],
+    ['deprecated', ['patched', 'deprecated', 'after']],
+    ['after', ['deprecated', 'after']],
+  ] as const)('the build %s goes on with the histories of %j, and no others', async (build, expected) => {
+    const { bundle } = made.get(build) ?? {};
+    const errors = await replay(
+      [...made.values()].map(({ history }) => history),
+      bundle,
+    );
+    expect(builds.filter((_, nth) => errors[nth] === undefined)).toEqual(expected);
+    for (const error of errors) if (error) expect(error).toBeInstanceOf(DeterminismViolationError);
   });
 });
