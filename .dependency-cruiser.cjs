@@ -32,6 +32,7 @@ const arrows = {
   console: [
     'rules',
     'contract.ts',
+    'files.ts',
     'http-server.ts',
     'temporal',
     'budget',

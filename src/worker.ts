@@ -38,6 +38,7 @@ import {
   connectOptions,
   failoverFor,
   isOutage,
+  renewConnection,
   TemporalUnreachable,
   temporalProxy,
 } from './temporal/connection.ts';
@@ -142,10 +143,23 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
     if (kinds.includes('short')) await applyPrivacy(stores.feedback, settings.log);
     const client = await connectClient(config.temporal);
     opened.push(() => client.connection.close());
-    const connection = await connectNatively(config);
+    const options = connectOptions(config.temporal).connection;
+    let connection = await connectNatively(options);
     opened.push(() => connection.close());
     const parts = { stores, client, connection, metrics: metricsOfRuntime() };
     const workers = await createWorkers(config, settings, kinds, parts);
+    const renew = async (renewed: typeof options) => {
+      const former = connection;
+      connection = await connectNatively(renewed);
+      for (const worker of workers) worker.connection = connection;
+      await former.close();
+    };
+    const keepOld = (error: unknown) =>
+      settings.log.warn(
+        { err: error },
+        'the worker keeps its connection: the changed key or certificate is of no use yet',
+      );
+    opened.push(renewConnection(config.temporal, options, renew, keepOld));
     if (settings.metricsAddress) opened.push(watchShared(config, parts));
     const running = runTogether(workers);
     const done = running.done.finally(closeAll);
@@ -208,9 +222,6 @@ async function createWorkers(
   const activities = createActivities({
     organizations,
     feedback: stores.feedback,
-    runs: stores.feedback,
-    auditEntries: stores.feedback,
-    notices: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,
@@ -359,12 +370,11 @@ const heartbeatWithinMs = 5_000;
  */
 const readWithinMs = 5_000;
 
-async function connectNatively(config: Config): Promise<NativeConnection> {
-  const { connection } = connectOptions(config.temporal);
+async function connectNatively(options: ReturnType<typeof connectOptions>['connection']): Promise<NativeConnection> {
   try {
-    const proxy = temporalProxy(connection.address, process.env);
-    return await NativeConnection.connect({ ...connection, ...(proxy && { proxy }) });
+    const proxy = temporalProxy(options.address, process.env);
+    return await NativeConnection.connect({ ...options, ...(proxy && { proxy }) });
   } catch {
-    throw new TemporalUnreachable(connection.address);
+    throw new TemporalUnreachable(options.address);
   }
 }

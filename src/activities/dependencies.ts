@@ -77,9 +77,6 @@ export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackStore;
-  runs: FeedbackStore;
-  auditEntries: FeedbackStore;
-  notices: FeedbackStore;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
   keepVersions: number;

@@ -100,9 +100,9 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 export type JobReading = Omit<ExportJob, 'state' | 'jobId'> & { state: ExportJob['state'] | 'missing' };
 
 /** None while the database is down: polls are only spaced less well then, and exports do not need it. */
-async function usualJobs({ runs }: ActivityDependencies, org: string, domain: string): Promise<number[]> {
+async function usualJobs({ feedback }: ActivityDependencies, org: string, domain: string): Promise<number[]> {
   try {
-    const durations = await answerWithin(databaseAnswersWithinMs, runs.jobDurations(org, domain, learntFrom));
+    const durations = await answerWithin(databaseAnswersWithinMs, feedback.jobDurations(org, domain, learntFrom));
     if (durations !== null) return durations;
     log.warn('the database does not answer: earlier exports are not known', { domain });
   } catch (error) {

@@ -147,10 +147,11 @@ const changes = {
     'endFirstReading',
     'deferFirstReading',
     'endRefreshRun',
+    'recordExportRun',
+    'recordAuditEntries',
+    'turnNotice',
+    'markTold',
   ],
-  runs: ['recordExportRun'],
-  auditEntries: ['recordAuditEntries'],
-  notices: ['turnNotice', 'markTold'],
   permits: ['ask'],
   service: ['startExportJob'],
 } as const;
@@ -161,7 +162,7 @@ const changes = {
  */
 export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   const confirm = () => stillMine(deps);
-  const { bundles, organizations, feedback, runs, auditEntries, notices, permits, deliver, postponeRefresh } = deps;
+  const { bundles, organizations, feedback, permits, deliver, postponeRefresh } = deps;
   return {
     ...deps,
     bundles: confirming(bundles, changes.bundles, confirm, {
@@ -170,9 +171,6 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
         bundles.moveCurrent(domain, version, epoch, at, { since: stepScheduledAt(), confirm }),
     }),
     feedback: confirming(feedback, changes.feedback, confirm),
-    runs: confirming(runs, changes.runs, confirm),
-    auditEntries: confirming(auditEntries, changes.auditEntries, confirm),
-    notices: confirming(notices, changes.notices, confirm),
     permits: confirming(permits, changes.permits, confirm),
     async deliver(delivery) {
       await confirm();

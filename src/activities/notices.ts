@@ -28,10 +28,10 @@ export async function subscribers(deps: ActivityDependencies, org: string, type:
 
 /** The settings with which receivers answered that they are gone (410), by the webhook's name. */
 export async function goneWebhooks(
-  { notices }: ActivityDependencies,
+  { feedback }: ActivityDependencies,
   org: string,
 ): Promise<ReadonlyMap<string, string | null>> {
-  const rows = await notices.noticeRows(org);
+  const rows = await feedback.noticeRows(org);
   const gone = rows.filter(({ type, open }) => open && type === 'webhook.gone');
   return new Map(gone.map(({ subject, mark }) => [subject, mark]));
 }
@@ -69,7 +69,7 @@ export async function recordNotices(
   who: Noticing,
 ): Promise<void> {
   for (const { again, ...turn } of noticed) {
-    if (again === undefined && turn.state !== 'happened') await deps.notices.turnNotice({ ...turn, ...who });
+    if (again === undefined && turn.state !== 'happened') await deps.feedback.turnNotice({ ...turn, ...who });
     else await sendAlone(deps, turn, who, again);
   }
 }
@@ -95,15 +95,15 @@ async function sendAlone(deps: ActivityDependencies, noticed: Noticed, { org, by
 
 /** Tells people what they do not know yet. Interrupted, it sends the same messages again. */
 export async function sendDueNotices(deps: ActivityDependencies, org: string, at: Date): Promise<void> {
-  const { groups, known } = dueNotices(await deps.notices.noticeRows(org), at.getTime());
+  const { groups, known } = dueNotices(await deps.feedback.noticeRows(org), at.getTime());
   for (const [first, ...more] of groups) {
     if (first === undefined) continue;
     const data = noticeOf(org, [first, ...more]);
     const about = [first, ...more].flatMap(({ subject, open, changedAt }) => [subject, String(open), changedAt]);
     await send(deps, { type: first.type, timestamp: at.toISOString(), data }, about);
-    await deps.notices.markTold(org, [first, ...more], at);
+    await deps.feedback.markTold(org, [first, ...more], at);
   }
-  await deps.notices.markTold(org, known, at);
+  await deps.feedback.markTold(org, known, at);
 }
 
 async function send(
@@ -124,7 +124,7 @@ async function send(
 /** Records the notices of an export or rollback whose row is written. A row that comes late says nothing of the present. */
 export async function recordExportNotices(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
   const { org, domain, runId, finishedAt } = row;
-  const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });
+  const [newest] = await deps.feedback.listExportRuns({ org, domain, limit: 1 });
   if (newest !== undefined && newest.runId !== runId) return;
   await recordNotices(deps, exportNotices(row), { org, by: `run ${runId}`, at: new Date(finishedAt) });
 }
@@ -132,12 +132,12 @@ export async function recordExportNotices(deps: ActivityDependencies, row: Expor
 export const createRecordActivities = (deps: ActivityDependencies) => ({
   /** Leaves the run's row in the store, which outlives Temporal's retention (X4), and records its notices. Safe to repeat. */
   async recordExportRun(row: ExportRunRow): Promise<void> {
-    await deps.runs.recordExportRun(row);
+    await deps.feedback.recordExportRun(row);
     await recordExportNotices(deps, row);
   },
 
   /** Keeps what a person did (audit.md). Safe to repeat. */
   async recordAuditEntry(entry: AuditEntry): Promise<void> {
-    await deps.auditEntries.recordAuditEntries([entry]);
+    await deps.feedback.recordAuditEntries([entry]);
   },
 });

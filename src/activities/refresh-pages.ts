@@ -110,7 +110,7 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
     });
     const { projects: configured } = organizationOf(deps, org);
     for (const project of configured) await deps.feedback.expire(project, at);
-    const open = (await deps.notices.noticeRows(org)).filter((row) => row.open);
+    const open = (await deps.feedback.noticeRows(org)).filter((row) => row.open);
     const failing = new Map(problems.map(({ project, problem }) => [project, problem]));
     const noticed = configured.flatMap((project) => {
       const problem = failing.get(project);

@@ -162,7 +162,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     }
     const { workflowExecution, activityId } = activityInfo();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
-    const openNotices = async () => (await deps.notices.noticeRows(org)).filter((row) => row.open);
+    const openNotices = async () => (await deps.feedback.noticeRows(org)).filter((row) => row.open);
     const open = await openNotices();
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
@@ -215,7 +215,7 @@ async function recordCutExport(
   domain: string,
 ): Promise<SendNotices | null> {
   const detail = JSON.stringify({ error: why });
-  const rows = await deps.runs.listExportRuns({ org, domain, limit: latestRuns });
+  const rows = await deps.feedback.listExportRuns({ org, domain, limit: latestRuns });
   const own = rows.find((row) => row.runId === runId);
   if (own !== undefined && own.detail !== detail) return null;
   const row = {
@@ -234,7 +234,7 @@ async function recordCutExport(
     detail,
     jobMs: null,
   } as const;
-  await deps.runs.recordExportRun(row);
+  await deps.feedback.recordExportRun(row);
   // Who asks for a rollback sees how it ends.
   return type === workflowTypes.rollBack ? null : () => recordExportNotices(deps, row);
 }
@@ -331,7 +331,7 @@ type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 
 async function lookAt(deps: ActivityDependencies, organization: Organization, at: Date): Promise<Look> {
   const { id: org, watch } = organization;
   const [exported, holds, drifted, view, count] = await Promise.all([
-    deps.notices.lastExports(org),
+    deps.feedback.lastExports(org),
     ifReadable('holds', () => heldSites(deps, organization)),
     ifReadable('targets', () => driftedTargets(deps, organization, at)),
     ifReadable('budget', () => deps.outlook.budget(org)),

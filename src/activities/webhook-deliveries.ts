@@ -88,7 +88,7 @@ export const entriesAtOnce = 100;
 
 /** The message to send, with entries and digests as the store has them now; null when none of them is left. */
 async function messageOf(
-  { feedback, notices, auditEntries }: ActivityDependencies,
+  { feedback }: ActivityDependencies,
   { event }: WebhookDelivery,
   receiver: Webhook,
 ): Promise<WebhookMessage | null> {
@@ -98,9 +98,9 @@ async function messageOf(
     const entries = await feedback.changedEntries(event.data, receiver.entries ?? {}, entriesAtOnce);
     return entries.length === 0 ? null : { type: event.type, timestamp, data: { org, project, entries } };
   }
-  if (event.type !== 'digest') return await withDecision(auditEntries, event);
+  if (event.type !== 'digest') return await withDecision(feedback, event);
   const { org, from, to } = event.data;
-  const open = (await notices.noticeRows(org)).filter((row) => row.open);
+  const open = (await feedback.noticeRows(org)).filter((row) => row.open);
   const waiting = open.map(({ type, subject, since }) => ({ type, subject, since }));
   return {
     type: event.type,
@@ -121,7 +121,7 @@ const longestLookMs = 86_400_000;
 
 /** With who did it and why, which no history holds: the audit says so. */
 async function withDecision(
-  audit: ActivityDependencies['auditEntries'],
+  feedback: ActivityDependencies['feedback'],
   event: Exclude<WebhookEvent, { type: 'feedback.entries' | 'digest' }>,
 ): Promise<WebhookMessage> {
   const { data } = event;
@@ -130,7 +130,7 @@ async function withDecision(
   const actions = acts[`${event.type} ${state}`] ?? [];
   if (actions.length === 0) return event;
   const from = state === 'ended' ? since : new Date(Date.parse(since) - longestLookMs).toISOString();
-  for await (const { action, who, reason } of audit.listAuditEntries({ org, subject, since: from })) {
+  for await (const { action, who, reason } of feedback.listAuditEntries({ org, subject, since: from })) {
     const decided: Notice['decided'] = { who, why: reason };
     if (actions.includes(action)) return { ...event, data: { ...data, decided } } as WebhookMessage;
   }

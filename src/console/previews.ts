@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { createReadStream, mkdirSync } from 'node:fs';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { Semaphore } from '../exports/semaphore.ts';
 import { type BundleStore, NoSuchVersion, VersionDamaged } from '../exports/store/bundle-store.ts';
 import { provenManifest } from '../exports/store/manifests.ts';
 import { SiteFiles } from '../exports/verify/find-browser.ts';
+import { type FileLock, tryLock } from '../files.ts';
 import { keepConnections, listen, requestLimits, stopListening } from '../http-server.ts';
 import { isLoopback } from '../rules/proxy.ts';
 import { sizeText } from '../rules/text.ts';
@@ -65,6 +66,8 @@ export class Previews {
   readonly #unpacked = new Map<string, Unpacked>();
   readonly #slot = new Semaphore(1);
   readonly #sweeping: NodeJS.Timeout;
+  /** Made for the first version. */
+  #place: { folder: string; lock: FileLock } | null = null;
   /** Serves the one open version when previews have a single address. */
   #single: { server: Server; token: string | null } | null = null;
 
@@ -76,8 +79,9 @@ export class Previews {
     this.#sweeping = setInterval(() => this.#removeUnused(), lifetimeMs / 6).unref();
   }
 
-  /** Listens if `console.previewUrl` is a single address. Throws `PortTaken`. */
+  /** Removes what killed consoles left, and listens if `console.previewUrl` is a single address. Throws `PortTaken`. */
   async start(): Promise<void> {
+    await removeAbandoned();
     const { host } = this.#options;
     if (this.#pattern === null || this.#pattern.hostname.startsWith('*.')) return;
     const { host: own, port } = this.#pattern;
@@ -97,6 +101,7 @@ export class Previews {
     if (this.#single !== null) await stopListening(this.#single.server, 0);
     this.#open.clear();
     await Promise.all([...this.#unpacked.keys()].map((key) => this.#remove(key)));
+    if (this.#place !== null) await removePlace(this.#place);
   }
 
   /** Whether several versions can be open beside each other. */
@@ -232,7 +237,8 @@ export class Previews {
     const { unpack } = await import('../exports/archive/unpack.ts');
     const store = await this.#options.bundles();
     const manifest = await provenManifest(store, domain, version);
-    const folder = await mkdtemp(join(tmpdir(), 'docferry-preview-'));
+    this.#place ??= takePlace();
+    const folder = await mkdtemp(join(this.#place.folder, 'version-'));
     const signal = AbortSignal.timeout(unpackWithinMs);
     try {
       await store.withArchive(domain, version, (archive) => unpack(archive, manifest, folder, { signal }), { signal });
@@ -276,6 +282,39 @@ function plain(status: number, text: string): Response {
 }
 
 const keyOf = ({ domain, version }: { domain: string; version: string }): string => JSON.stringify([domain, version]);
+
+const placeName = /^docferry-preview-[0-9a-f]{16}$/;
+
+/**
+ * A folder for this console's versions. The lock beside it is held as long as the process lives, and taken first: a folder
+ * whose lock is free belongs to nobody.
+ */
+function takePlace(): { folder: string; lock: FileLock } {
+  const folder = join(tmpdir(), `docferry-preview-${randomBytes(8).toString('hex')}`);
+  const lock = tryLock(`${folder}.lock`);
+  if (lock === undefined) throw new Error(`another process has locked ${folder}`);
+  mkdirSync(folder, { mode: 0o700 });
+  return { folder, lock };
+}
+
+async function removePlace({ folder, lock }: { folder: string; lock: FileLock }): Promise<void> {
+  await rm(`${folder}.lock`, { force: true });
+  await removeFolder(folder);
+  lock.release();
+}
+
+/** Removes the folders of consoles that were killed. What another user left, or cannot be removed now, stays. */
+async function removeAbandoned(): Promise<void> {
+  const found = await readdir(tmpdir(), { withFileTypes: true });
+  const folders = found.filter((entry) => entry.isDirectory() && placeName.test(entry.name));
+  const removing = folders.map(async ({ name }) => {
+    const folder = join(tmpdir(), name);
+    if ((await stat(folder)).uid !== process.getuid?.()) return;
+    const lock = tryLock(`${folder}.lock`);
+    if (lock !== undefined) await removePlace({ folder, lock });
+  });
+  await Promise.allSettled(removing);
+}
 
 const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });

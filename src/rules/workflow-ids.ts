@@ -96,12 +96,11 @@ export const watchScheduleId = (taskQueue: string, org = ''): string =>
   schedulePrefix(taskQueue) + watchWorkflowId(org);
 
 /**
- * The reverse of `scheduleId`; null for schedules that are not docferry's, or another task queue's. Those of the form that
- * started passes are docferry's too, `verify` among them: it is taken for a sweep.
+ * The reverse of `scheduleId`; null for schedules that are not docferry's, or another task queue's.
  */
 export function targetOfScheduleId(taskQueue: string, id: string): ScheduleTarget | null {
   const prefix = schedulePrefix(taskQueue);
-  return id.startsWith(prefix) ? targetOfWorkflowId(id.slice(prefix.length).replace(/:verify$/, ':sweep')) : null;
+  return id.startsWith(prefix) ? targetOfWorkflowId(id.slice(prefix.length)) : null;
 }
 
 /** Id of `runScheduled`, to which Temporal appends the scheduled time. */

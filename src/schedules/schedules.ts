@@ -313,9 +313,6 @@ export async function applySchedules(
 ): Promise<SchedulePlan> {
   const plan = await readSchedulePlan(client, taskQueue, organizations, failover);
   await inBatches(plan.delete, callsAtOnce, ({ id }) => deleteSchedule(client, id));
-  // Schedules once started passes through a run that only waited for its pass, or for one of a kind that is no more.
-  const former = plan.delete.filter(({ target }) => target.kind === 'sync');
-  await inBatches(former.flatMap(formerRuns), callsAtOnce, (workflowId) => terminateRun(client, workflowId));
   // After the schedules, which could start the work again.
   await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));
   await inBatches(plan.update, callsAtOnce, ({ desired }) => updateSchedule(client, desired));
@@ -403,20 +400,9 @@ async function deleteSchedule(client: Client, id: string): Promise<void> {
   }
 }
 
-function formerRuns({ id, running }: ExistingSchedule): string[] {
-  const [, ofNoKind] = /:(sync:[^:]+:[^:]+:verify)$/.exec(id) ?? [];
-  return ofNoKind === undefined ? running : [...running, ofNoKind];
-}
-
-const terminateRun = (client: Client, workflowId: string): Promise<void> =>
-  unlessEnded(client.workflow.getHandle(workflowId).terminate('its schedule is of a form that is no more'));
-
-const cancelWork = (client: Client, workflowId: string): Promise<void> =>
-  unlessEnded(client.workflow.getHandle(workflowId).cancel());
-
-async function unlessEnded(call: Promise<unknown>): Promise<void> {
+async function cancelWork(client: Client, workflowId: string): Promise<void> {
   try {
-    await call;
+    await client.workflow.getHandle(workflowId).cancel();
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }

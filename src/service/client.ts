@@ -9,12 +9,11 @@ export interface DocumentationServiceOptions extends AreaOptions {
   baseUrl: string;
   /** Base address of the analytics area where it differs (service-interface.md appendix). */
   analyticsBaseUrl?: string;
-  /** Longest answers in bytes, after decompression. */
-  maxResponseBytes?: { feedback?: number; other?: number };
 }
 
-const longestFeedbackAnswer = 64 * 1024 * 1024;
-const longestOtherAnswer = 1024 * 1024;
+/** Longest answers in bytes, after decompression. */
+const maxFeedbackBytes = 64 * 1024 * 1024;
+const maxOtherBytes = 1024 * 1024;
 
 /** One organization's view of the documentation service. */
 export type DocumentationService = ReturnType<typeof createDocumentationService>;
@@ -28,8 +27,6 @@ export function createDocumentationService(options: DocumentationServiceOptions)
   const exportArea = openArea(options.baseUrl, options);
   const analyticsArea =
     options.analyticsBaseUrl === undefined ? exportArea : openArea(options.analyticsBaseUrl, options);
-  const maxFeedbackBytes = options.maxResponseBytes?.feedback ?? longestFeedbackAnswer;
-  const maxOtherBytes = options.maxResponseBytes?.other ?? longestOtherAnswer;
 
   const jobsPath = ['v1', 'static-export', 'jobs'];
   const exportCall = (path: string[], rest: Pick<OutgoingRequest, 'method' | 'body'>) => ({

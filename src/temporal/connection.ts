@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import {
   Client,
   Connection,
@@ -214,18 +215,34 @@ function safeReason(error: unknown): string {
 
 /**
  * Connects a client, or throws `TemporalUnreachable` within seconds. When a server refuses the certificate or API key,
- * throws that error; `EncryptionUnusable` when a key cannot be read. The caller closes `client.connection`.
+ * throws that error; `EncryptionUnusable` when a key cannot be read. The caller closes `client.connection`, which
+ * follows changed certificates and API keys until then.
  */
 export async function connectClient(settings: TemporalSettings, limits?: CallLimits): Promise<Client> {
   const options = connectOptions(settings);
   const dataConverter = await clientConverter(settings);
-  try {
-    const connection = await Connection.connect({
-      ...options.connection,
+  const connect = (connection: typeof options.connection) =>
+    Connection.connect({
+      ...connection,
       connectTimeout: connectTimeoutMs,
       interceptors: [limitCalls(limits)],
       // A proxy meant for the service must not intercept connections to a server on this machine.
-      ...(isLoopback(options.connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
+      ...(isLoopback(connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
+    });
+  try {
+    let current = await connect(options.connection);
+    const endRenewal = renewConnection(settings, options.connection, async (renewed) => {
+      const former = current;
+      current = await connect(renewed);
+      // Its open calls still end.
+      await former.close();
+    });
+    const close = async () => {
+      await endRenewal();
+      await current.close();
+    };
+    const connection = new Proxy<Connection>(Object.create(Connection.prototype), {
+      get: (_, name) => (name === 'close' ? close : Reflect.get(current, name)),
     });
     const interceptors = { workflow: [clientTraces] };
     return new Client({ connection, namespace: options.namespace, dataConverter, interceptors });
@@ -233,6 +250,38 @@ export async function connectClient(settings: TemporalSettings, limits?: CallLim
     if (error instanceof TypeError || isRefusal(error)) throw error;
     throw new TemporalUnreachable(options.connection.address, { cause: error });
   }
+}
+
+/** How often a process looks for changed certificates and API keys of Temporal, in milliseconds. */
+const renewalMs = 10_000;
+
+/**
+ * Has a connection replaced when the API key in Temporal's configuration file or a certificate's file has changed. If
+ * `replace` fails, as it does while only one of two files has changed, it is called again with what the files hold then.
+ * Address and namespace stay until a restart. The function that it returns ends this, after a replacement under way.
+ */
+export function renewConnection<Options extends { address: string }>(
+  settings: TemporalSettings,
+  connected: Options,
+  replace: (renewed: Options) => Promise<void>,
+  onFailure: (error: unknown) => void = () => {},
+): () => Promise<void> {
+  let current = connected;
+  let renewal = Promise.resolve();
+  const renew = async () => {
+    const { address } = current;
+    const renewed = { ...current, ...connectOptions(settings).connection, address };
+    if (isDeepStrictEqual(renewed, current)) return;
+    await replace(renewed);
+    current = renewed;
+  };
+  const timer = setInterval(() => {
+    renewal = renewal.then(renew).catch(onFailure);
+  }, renewalMs).unref();
+  return () => {
+    clearInterval(timer);
+    return renewal;
+  };
 }
 
 const refusals: ReadonlySet<number> = new Set(Object.values({ permissionDenied: 7, unauthenticated: 16 }));

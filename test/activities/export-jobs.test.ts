@@ -22,8 +22,8 @@ describe('planExport', () => {
     ['fails', () => Promise.reject(new Error('no connection'))],
     ['does not answer', () => new Promise<never>(() => {})],
   ])('goes without earlier durations when the database %s (E7)', async (_how, jobDurations) => {
-    const runs = Object.assign(Object.create(scene.deps.runs), { jobDurations });
-    const { planExport } = createJobActivities({ ...scene.deps, runs });
+    const feedback = Object.assign(Object.create(scene.deps.feedback), { jobDurations });
+    const { planExport } = createJobActivities({ ...scene.deps, feedback });
     const plan = await new MockActivityEnvironment().run(planExport, site);
     expect(plan).toMatchObject({ usualJobsMs: [], jobTimeoutMs: 60_000 });
   });

@@ -83,7 +83,7 @@ describe('a clock that was a day ahead', () => {
     const { lookAround } = createWatchActivities(scene.deps);
     const stale = async () => {
       await mockActivity().run(lookAround, { org: 'acme', last: { since: 0, absent: [], at: null } });
-      return (await scene.deps.notices.noticeRows('acme')).some(({ type }) => type === 'feedback.stale');
+      return (await scene.deps.feedback.noticeRows('acme')).some(({ type }) => type === 'feedback.stale');
     };
     await refresh(scene);
     later(24 * hourMs);

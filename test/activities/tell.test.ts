@@ -51,7 +51,7 @@ const row = (runId: string, minute: number, outcome: ExportRunRow['outcome']): E
 const firstLook = (since: number): LastLook => ({ since, absent: [], at: null });
 const record = (ended: ExportRunRow) => mockActivity().run(createRecordActivities(scene.deps).recordExportRun, ended);
 const tellDue = (at = new Date()) => mockActivity().run(() => sendDueNotices(scene.deps, 'acme', at));
-const open = async () => (await scene.deps.notices.noticeRows('acme')).filter((row) => row.open);
+const open = async () => (await scene.deps.feedback.noticeRows('acme')).filter((row) => row.open);
 /** `ops export.failed begun` of the messages whose delivery was started, those that are repeats left out. */
 const told = () => [
   ...new Set(
@@ -103,8 +103,8 @@ describe('people are told (X9)', () => {
   });
 
   it('of an approval that is wanted even while the database is away', async () => {
-    scene.deps.notices = {
-      ...scene.deps.notices,
+    scene.deps.feedback = {
+      ...scene.deps.feedback,
       turnNotice: () => Promise.reject(new Error('away')),
       noticeRows: () => Promise.reject(new Error('away')),
     };
@@ -127,10 +127,10 @@ describe('people are told (X9)', () => {
 it('learns who held a site and why from the audit, which no history holds (X1)', async () => {
   const subject = 'docs.acme.example';
   const held = { type: 'site.held', subject, state: 'begun', reason: 'held at v1' } as const;
-  await scene.deps.notices.turnNotice({ ...held, org: 'acme', at: new Date('2026-11-21T09:00:00Z') });
+  await scene.deps.feedback.turnNotice({ ...held, org: 'acme', at: new Date('2026-11-21T09:00:00Z') });
   const act = { entryId: 'e1', at: '2026-11-21T08:58:00.000Z', action: 'hold', org: 'acme', subject } as const;
   const reason = 'because of Jane Doe';
-  await scene.deps.auditEntries.recordAuditEntries([{ ...act, who: 'anna', reason, detail: '{}', workflowId: null }]);
+  await scene.deps.feedback.recordAuditEntries([{ ...act, who: 'anna', reason, detail: '{}', workflowId: null }]);
   await tellDue();
   const [delivery] = scene.delivered;
   expect(JSON.stringify(delivery)).not.toContain('Jane');
@@ -173,7 +173,7 @@ describe('a receiver that is gone', () => {
     await record(row('r1', 1, 'failed'));
     await tellDue(later());
     expect(words()).toEqual(['chat webhook.gone begun', 'chat export.failed begun']);
-    const stored = JSON.stringify(await scene.deps.notices.noticeRows('acme'));
+    const stored = JSON.stringify(await scene.deps.feedback.noticeRows('acme'));
     expect(stored).not.toContain(receiver.token);
 
     url = `${receiver.url}/new`;
@@ -278,7 +278,7 @@ describe('a look around', () => {
     for (const id of ['1', '2']) await look(id);
   }
   const rows = async () =>
-    (await scene.deps.runs.listExportRuns({})).map(({ runId, outcome, detail }) => [runId, outcome, detail]);
+    (await scene.deps.feedback.listExportRuns({})).map(({ runId, outcome, detail }) => [runId, outcome, detail]);
 
   it('leaves the row of an export that was cut off, and tells people once (X4)', async () => {
     await lookFor(cut('r1'));

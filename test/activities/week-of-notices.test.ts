@@ -82,7 +82,7 @@ it('tells one message an act and an outage in a week of faults, and red is what 
   const { deps, delivered } = scene;
   /** One a change, as they would be without grouping. */
   let changes = 0;
-  const openOnes = async () => (await deps.notices.noticeRows('acme')).filter(({ open }) => open).length;
+  const openOnes = async () => (await deps.feedback.noticeRows('acme')).filter(({ open }) => open).length;
   await mockActivity().run(async () => {
     let next = at(0, 0);
     for (let minute = 0; minute < at(7, 0); minute += 1) {

@@ -50,7 +50,7 @@ describe('a worker whose clock is ahead', () => {
       again: null,
     };
     await atTemporalsTime().run(createApprovalActivities(scene.deps).describeChanges, asked);
-    expect(await scene.deps.notices.noticeRows('acme')).toMatchObject([
+    expect(await scene.deps.feedback.noticeRows('acme')).toMatchObject([
       { type: 'approval.wanted', since: iso(now), until: iso(now + 60_000) },
     ]);
   });
@@ -73,7 +73,7 @@ describe('a worker whose clock is ahead', () => {
     };
     const event = { type: 'export.failed' as const, timestamp: iso(now), data: facts };
     await failureOf(atTemporalsTime().run(sendWebhook, { org: 'acme', webhook: 'ops', messageId: 'm1', event }));
-    expect(await scene.deps.notices.noticeRows('acme')).toMatchObject([{ type: 'webhook.gone', since: iso(now) }]);
+    expect(await scene.deps.feedback.noticeRows('acme')).toMatchObject([{ type: 'webhook.gone', since: iso(now) }]);
     await receiver.stop();
   });
 });

@@ -277,7 +277,7 @@ it('a month of hourly exports equals the table (E6, E7, E8, E9, X9)', { timeout:
   );
   expect(rows.reduce((sum, { from, to }) => sum + to - from + 1, 0)).toBe(30 * 24);
   // Each run has left its row, the export that a rollback cancelled too (X4).
-  const left = await deps.runs.listExportRuns({ org, domain, limit: 1000 });
+  const left = await deps.feedback.listExportRuns({ org, domain, limit: 1000 });
   const sorted = (names: string[]) => [...names].sort();
   expect(sorted(left.map(({ outcome }) => outcome))).toEqual(sorted([...outcomes, 'cancelled']));
   await scene.end();

@@ -18,13 +18,6 @@ describe('ids of schedules', () => {
       expect(targetOfScheduleId('q', scheduleId('q', target))).toEqual(target);
   });
 
-  it('are those of the form that started passes too, whatever the pass', () => {
-    expect(targetOfScheduleId('q', 'docferry:q:sync:acme:prj_1:verify')).toMatchObject({
-      kind: 'sync',
-      project: 'prj_1',
-    });
-  });
-
   it("lead to a refresh from the id of its run, which has the schedule's time", () => {
     expect(targetOfWorkflowId('refresh:acme-2026-2026-11-23T06:05:00Z')).toEqual({ kind: 'refresh', org: 'acme-2026' });
   });

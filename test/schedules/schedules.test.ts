@@ -192,29 +192,6 @@ describe('applying the schedules of the configuration', () => {
     await env.client.workflow.getHandle(workflowId).terminate();
   });
 
-  it('removes schedules of the form that started passes; their passes end, what only waited for them does not', async () => {
-    const queue = newQueue();
-    const [org, project] = [`org-${queue}`, 'prj_1'];
-    const former = scheduleId(queue, { kind: 'sync', org, project, pass: 'sweep' });
-    const workflowId = `scheduled:sync:${org}:${project}:sweep`;
-    const action = { type: 'startWorkflow', workflowType: 'runScheduled', taskQueue: queue, workflowId } as const;
-    await env.client.schedule.create({ scheduleId: former, spec: { intervals: [{ every: '1d' }] }, action });
-    const pass = await startSync(env.client, queue, { org, project, pass: 'sweep' });
-    await triggerSchedule(env.client, former);
-    const runs = async () => (await env.client.schedule.getHandle(former).describe()).info.runningActions;
-    await expect.poll(runs).toHaveLength(1);
-    const [run] = await runs();
-    await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(1);
-    const applied = outline(await applySchedules(env.client, queue, [organization(queue)], 'fast'));
-    expect(applied).toEqual({ ...nothing, create: [siteId(queue), refreshId(queue)], delete: [former] });
-    const status = async (id: string) => (await env.client.workflow.getHandle(id).describe()).status.name;
-    expect([await status(`${run?.workflow.workflowId}`), await status(pass.workflowId)]).toEqual([
-      'TERMINATED',
-      'RUNNING',
-    ]);
-    await pass.terminate();
-  });
-
   it('lets a refresh put its next run off until a request is due, and back', async () => {
     const queue = newQueue();
     const configured = organization(queue);

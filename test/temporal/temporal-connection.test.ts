@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type ServerHttp2Session } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
@@ -7,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { budgetView } from '../../src/budget/client.ts';
 import { grpcFailure } from '../../src/cli/explain-failure.ts';
 import {
   connectClient,
@@ -16,8 +18,12 @@ import {
   TemporalUnreachable,
   temporalProxy,
 } from '../../src/temporal/connection.ts';
+import { startWorker } from '../../src/worker.ts';
 import { certificate } from '../service/certificate.ts';
-import { useDevServer } from '../tools/temporal/temporal.ts';
+import { holdingProxy } from '../tools/proxies/holding-proxy.ts';
+import { setScene } from '../tools/scene.ts';
+import { useDevServer, workflowBundle } from '../tools/temporal/temporal.ts';
+import { testLog } from '../tools/temporal/test-log.ts';
 
 const defaults = {
   address: 'localhost:7233',
@@ -223,5 +229,88 @@ describe('a proxy by the variables in lower case', () => {
     onTestFinished(() => connection.close());
     expect(asked.length).toBeGreaterThanOrEqual(2);
     expect(new Set(asked)).toEqual(new Set(['temporal.nowhere.example:7233 user:pass word']));
+  });
+});
+
+describe('a key and a certificate that change', () => {
+  /** Makes `<name>.pem` and its `<name>.key`, signed by `ca`. */
+  const certify = (name: string, ...more: string[]) => {
+    const place = (file: string) => join(folder, file);
+    const signed = name === 'ca' ? [] : ['-CA', place('ca.pem'), '-CAkey', place('ca.key')];
+    const kind = [
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '2',
+      ...signed,
+      ...more,
+    ];
+    const files = ['-keyout', place(`${name}.key`), '-out', place(`${name}.pem`)];
+    execFileSync('openssl', ['req', '-x509', '-subj', `/CN=${name}`, ...kind, ...files], { stdio: 'ignore' });
+  };
+
+  it('are taken over by a worker and a client that run, one file after the other', async () => {
+    const scene = await setScene({});
+    onTestFinished(() => scene.end());
+    const leaf = ['-addext', 'basicConstraints=critical,CA:FALSE'];
+    certify('ca');
+    certify('server', ...leaf, '-addext', 'subjectAltName=IP:127.0.0.1');
+    certify('one', ...leaf);
+    certify('two', ...leaf);
+    let known = ['Bearer first one'];
+    const served = new Set<string>();
+    const read = (name: string) => readFile(join(folder, name));
+    const tls = {
+      cert: await read('server.pem'),
+      key: await read('server.key'),
+      ca: await read('ca.pem'),
+      requestCert: true,
+    };
+    const proxy = await holdingProxy(
+      useDevServer().address,
+      (method, { authorization }, { certified, refuse }) => {
+        const who = `${authorization} ${certified}`;
+        if (!known.includes(who)) refuse();
+        else served.add(`${method} by ${who}`);
+        return !known.includes(who);
+      },
+      tls,
+    );
+    onTestFinished(() => proxy.stop());
+
+    const own = (name: string) => join(folder, `own.${name}`);
+    const present = async (name: string, apiKey: string) => {
+      await profiles(`[profile.default]\napi_key = "${apiKey}"\n`);
+      await writeFile(own('pem'), await read(`${name}.pem`));
+      await writeFile(own('key'), await read(`${name}.key`));
+    };
+    await present('one', 'first');
+    vi.stubEnv('TEMPORAL_TLS_SERVER_CA_CERT_PATH', join(folder, 'ca.pem'));
+    vi.stubEnv('TEMPORAL_TLS_CLIENT_CERT_PATH', own('pem'));
+    vi.stubEnv('TEMPORAL_TLS_CLIENT_KEY_PATH', own('key'));
+    const temporal = { ...scene.config.temporal, address: proxy.address };
+    const client = await connectClient(temporal);
+    onTestFinished(() => client.connection.close());
+    const worker = await startWorker({ ...scene.config, temporal }, { log: testLog, workflowBundle: workflowBundle() });
+    onTestFinished(() => worker.stop());
+    const answered = () =>
+      budgetView(client, scene.org).then(
+        () => true,
+        (error: Error) => error.message,
+      );
+    await expect.poll(answered).toBe(true);
+
+    known = [...known, 'Bearer second two'];
+    await present('two', 'second');
+    await expect.poll(() => [...served]).toContain('PollWorkflowTaskQueue by Bearer second two');
+    await expect.poll(async () => (await answered()) && [...served]).toContain('QueryWorkflow by Bearer second two');
+    known = ['Bearer second two'];
+    served.clear();
+    for (let nth = 0; nth < 3; nth += 1) expect(await answered()).toBe(true);
+    expect(worker.state()).toBe('RUNNING');
+    expect([...served]).toContain('RespondQueryTaskCompleted by Bearer second two');
   });
 });

@@ -87,13 +87,10 @@ export async function activityScene(
       },
     ],
     feedback,
-    runs: feedback,
-    auditEntries: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
     metrics: new Metrics(noopMetricMeter),
-    notices: feedback,
     async deliver(delivery) {
       delivered.push(delivery);
     },
@@ -136,7 +133,7 @@ export async function activityScene(
       for (const more of ['', '-wal', '-shm']) await rm(join(folder, `feedback.db${more}`), { force: true });
       await copyFile(backup, join(folder, 'feedback.db'));
       const restored = await openSqliteFeedbackStore(join(folder, 'feedback.db'));
-      Object.assign(deps, { feedback: restored, runs: restored, auditEntries: restored, notices: restored });
+      deps.feedback = restored;
     },
     window: () => viewOf(window, Date.now()),
     resetBudget() {

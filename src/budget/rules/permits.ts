@@ -171,8 +171,8 @@ export interface WindowView {
   /** Requests per window that other clients are seen to use; null when nothing is known of them. */
   otherClients: number | null;
   override: BudgetOverride | null;
-  /** What was configured last, by docferry.yaml or by another client; absent from a budget of an older version. */
-  configured?: Limits;
+  /** What was configured last, by docferry.yaml or by another client. */
+  configured: Limits;
   holders: { workflowId: string; class: PermitClass; permits: number; since: number; forecast: Forecast | null }[];
   waiters: {
     workflowId: string;

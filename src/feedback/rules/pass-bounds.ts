@@ -15,13 +15,12 @@ export type PassOutcome = (typeof passOutcomes)[number];
  * How far an incremental pass reads back before the watermark, in milliseconds: a service may take a date-time for its
  * date, in its own time zone, and entries may appear late.
  */
-const defaultOverlapMs = 24 * 3_600_000;
+const overlapMs = 24 * 3_600_000;
 
 interface PassBoundsInput {
   pass: PassKind;
   /** UTC ISO 8601, from the store; null when no pass has completed yet. */
   watermark: string | null;
-  overlapMs?: number;
   /** Bounds given by a person, checked by `boundsProblem`: they replace the planned ones. */
   from?: string;
   to?: string;
@@ -40,7 +39,7 @@ interface PassRange {
  * The date bounds of a pass (S4): a sweep has none; an incremental one begins at the watermark less the overlap,
  * or has none while there is no watermark.
  */
-export function boundsOfPass({ pass, watermark, overlapMs = defaultOverlapMs, from, to }: PassBoundsInput): PassRange {
+export function boundsOfPass({ pass, watermark, from, to }: PassBoundsInput): PassRange {
   const dateTo = bound(to);
   const until = dateTo === null ? '' : `, before ${dateTo}`;
   if (from !== undefined) {
@@ -54,7 +53,7 @@ export function boundsOfPass({ pass, watermark, overlapMs = defaultOverlapMs, fr
   if (dateTo !== null && dateTo <= dateFrom) {
     return { dateFrom: null, dateTo, reason: `everything${until}: the watermark is later` };
   }
-  return { dateFrom, dateTo, reason: `from the watermark ${watermark} less ${overlapMs / 3_600_000} h${until}` };
+  return { dateFrom, dateTo, reason: `from the watermark ${watermark} less 24 h${until}` };
 }
 
 /** What is wrong with a pass's bounds. */

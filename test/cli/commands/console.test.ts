@@ -1,9 +1,48 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, readdir } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findFreePort } from '../../../src/local/ports.ts';
+import { publishSite, smallSiteVersion } from '../../tools/bundle/published-version.ts';
 import { docferry } from '../../tools/cli/run-docferry.ts';
-import { setScene } from '../../tools/scene.ts';
+import { ask } from '../../tools/console/running-console.ts';
+import { type Scene, setScene } from '../../tools/scene.ts';
+
+/** A console as a process, with its own folder for temporary files. */
+async function startedConsole({ folder }: Scene, temporary: string) {
+  const port = await findFreePort();
+  let child: ChildProcess | undefined;
+  let link = '';
+  const finished = docferry(['console', '--port', `${port}`], {
+    cwd: folder,
+    env: { TMPDIR: temporary },
+    onOutput: (process, said) => {
+      child = process;
+      if (said.includes('console: ready')) link = /http:\S+\/sign-in\?token=[\w-]{43}/.exec(said)?.[0] ?? '';
+    },
+  });
+  await expect.poll(() => link).not.toBe('');
+  return {
+    port,
+    link,
+    async end(signal: NodeJS.Signals) {
+      child?.kill(signal);
+      await finished;
+    },
+  };
+}
+
+/** The first page of a preview, which the console unpacks for it. */
+async function preview(console: { port: number; link: string }, { org, domain }: Scene): Promise<string> {
+  const { pathname, search } = new URL(console.link);
+  const signedIn = await ask(console, pathname + search);
+  const cookie = String(signedIn.headers['set-cookie']?.[0]).split(';')[0] ?? '';
+  const { text } = await ask(console, `/sites/${org}/${domain}/preview/${smallSiteVersion}`, { headers: { cookie } });
+  const host = /src="http:\/\/([^"/]+)\//.exec(text)?.[1] ?? '';
+  return (await ask(console, '/', { headers: { host } })).text;
+}
 
 describe('docferry console', () => {
   it('prints a link that signs in once, and the next one when it was used', async () => {
@@ -54,5 +93,28 @@ describe('docferry console', () => {
     });
     const { exitCode, stderr } = await docferry(['console', '--port', `${port}`], { cwd: scene.folder });
     expect([exitCode === 0, stderr]).toEqual([false, expect.stringContaining('--port')]);
+  });
+
+  it('removes the previews of a killed console at its start, and not those of one that lives', async () => {
+    const scene = await setScene();
+    onTestFinished(() => scene.end());
+    const { folder, domain } = scene;
+    await publishSite({ root: join(folder, 'data/bundles'), domain, version: smallSiteVersion });
+    const temporary = join(folder, 'temporary');
+    await mkdir(temporary);
+    const previews = async () => (await readdir(temporary)).filter((name) => name.startsWith('docferry-preview-'));
+    const living = await startedConsole(scene, temporary);
+    expect(await preview(living, scene)).toContain('<');
+    const own = await previews();
+    const killed = await startedConsole(scene, temporary);
+    expect(await preview(killed, scene)).toContain('<');
+    expect(await previews()).toHaveLength(2 * own.length);
+    await killed.end('SIGKILL');
+    const next = await startedConsole(scene, temporary);
+    expect(await previews()).toEqual(own);
+    expect(await preview(living, scene)).toContain('<');
+    await next.end('SIGTERM');
+    await living.end('SIGTERM');
+    expect(await previews()).toEqual([]);
   });
 });

@@ -24,13 +24,6 @@ describe('boundsOfPass', () => {
     });
   });
 
-  it('takes another overlap', () => {
-    expect(boundsOfPass({ pass: 'incremental', watermark, overlapMs: 0 }).dateFrom).toBe(watermark);
-    expect(boundsOfPass({ pass: 'incremental', watermark, overlapMs: 3_600_000 }).dateFrom).toBe(
-      '2026-11-21T07:31:07.250Z',
-    );
-  });
-
   it('reads everything while there is no watermark', () => {
     expect(boundsOfPass({ pass: 'incremental', watermark: null })).toMatchObject({ dateFrom: null, dateTo: null });
   });

@@ -119,19 +119,6 @@ describe('the plan', () => {
     expect(plan([acme], {}).create.map(({ id }) => id)).toEqual([exportId, refreshId]);
   });
 
-  it('deletes schedules of the form that started passes, and lets the passes end', () => {
-    const target = { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'sweep' } as const;
-    const [, ours] = applied([acme]);
-    const former = ['sweep', 'verify'].map((pass) => {
-      const id = `docferry:q:sync:acme:prj_1:${pass}`;
-      return { ...ours, id, target, running: [`scheduled:sync:acme:prj_1:${pass}`] } as ExistingSchedule;
-    });
-    const running = [{ workflowId: 'sync:acme:prj_1:sweep', target }];
-    const found = plan([acme], { schedules: [...applied([acme]), ...former], running });
-    expect(found.delete.map(({ id }) => id)).toEqual(former.map(({ id }) => id));
-    expect([found.create, found.update, found.stop]).toEqual([[], [], []]);
-  });
-
   describe('of a refresh that has put its next run off', () => {
     const now = Date.parse('2026-11-23T06:00:07Z');
     const putOff = (dueInMs: number) =>

@@ -1,11 +1,23 @@
-import { connect, createServer, type IncomingHttpHeaders, type ServerHttp2Session } from 'node:http2';
+import {
+  connect,
+  createSecureServer,
+  createServer,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+} from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
 /** A call to Temporal that waits at the proxy. */
 export interface HeldCall {
   request: Buffer;
+  /** The common name in the client's certificate. */
+  certified: string | undefined;
   /** Passes it on. */
   pass(): void;
+  /** Answers that the server does not know the client. */
+  refuse(): void;
 }
 
 export interface HoldingProxy {
@@ -16,16 +28,17 @@ export interface HoldingProxy {
   stop(): Promise<void>;
 }
 
-/** Passes gRPC calls on to a server, but hands those that `holds` names to it: they wait until they are passed on. */
+/** Passes gRPC calls, perhaps through TLS, on to a server, but hands those that `holds` names to it: they wait until they are passed on. */
 export async function holdingProxy(
   target: string,
   holds: (method: string, headers: IncomingHttpHeaders, call: HeldCall) => boolean,
+  tls?: SecureServerOptions,
 ): Promise<HoldingProxy> {
   let isCut = false;
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   let upstream = connect(`http://${target}`);
-  const server = createServer();
+  const server = tls ? createSecureServer(tls) : createServer();
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => {});
@@ -65,7 +78,14 @@ export async function holdingProxy(
       onward.end(request);
     };
     const method = String(headers[':path']).split('/').at(-1) ?? '';
-    if (!holds(method, headers, { request, pass })) pass();
+    const refuse = () =>
+      stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '16' }, { endStream: true });
+    const { socket } = stream.session ?? {};
+    const certified = socket instanceof TLSSocket ? socket.getPeerCertificate().subject?.CN : undefined;
+    if (
+      !holds(method, headers, { request, certified: Array.isArray(certified) ? certified[0] : certified, pass, refuse })
+    )
+      pass();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const cut = () => {

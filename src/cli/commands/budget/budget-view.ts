@@ -61,8 +61,8 @@ export function budgetDocument({ id: org, budget }: Configured, view: WindowView
     countsAsFullUntil: isoTime(view.countsAsFullUntil),
     otherClients,
     override: view.override && { ...view.override, until: isoTime(view.override.until) },
-    configured: view.configured ?? null,
-    differs: view.configured !== undefined && Object.keys(drift(view.configured, budget)).length > 0,
+    configured: view.configured,
+    differs: Object.keys(drift(view.configured, budget)).length > 0,
     holders: view.holders.map(({ since, forecast, ...holder }) => ({
       ...holder,
       since: isoTime(since),
@@ -87,8 +87,8 @@ export function budgetText({ id, budget }: Configured, view: WindowView, now: nu
   const { paint } = surface;
   const heading = `${paint.bold(`budget of ${id}`)} ${paint.dim(`at ${clockTime(now)}`)}`;
   const text = `${heading}\n${budgetLines(view, now, surface)}`;
-  const file = view.configured === undefined ? [] : limitTexts(drift(budget, view.configured));
-  if (view.configured === undefined || file.length === 0) return text;
+  const file = limitTexts(drift(budget, view.configured));
+  if (file.length === 0) return text;
   const inForce = limitTexts(drift(view.configured, budget)).join(', ');
   const why = `differs from docferry.yaml: ${inForce} instead of ${file.join(', ')}`;
   return `${text}\n  ${paint.yellow(`${why}; \`docferry budget reset ${id}\` takes it back`)}`;
@@ -120,9 +120,7 @@ export function budgetTable(
     const state = [
       ...(pausedBy === null ? [] : [pauseWords[pausedBy]]),
       ...(view.countsAsFullUntil === null ? [] : [`counts as full: ${forgotten}`]),
-      ...(view.configured && limitTexts(drift(view.configured, budget)).length > 0
-        ? ['differs from docferry.yaml']
-        : []),
+      ...(limitTexts(drift(view.configured, budget)).length > 0 ? ['differs from docferry.yaml'] : []),
       ...(throttledInWindow > 0 ? [`${throttledInWindow} refused (429)`] : []),
     ];
     return [
