@@ -48,12 +48,19 @@ const units: Readonly<Record<'duration' | 'size', readonly (readonly [name: stri
   ],
 };
 
-/** Flags that describe the one organization. */
+/** Flags that describe the organizations. */
 const organizationFlags: readonly SandboxFlag[] = [
   { flag: 'org', kind: 'string', description: 'id of the organization', default: 'acme' },
   { flag: 'api-key', kind: 'string', description: `its admin API key; begins ${keyPrefix}`, default: '' },
   { flag: 'projects', kind: 'string', description: 'its projects, comma-separated', default: 'prj_1' },
   { flag: 'domains', kind: 'string', description: 'its sites, comma-separated', default: 'docs.acme.example' },
+  {
+    flag: 'organizations',
+    kind: 'number',
+    description:
+      'how many there are: beside the first acme-2 with project prj_1-2 and site docs.acme-2.example, and so on',
+    default: 1,
+  },
   { flag: 'no-enterprise', kind: 'boolean', description: 'its plan lacks static export', default: false },
 ];
 
@@ -72,7 +79,7 @@ export function optionsFromFlags(values: Readonly<Record<string, unknown>>): San
   const given = (flag: string): unknown => values[flag] ?? values[camelCase(flag)];
   return {
     ...readFields(settingFields, (flag) => given(flag) ?? defaultPorts[flag]),
-    organizations: [readOrganization(given)],
+    organizations: readOrganizations(given),
     faults: readFields(faultFields, given),
   };
 }
@@ -89,6 +96,25 @@ function readValue(field: Field<unknown>, given: unknown): unknown {
   const value = typeof given === 'string' ? parse(field.kind, given) : given;
   if (!field.accepts(value)) throw new SandboxFlagError(field.flag, `must be ${field.expected}${hint(field.kind)}`);
   return value;
+}
+
+function readOrganizations(given: (flag: string) => unknown): OrganizationOptions[] {
+  const first = readOrganization(given);
+  const value = given('organizations') ?? 1;
+  const count = typeof value === 'string' ? parse('number', value) : value;
+  if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > 1_000) {
+    throw new SandboxFlagError('organizations', 'must be a whole number from 1 to 1000');
+  }
+  const more = Array.from({ length: count - 1 }, (_, index): OrganizationOptions => {
+    const id = `${first.id}-${index + 2}`;
+    return {
+      id,
+      projects: [{ id: `prj_1-${index + 2}` }],
+      domains: [`docs.${id}.example`],
+      plan: first.plan ?? 'enterprise',
+    };
+  });
+  return [first, ...more];
 }
 
 function readOrganization(given: (flag: string) => unknown): OrganizationOptions {

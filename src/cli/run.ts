@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { ExplainedError } from '../rules/errors.ts';
 import type { CommandContext } from './context.ts';
 import { exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
@@ -61,10 +61,11 @@ export async function runIn(
       plain.result(error.code === 'commander.version' ? { version: text } : { help: text }, text);
       return exitCodes.done;
     }
-    if (!(error instanceof CommanderError)) return reportFailure(output(), error, env);
+    const help = `see \`${commandIn(program, argv)} --help\``;
+    if (!(error instanceof CommanderError)) return reportFailure(output(), error, env, help);
     // A command without its subcommand shows its help; scripts need no page of text.
     if (error.code === 'commander.help') output().help(printed);
-    const complaint = usageOf(error);
+    const complaint = usageOf(error, help);
     output().failure(complaint, null);
     return complaint.exitCode;
   }
@@ -86,8 +87,25 @@ function outputOf({ json, quiet, color }: GlobalFlags, { env, stdout, stderr }: 
   return new Output({ json: json === true, quiet: quiet === true, color, env, stdout, stderr });
 }
 
-async function reportFailure(output: Output, error: unknown, env: NodeJS.ProcessEnv): Promise<number> {
-  const failure = await explain(error);
+/** The command that a command line names, with its groups. */
+function commandIn(program: Command, words: readonly string[]): string {
+  let [path, group] = [program.name(), program];
+  for (const word of words) {
+    const command = group.commands.find((each) => each.name() === word);
+    if (command) [path, group] = [`${path} ${word}`, command];
+  }
+  return path;
+}
+
+/** @param help the hint of a wrong command line that has no better one */
+async function reportFailure(
+  output: Output,
+  error: unknown,
+  env: NodeJS.ProcessEnv,
+  help: string | null = null,
+): Promise<number> {
+  const { code, message, hint, exitCode } = await explain(error);
+  const failure = { code, message, hint: hint ?? (code === 'Usage' ? help : null), exitCode };
   const debug = env.DOCFERRY_DEBUG === '1' && error instanceof Error;
   output.failure(failure, debug ? (error.stack ?? null) : null);
   return failure.exitCode;
@@ -101,9 +119,9 @@ function reportUncaught(output: () => Output): void {
 }
 
 /** Commander's own complaints. */
-function usageOf(error: CommanderError): Failure {
+function usageOf(error: CommanderError, help: string): Failure {
   const message = error.code === 'commander.help' ? 'name a command' : error.message.replace(/^error: /, '');
-  return usageFailure(message, 'see `docferry --help`, or --help after a command');
+  return usageFailure(message, help);
 }
 
 /** Other errors need Temporal's client to be explained, which is loaded only then. */

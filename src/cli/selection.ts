@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Minimatch } from 'minimatch';
 import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../config/config.ts';
 import type { Selection } from '../operations/status.ts';
-import { naturalOrder, nearestName } from '../rules/text.ts';
+import { naturalOrder, nearNames } from '../rules/text.ts';
 import type { ActorFlags } from './actor.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
 
@@ -108,17 +108,16 @@ export function findOrganization(config: Config, name: string | undefined): Orga
   );
 }
 
-/** What a person may have meant, and what there is; of `org/id`, the id alone may be near. */
-function suggesting(written: string, what: string, names: readonly string[]): string {
-  const nearId = nearestName(written, names.map(idOf));
-  const meant = nearestName(written, names) ?? names.find((name) => idOf(name) === nearId);
-  return `${meant === undefined ? '' : `did you mean ${meant}? `}${listed(what, names)}`;
+/** What a person may have meant, and what there is: what is near comes first. */
+export function suggesting(written: string, what: string, names: readonly string[]): string {
+  const sorted = [...names].sort(naturalOrder);
+  const near = nearNames(written, sorted);
+  const meant = near[0] === undefined ? '' : `did you mean ${near[0]}? `;
+  return `${meant}${listed(what, [...new Set([...near, ...sorted])])}`;
 }
 
-const idOf = (name: string): string => name.split('/').at(-1) ?? name;
-
 function listed(what: string, names: readonly string[]): string {
-  const shown = [...names].sort(naturalOrder).slice(0, 20).join(', ');
+  const shown = names.slice(0, 20).join(', ');
   return `${what}: ${names.length === 0 ? 'none' : shown}${names.length > 20 ? ' …' : ''}`;
 }
 
@@ -142,14 +141,20 @@ function isUnclosed(glob: string): boolean {
   return /[[\]{}]/.test(bare);
 }
 
-/** A pattern with a slash is about `organization/name`, any other about the name. */
+/** A pattern with a slash is about `organization/name`, any other about the name. Throws a usage failure for a broken one. */
 export function matcherOf(glob: string | undefined): (org: string, name: string) => boolean {
+  const matches = globOf(glob);
+  return glob?.includes('/') ? (org, name) => matches(`${org}/${name}`) : (_org, name) => matches(name);
+}
+
+/** What `--match` matches; all without it. Throws a usage failure for a broken pattern. */
+export function globOf(glob: string | undefined, nocase = true): (text: string) => boolean {
   if (glob === undefined) return () => true;
   if (isUnclosed(glob)) {
     throw usageFailure(`--match is ${JSON.stringify(glob)}: a bracket in it is not closed`, 'write \\[ for a bracket');
   }
-  const pattern = new Minimatch(glob, { dot: true, nocase: true, nocomment: true, nonegate: true });
-  return glob.includes('/') ? (org, name) => pattern.match(`${org}/${name}`) : (_org, name) => pattern.match(name);
+  const pattern = new Minimatch(glob, { dot: true, nocase, nocomment: true, nonegate: true });
+  return (text) => pattern.match(text);
 }
 
 /** Whether many are meant and not the named one. Throws a usage failure unless exactly one way is given. */
@@ -161,7 +166,7 @@ export function isBulk<Name extends string | undefined>(
   const chosen = all === true || org !== undefined || match !== undefined;
   if (name !== undefined && chosen) throw usageFailure(`name a ${what}, or give --all, --org or --match, not both`);
   if (name === undefined && !chosen) {
-    throw usageFailure(`missing required argument '${what}'`, 'or give --all, --org or --match; see --help');
+    throw usageFailure(`missing required argument '${what}', or --all, --org or --match`);
   }
   return chosen;
 }

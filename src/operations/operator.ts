@@ -313,8 +313,8 @@ export async function runningExport(installation: Installation, { org, domain }:
 /** The version that waits for approval; null when none does. */
 export async function waitingVersion(installation: Installation, { org, domain }: Site): Promise<string | null> {
   const client = await installation.temporal();
-  const { status } = await exportHandle(client, org, domain).describe();
-  if (status.name !== 'RUNNING') return null;
+  const run = await describeWorkflow(exportHandle(client, org, domain));
+  if (run?.status.name !== 'RUNNING') return null;
   const { approval } = await installation.ask(() => exportState(client, org, domain));
   return approval?.version ?? null;
 }

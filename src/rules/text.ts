@@ -123,14 +123,29 @@ export function naturalOrder(a: string, b: string): number {
   return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** The name that a person most likely meant, by its letters; null when none is near. */
-export function nearestName(written: string, names: readonly string[]): string | null {
-  const [nearest] = names
-    .map((name) => ({ name, distance: editDistance(written.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ distance, name }) => distance <= Math.max(1, Math.floor(name.length / 3)))
-    .sort((a, b) => a.distance - b.distance);
-  return nearest?.name ?? null;
+/**
+ * The names that a person may have meant, by their letters, the nearest first. Of `organization/id` the id alone may be near;
+ * what belongs to the organization that was written comes before what belongs to others.
+ */
+export function nearNames(written: string, names: readonly string[]): string[] {
+  const [id, org] = written.toLowerCase().split('/').reverse();
+  return names
+    .map((name) => {
+      const [itsId, itsOrg] = name.toLowerCase().split('/').reverse();
+      const orgs = org === undefined || itsOrg === undefined ? 0 : editDistance(org, itsOrg);
+      const foreign = !isNear(orgs, itsOrg);
+      return { name, foreign, orgs, ids: editDistance(id ?? '', itsId ?? '') };
+    })
+    .filter(({ name, ids }) => isNear(ids, name.split('/').at(-1)))
+    .sort((a, b) => Number(a.foreign) - Number(b.foreign) || a.ids + a.orgs - b.ids - b.orgs)
+    .map(({ name }) => name);
 }
+
+const isNear = (distance: number, name = ''): boolean => distance <= Math.max(1, Math.floor(name.length / 3));
+
+/** The name that a person most likely meant; null when none is near. */
+export const nearestName = (written: string, names: readonly string[]): string | null =>
+  nearNames(written, names)[0] ?? null;
 
 /** Levenshtein distance. */
 function editDistance(a: string, b: string): number {

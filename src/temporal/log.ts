@@ -13,6 +13,7 @@ const partAfterOrg: Readonly<Record<string, 'domain' | 'project' | null>> = {
   export: 'domain',
   record: 'domain',
   sync: 'project',
+  refresh: null,
   budget: null,
   check: null,
   webhook: null,
@@ -22,15 +23,15 @@ const partAfterOrg: Readonly<Record<string, 'domain' | 'project' | null>> = {
 
 /** Read from the workflow's id (`workflow-ids.ts`); empty for an id of other programs. */
 export function subjectOfWorkflow(workflowId: string): WorkflowSubject {
-  const [kind = '', org, what] = withoutSchedule(workflowId).split(':');
+  const [kind = '', org, what] = withoutTime(workflowId).split(':');
   const part = Object.hasOwn(partAfterOrg, kind) ? partAfterOrg[kind] : undefined;
   if (part === undefined || !org) return {};
   return part === null || !what ? { org } : { org, [part]: what };
 }
 
-/** A scheduled run has the name of the workflow it starts, with a time that Temporal appends. */
-function withoutSchedule(workflowId: string): string {
-  const [, target = workflowId] = /^scheduled:(.+?)(?:-\d{4}-\d\d-\d\dT[\d:.]+Z)?$/.exec(workflowId) ?? [];
+/** A scheduled run has the name of the workflow it starts, with a time that Temporal appends to what a schedule starts. */
+function withoutTime(workflowId: string): string {
+  const [, target = workflowId] = /^(?:scheduled:)?(.+?)(?:-\d{4}-\d\d-\d\dT[\d:.]+Z)?$/.exec(workflowId) ?? [];
   return target;
 }
 

@@ -79,6 +79,8 @@ describe.skipIf(!existsSync(executablePath))('the pages of feedback in Chromium'
     await page.getByLabel('Helpful').selectOption('no');
     await page.getByLabel('From (UTC)').fill('2026-11-01');
     await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText('30 entries, newest first.').waitFor();
+    await page.getByRole('link', { name: 'all entries' }).click();
     await page.getByText('60 entries, newest first.').waitFor();
     expect(await page.locator('.hits > li').count()).toBe(50);
     await page.getByRole('link', { name: 'Older' }).click();
@@ -146,7 +148,11 @@ describe.skipIf(!existsSync(executablePath))('the pages of feedback in Chromium'
     const addresses = hostileEntries
       .filter(({ id }) => id.length < 1_000 && id !== '..')
       .map(({ id }) => `/feedback/prj_hostile/${encodeURIComponent(id.toWellFormed().replaceAll('\u0000', '\ufffd'))}`);
-    for (const path of ['/feedback?project=prj_hostile', '/feedback?by=document&project=prj_hostile', ...addresses]) {
+    for (const path of [
+      '/feedback?project=prj_hostile&all=yes',
+      '/feedback?by=document&project=prj_hostile',
+      ...addresses,
+    ]) {
       const answer = await page.goto(`${running.url}${path}`);
       const found = await page.evaluate(`({
         hacked: typeof hacked,

@@ -94,7 +94,7 @@ describe.skipIf(!existsSync(executablePath))('the report in Chromium', () => {
     expect([await items.count(), await shown.textContent()]).toEqual([4, '4 comments']);
 
     await page.locator('#p1-source').focus();
-    await page.keyboard.type('agents');
+    await page.keyboard.type('agent');
     expect([await items.count(), await shown.textContent()]).toEqual([2, '2 of 4 comments']);
     await page.keyboard.press('Tab');
     await page.keyboard.type('snoozed');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findProject, findSite, selected } from '../../src/cli/selection.ts';
+import { findProject, findSite, globOf, selected } from '../../src/cli/selection.ts';
 import type { Config } from '../../src/config/config.ts';
 
 const organization = (id: string, domains: string[], projects: string[]) => ({
@@ -32,7 +32,8 @@ describe('--org and --match', () => {
   });
 
   it.each(['[', 'docs]', '{docs,api', 'a[b'])('refuse %s, which is no pattern', (match) => {
-    expect(() => selected(config, { match })).toThrow('a bracket in it is not closed');
+    expect(() => selected(config, { match })).toThrow(`--match is "${match}": a bracket in it is not closed`);
+    expect(() => globOf(match)).toThrow('a bracket in it is not closed');
   });
 
   it('refuse an organization that is not configured', () => {
@@ -53,6 +54,10 @@ it('a name that is nearly one of the configuration is met with that one', () => 
     /^did you mean docs\.acme\.example\? configured sites: /,
   );
   expect(said(() => findProject(config, 'prj_11'))).toMatch(/^did you mean acme\/prj_1\? /);
+  expect(said(() => findProject(config, 'globex/prj_1'))).toBe(
+    'did you mean globex/prj_2? configured projects: globex/prj_2, acme/prj_1',
+  );
+  expect(said(() => findProject(config, 'globx/prj_1'))).toMatch(/^did you mean globex\/prj_2\? /);
   expect(said(() => selected(config, { org: 'acmee' }))).toMatch(/^did you mean acme\? /);
   expect(said(() => findSite(config, 'something.else'))).toMatch(/^configured sites: /);
 });

@@ -38,7 +38,8 @@ describe('docs/deployments.md', () => {
   it('repeats the availability table of the interface', () => {
     const rows = [...page.matchAll(/^\| ([^|]+) \| (available|configurable|unavailable) \| (\w+) \| (\w+) \|/gm)];
     expect(rows.map(([, ...cells]) => cells)).toEqual([
-      ['search, AI assistant', 'available', 'configurable', 'unavailable'],
+      ['documentation search', 'available', 'configurable', 'unavailable'],
+      ['AI assistant', 'available', 'configurable', 'unavailable'],
       ['web analytics', 'available', 'configurable', 'unavailable'],
       ['API playground', 'available', 'available', 'configurable'],
       ['static export bundle', 'available', 'available', 'available'],

@@ -29,6 +29,18 @@ describe('sandboxFlags', () => {
     });
   });
 
+  it('has as many organizations as asked for, each with a project and a site of its own', async () => {
+    const options = optionsFromFlags({ organizations: '3' });
+    expect(options.organizations?.map(({ id, projects, domains }) => [id, projects?.[0]?.id, domains?.[0]])).toEqual([
+      ['acme', 'prj_1', 'docs.acme.example'],
+      ['acme-2', 'prj_1-2', 'docs.acme-2.example'],
+      ['acme-3', 'prj_1-3', 'docs.acme-3.example'],
+    ]);
+    for (const organizations of ['0', '1.5', 'many']) {
+      expect(() => optionsFromFlags({ organizations })).toThrow(/^--organizations must be a whole number/);
+    }
+  });
+
   it('takes its own defaults back', () => {
     const values = Object.fromEntries(sandboxFlags.map((flag) => [flag.flag, String(flag.default)]));
     expect(() => optionsFromFlags({ ...values, 'no-enterprise': false })).not.toThrow();

@@ -4,8 +4,10 @@ import {
   exportWorkflowId,
   keyCheckWorkflowId,
   recordWorkflowId,
+  refreshWorkflowId,
   scheduledRunId,
   syncWorkflowId,
+  watchWorkflowId,
   webhookWorkflowId,
 } from '../../src/rules/workflow-ids.ts';
 import { subjectOfWorkflow } from '../../src/temporal/log.ts';
@@ -31,6 +33,8 @@ describe('subjectOfWorkflow', () => {
     for (const time of ['', '-2026-11-22T11:30:00Z']) {
       expect(subjectOfWorkflow(site + time)).toEqual(ofSite);
       expect(subjectOfWorkflow(project + time)).toEqual(ofProject);
+      expect(subjectOfWorkflow(refreshWorkflowId('acme-2') + time)).toEqual({ org: 'acme-2' });
+      expect(subjectOfWorkflow(watchWorkflowId('acme-2') + time)).toEqual({ org: 'acme-2' });
     }
   });
 

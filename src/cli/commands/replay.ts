@@ -1,8 +1,8 @@
-import { Minimatch } from 'minimatch';
 import { type ReplayedRun, replayNamespace } from '../../temporal/replay.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
 import { duration } from '../flags.ts';
+import { globOf } from '../selection.ts';
 import { withTemporal } from '../session.ts';
 import type { Paint } from '../terminal/output.ts';
 import { onInterrupt } from '../terminal/prompts.ts';
@@ -32,8 +32,7 @@ const mostNamed = 20;
 async function replay(context: CommandContext, { since = usualSinceMs, match }: ReplayFlags): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
-  const pattern = match === undefined ? null : new Minimatch(match, { dot: true, nocomment: true, nonegate: true });
-  const matches = (workflowId: string) => pattern?.match(workflowId) ?? true;
+  const matches = globOf(match, false);
   const from = Date.now() - since;
   const interrupt = onInterrupt();
   const live = await output.startLive();

@@ -139,6 +139,7 @@ organizations:
       - domain: ${domain}
         rollout:
           - directory: { path: ./site }
+console: { write: true }
 store:
   feedback: sqlite:./data/feedback.db
   bundles: { directory: ./data/bundles, publicUrl: "http://127.0.0.1:${bundlePort}" }

@@ -3,22 +3,10 @@ import { forgotten } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
 import { countText, spanText } from '../../rules/text.ts';
-import { targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
+import { targetAddress, targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import type { OrganizationBudget } from '../readings/facts.ts';
 import { Page } from './layout.tsx';
-import {
-  Act,
-  Aged,
-  DoneAt,
-  Foreign,
-  Health,
-  type HealthLook,
-  Table,
-  Troubles,
-  targetAddress,
-  type Viewer,
-  When,
-} from './parts.tsx';
+import { Act, Aged, DoneAt, Foreign, Health, type HealthLook, Table, Troubles, type Viewer, When } from './parts.tsx';
 
 interface Budgets {
   viewer: Viewer;

@@ -43,7 +43,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
   const { filename, lang, contact, comment, code, leftOut } = entry;
   const organization = choices.organizations.find(({ id }) => id === org);
   const name = projectNames(choices).get(project);
-  const allOfIt = documentAddress(name === undefined ? {} : { project }, document);
+  const allOfIt = documentAddress({ all: 'yes', ...(name !== undefined && { project }) }, document);
   const foreign = (label: string, text: string | null) =>
     text !== null && text !== '' && ([label, <Foreign text={shortened(text, 1_000)} />] as const);
   return (

@@ -1,4 +1,5 @@
 import { visible } from '../../feedback/report/figure.ts';
+import { nameText } from '../../feedback/report/report-words.ts';
 import { knownSources, knownStatuses } from '../../feedback/rules/feedback-entry.ts';
 import { type FeedbackQuery, feedbackAddress, helpfulValues } from '../readings/feedback-query.ts';
 import { longestField } from '../readings/feedback-readings.ts';
@@ -18,7 +19,7 @@ const helpfulTexts = { yes: 'yes', no: 'no', none: 'not asked' };
 
 /** The form that asks. Without JavaScript too, all of it ends up in the address. */
 export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choices: FilterChoices }) {
-  const { words, org, project, source, status, helpful, document, from, to, since, by } = query;
+  const { words, org, project, source, status, helpful, document, from, to, since, by, all } = query;
   const { organizations } = choices;
   const several = organizations.length > 1;
   const narrowed = [org, project, source, status, helpful, document, from, to].some((value) => value !== '');
@@ -46,12 +47,17 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
             <Choice name="org" label="Organization" value={org} options={organizations.map(({ id }) => [id, id])} />
           )}
           <ProjectChoice value={project} choices={choices} />
-          <Choice name="source" label="Source" value={source} options={knownSources.map((name) => [name, name])} />
+          <Choice
+            name="source"
+            label="Source"
+            value={source}
+            options={knownSources.map((name) => [name, nameText(name)])}
+          />
           <Choice
             name="status"
             label="Status"
             value={status}
-            options={[['open', 'open'], ...knownStatuses.map((name): [string, string] => [name, name])]}
+            options={[['open', 'open'], ...knownStatuses.map((name): [string, string] => [name, nameText(name)])]}
           />
           <Choice
             name="helpful"
@@ -69,6 +75,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
         </div>
       </details>
       {since !== '' && <input type="hidden" name="since" value={since} />}
+      {all !== '' && <input type="hidden" name="all" value={all} />}
       {by !== '' && <input type="hidden" name="by" value={by} />}
     </form>
   );
@@ -94,13 +101,13 @@ function ProjectChoice({ value, choices: { organizations } }: { value: string; c
   );
 }
 
-/** A day is picked; a moment that an address has stays as it is. */
+/** A browser would show a date input in its own language's form. */
 function Moment({ name, label, value }: { name: string; label: string; value: string }) {
-  const isDay = value === '' || /^\d{4}-\d{2}-\d{2}$/.test(value);
+  const form = { placeholder: 'YYYY-MM-DD', pattern: '\\d{4}-\\d{2}-\\d{2}(T.+)?', title: 'A day, such as 2026-11-21' };
   return (
     <div class="field">
       <label for={name}>{label}</label>
-      <input id={name} name={name} type={isDay ? 'date' : 'text'} value={value} />
+      <input id={name} name={name} type="text" value={value} {...form} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { shortened, visible } from '../../feedback/report/figure.ts';
-import { waitText } from '../../feedback/report/report-words.ts';
+import { nameText, waitText } from '../../feedback/report/report-words.ts';
 import type { FoundEntry, FoundText, SearchAnswer } from '../../feedback/search/feedback-search.ts';
 import { entryAddress, type FilterChoices } from './feedback-filter.tsx';
 import { Foreign, pagePath, When } from './parts.tsx';
@@ -104,7 +104,7 @@ export function Traits({
 }) {
   return (
     <>
-      <Foreign text={shortened(source, 60)} />
+      <Foreign text={shortened(nameText(source), 60)} />
       {helpful !== null && (
         <>
           {', '}
@@ -113,7 +113,7 @@ export function Traits({
       )}
       {', '}
       <span class="state">
-        <bdi>{visible(shortened(status, 60))}</bdi>
+        <bdi>{visible(shortened(nameText(status), 60))}</bdi>
       </span>
     </>
   );

@@ -66,7 +66,7 @@ function DocumentTable({ query, found: { documents, total, more }, choices }: Do
 /** How many votes against a document, with the way to them. */
 function Complaints({ query, document, count }: { query: FeedbackQuery; document: string; count: number }) {
   const text = countText(count);
-  const address = count === 0 ? null : documentAddress({ ...query, helpful: 'no' }, document);
+  const address = count === 0 ? null : documentAddress({ ...query, helpful: 'no', all: 'yes' }, document);
   if (address === null) return text;
   return (
     <a href={address} aria-label={`${text} not helpful: ${visible(shortened(pagePath(document), 200))}`}>
@@ -100,6 +100,7 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
   const { total, index } = found;
   return (
     <Page title="Feedback" viewer={viewer} at="/feedback">
+      <SavedSearches query={query} />
       <FeedbackFilter query={query} choices={choices} />
       <Aged at={at} late={late} />
       <Unready index={index} />
@@ -125,25 +126,40 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
 }
 
 /** Without words and filters nothing is stored at all. */
-function nothingText({
-  words,
-  org,
-  project,
-  source,
-  status,
-  helpful,
-  document,
-  from,
-  to,
-  since,
-  after,
-}: FeedbackQuery) {
-  const isAll = [words, org, project, source, status, helpful, document, from, to, since, after].every(
-    (one) => one === '',
+function nothingText({ all, by, ...narrowed }: FeedbackQuery) {
+  if (Object.values(narrowed).some((one) => one !== '')) return 'No results. Try fewer words or clear the filters.';
+  return all === '' && by === ''
+    ? 'No comments and code are stored yet. Entries without words may be.'
+    : 'No feedback is stored yet: a sync of a project reads it.';
+}
+
+/** Searches that many need; every search is its address. */
+const usual: readonly (readonly [text: string, query: Partial<FeedbackQuery>])[] = [
+  ['complaints', { helpful: 'no' }],
+  ['open', { status: 'open' }],
+  ['by agents', { source: 'agent' }],
+  ['on code', { source: 'code_snippet' }],
+  ['worst pages', { by: 'document', helpful: 'no' }],
+];
+
+function SavedSearches({ query }: { query: FeedbackQuery }) {
+  return (
+    <nav aria-label="Saved searches">
+      <ul class="chips">
+        {usual.map(([text, asked]) => {
+          const address = feedbackAddress(asked);
+          return (
+            <li>
+              <a href={address} aria-current={address === feedbackAddress(query) ? 'true' : undefined}>
+                {text}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+      <p class="fine">A search is its address: keep yours as a bookmark.</p>
+    </nav>
   );
-  return isAll
-    ? 'No feedback is stored yet: a sync of a project reads it.'
-    : 'No results. Try fewer words or clear the filters.';
 }
 
 function Unready({ index: { complete, percent } }: { index: IndexProgress }) {
@@ -165,12 +181,17 @@ function Views({ query, lastVisit }: { query: FeedbackQuery; lastVisit: string |
     <nav aria-label="Views">
       <ul class="chips">
         <li>
-          <a href={to({ by: '' })} aria-current={byDocument ? undefined : 'true'}>
-            entries
+          <a href={to({ by: '', all: '' })} aria-current={byDocument || query.all !== '' ? undefined : 'true'}>
+            with words
           </a>
         </li>
         <li>
-          <a href={to({ by: 'document' })} aria-current={byDocument ? 'true' : undefined}>
+          <a href={to({ by: '', all: 'yes' })} aria-current={byDocument || query.all === '' ? undefined : 'true'}>
+            all entries
+          </a>
+        </li>
+        <li>
+          <a href={to({ by: 'document', all: '' })} aria-current={byDocument ? 'true' : undefined}>
             by page
           </a>
         </li>
@@ -208,7 +229,8 @@ function Pages({ query, after }: { query: FeedbackQuery; after: string | null })
 }
 
 function Files({ query, mayExceed, most }: { query: FeedbackQuery; mayExceed: boolean; most: number }) {
-  const to = (path: string) => feedbackAddress({ ...query, by: '', after: '' }, path);
+  const all = query.by === '' ? query.all : 'yes';
+  const to = (path: string) => feedbackAddress({ ...query, all, by: '', after: '' }, path);
   return (
     <section aria-labelledby="files-title">
       <h2 id="files-title">As a file</h2>

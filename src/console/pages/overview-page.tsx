@@ -3,7 +3,7 @@ import { isBadEnd } from '../../exports/rules/site-export.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
-import { counted, countText } from '../../rules/text.ts';
+import { countText } from '../../rules/text.ts';
 import { bulkVerbs, bulkWords } from '../bulk-actions.ts';
 import {
   type Chip,
@@ -34,6 +34,8 @@ import {
   type HealthLook,
   NamePart,
   Outcome,
+  Paging,
+  pageOf,
   projectAddress,
   siteAddress,
   Table,
@@ -87,9 +89,10 @@ interface WrittenTable {
 }
 
 const mostWritten = 50;
-const linesPerPage = 200;
 /** Cards shown unfolded: one line of them on a laptop. */
 const shownConcerns = 4;
+/** More reasons than these nobody reads one by one; the chips lead to them all. */
+const mostConcerns = 50;
 
 /** What needs a person, then all sites and projects. */
 export function OverviewPage(overview: Overview) {
@@ -142,18 +145,7 @@ export function OverviewPage(overview: Overview) {
           {tables === null ? <NothingShown query={query} isEmpty={lines.length === 0} /> : raw(tables)}
           <BulkBar viewer={viewer} verbs={bulkVerbs.map((verb) => [verb, bulkWords[verb].label])} />
         </div>
-        {pages > 1 && (
-          <div class="row">
-            <Chips
-              label="Pages"
-              links={[
-                page > 1 && { id: 'page-before', href: to({ page: page - 1 }), text: 'Previous page' },
-                page < pages && { id: 'page-after', href: to({ page: page + 1 }), text: 'Next page' },
-              ]}
-            />
-            <p class="fine">{`Page ${page} of ${pages}: ${counted(chosen, 'line')}`}</p>
-          </div>
-        )}
+        <Paging page={page} pages={pages} lines={chosen} to={(next) => to({ page: next })} />
       </div>
     </Page>
   );
@@ -162,14 +154,15 @@ export function OverviewPage(overview: Overview) {
 /** A card for each reason, with what can be done. */
 function Concerns({ viewer, concerns }: { viewer: Viewer; concerns: readonly Concern[] }) {
   if (concerns.length === 0) return null;
-  const cards = concerns.map((concern) => <Card viewer={viewer} concern={concern} />);
+  const cards = concerns.slice(0, mostConcerns).map((concern) => <Card viewer={viewer} concern={concern} />);
   return (
     <section aria-label="Needs a person" class="concerns">
       <ul class="deck">{cards.slice(0, shownConcerns)}</ul>
       {cards.length > shownConcerns && (
         <details id="more-concerns">
-          <summary>{`${cards.length - shownConcerns} more`}</summary>
+          <summary>{`${countText(concerns.length - shownConcerns)} more`}</summary>
           <ul class="deck">{cards.slice(shownConcerns)}</ul>
+          {concerns.length > mostConcerns && <p class="fine">{`The worst ${mostConcerns} are shown.`}</p>}
         </details>
       )}
     </section>
@@ -258,9 +251,7 @@ function writeTable({ viewer, query, lines, organizations, at }: Overview): Writ
   const chosen = sorted(under(query.chip), query, at);
   const sites = chosen.filter((line) => line.kind === 'site');
   const projects = chosen.filter((line) => line.kind === 'project');
-  const pages = Math.max(1, Math.ceil(Math.max(sites.length, projects.length) / linesPerPage));
-  const page = Math.min(query.page, pages);
-  const onPage = <Line,>(all: readonly Line[]) => all.slice((page - 1) * linesPerPage, page * linesPerPage);
+  const { page, pages, onPage } = pageOf(query.page, Math.max(sites.length, projects.length));
   const shown = { viewer, query, several: organizations.length > 1 && !query.grouped, at };
   return {
     concerns: concernsOf(found, at),

@@ -206,6 +206,41 @@ export function BulkBar({
   );
 }
 
+const linesPerPage = 200;
+
+/** The page of a long list that is shown: the last one if the list has fewer. */
+export function pageOf(asked: number, lines: number) {
+  const pages = Math.max(1, Math.ceil(lines / linesPerPage));
+  const page = Math.min(asked, pages);
+  const onPage = <Line,>(all: readonly Line[]) => all.slice((page - 1) * linesPerPage, page * linesPerPage);
+  return { page, pages, onPage };
+}
+
+interface Paged {
+  page: number;
+  pages: number;
+  /** In all pages. */
+  lines: number;
+  to(page: number): string;
+}
+
+/** The way to the pages before and after; nothing where there is one page. */
+export function Paging({ page, pages, lines, to }: Paged) {
+  if (pages === 1) return null;
+  return (
+    <div class="row">
+      <Chips
+        label="Pages"
+        links={[
+          page > 1 && { id: 'page-before', href: to(page - 1), text: 'Previous page' },
+          page < pages && { id: 'page-after', href: to(page + 1), text: 'Next page' },
+        ]}
+      />
+      <p class="fine">{`Page ${page} of ${pages}: ${counted(lines, 'line')}`}</p>
+    </div>
+  );
+}
+
 /** When a pass will be done if nothing changes, and what it still takes. */
 export function DoneAt({ forecast: { doneAt, pages, windows } }: { forecast: Forecast }) {
   const rest = [counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])];

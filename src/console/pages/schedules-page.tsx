@@ -1,7 +1,7 @@
 import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
 import { countText } from '../../rules/text.ts';
-import { type ScheduleTarget, targetName } from '../../rules/workflow-ids.ts';
+import { type ScheduleTarget, targetAddress, targetName } from '../../rules/workflow-ids.ts';
 import { longestSearch } from '../readings/overview-filter.ts';
 import { Page } from './layout.tsx';
 import {
@@ -14,9 +14,10 @@ import {
   Health,
   type HealthLook,
   NamePart,
+  Paging,
+  pageOf,
   Table,
   Troubles,
-  targetAddress,
   type Viewer,
   When,
 } from './parts.tsx';
@@ -40,12 +41,14 @@ interface ScheduleQuery {
   /** Part of a name, in lower case. */
   q: string;
   org: string;
+  page: string;
 }
 
 export const scheduleQuery = (parameters: URLSearchParams): ScheduleQuery => ({
   is: parameters.get('is') ?? '',
   q: (parameters.get('q') ?? '').trim().toLowerCase().slice(0, longestSearch),
   org: parameters.get('org') ?? '',
+  page: /^[1-9]\d{0,5}$/.exec(parameters.get('page') ?? '')?.[0] ?? '',
 });
 
 function addressOf(query: ScheduleQuery): string {
@@ -80,6 +83,7 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
   );
   const under = (is: string) => found.filter((line) => filters[is]?.(line) ?? true);
   const shown = under(query.is).sort((a, b) => ((a.state?.nextAt ?? '~') < (b.state?.nextAt ?? '~') ? -1 : 1));
+  const { page, pages, onPage } = pageOf(Number(query.page || 1), shown.length);
   return (
     <Page title="Schedules" viewer={viewer} at="/schedules" events="/events?of=overview">
       <form class="filter beside" method="get" action="/schedules">
@@ -101,7 +105,7 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
               label="Filters"
               links={['', ...Object.keys(filters)].map((is) => ({
                 id: `is-${is}`,
-                href: addressOf({ ...query, is }),
+                href: addressOf({ ...query, is, page: '' }),
                 isShown: query.is === is,
                 text: (
                   <>
@@ -112,9 +116,15 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
             />
             <NextDay lines={shown} at={at} />
             <div class="bulk-of">
-              {shown.length === 0 ? <p class="under">No results.</p> : <Lines viewer={viewer} lines={shown} />}
+              {shown.length === 0 ? <p class="under">No results.</p> : <Lines viewer={viewer} lines={onPage(shown)} />}
               <BulkBar viewer={viewer} verbs={bulkVerbs} />
             </div>
+            <Paging
+              page={page}
+              pages={pages}
+              lines={shown.length}
+              to={(next) => addressOf({ ...query, page: String(next) })}
+            />
           </>
         )}
       </div>

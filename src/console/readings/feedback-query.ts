@@ -16,6 +16,8 @@ const longest = {
   status: 200,
   /** `yes`, `no`, or `none` for entries without a vote. */
   helpful: 10,
+  /** `yes`: entries without comment and code too. */
+  all: 10,
   /** A path of the document, as any entry has it. */
   document: 2_000,
   /** Dates or moments, as a person writes them; `to` is exclusive. */
@@ -45,10 +47,11 @@ export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
       refuse('QueryTooLong', `"${field}" is longer than ${longest[field]} characters`, 'shorten it and search again');
     }
   }
-  const { helpful, by, from, to, since } = asked;
+  const { helpful, all, by, from, to, since } = asked;
   if (helpful !== '' && !helpfulValues.some((value) => value === helpful)) {
     badValue('helpful', helpful, `must be ${helpfulValues.join(', ')} or nothing`);
   }
+  if (all !== '' && all !== 'yes') badValue('all', all, 'must be yes or nothing');
   if (by !== '' && by !== 'document') badValue('by', by, 'must be document or nothing');
   if (since !== '' && isoInstant(since) === null) badValue('since', since, 'must be a date or a moment in ISO 8601');
   const wrong = boundsProblem({ ...(from !== '' && { from }), ...(to !== '' && { to }) });
@@ -80,7 +83,7 @@ function refuse(code: string, message: string, hint: string): never {
 
 /** What an address asks for, as the search takes it. */
 export function selectionOf(query: FeedbackQuery): EntrySelection {
-  const { words, org, project, source, status, document, from, to, since } = query;
+  const { words, org, project, source, status, all, document, from, to, since, by } = query;
   const helpful = helpfulOf(query.helpful);
   const fromUtc = utcOf(from);
   const toUtc = utcOf(to);
@@ -92,6 +95,8 @@ export function selectionOf(query: FeedbackQuery): EntrySelection {
     ...(source !== '' && { sources: [source] }),
     ...(status !== '' && { statuses: status === 'open' ? openStatuses : [status] }),
     ...(helpful !== null && { helpful }),
+    // A table of pages counts votes; what has the words that are sought has words.
+    ...(all === '' && by === '' && words === '' && { withWords: true }),
     ...(document !== '' && { document }),
     ...(fromUtc !== undefined && { since: fromUtc }),
     ...(toUtc !== undefined && { until: toUtc }),

@@ -168,16 +168,18 @@ export interface Concern {
 }
 
 /** Lines that need a person, grouped by reason, worst first. */
-export function concernsOf(lines: readonly OverviewLine[], now: number): Concern[] {
-  const found = new Map<string, Concern>();
-  for (const line of lines) {
+export function concernsOf(all: readonly OverviewLine[], now: number): Concern[] {
+  const found = new Map<string, Concern & { lines: OverviewLine[] }>();
+  for (const line of all) {
     const health = healthOf(line, now);
     const why = whyOf(line, health);
     if (why === null) continue;
     const key = JSON.stringify([health, line.kind, why.reason]);
     const before = found.get(key);
+    const lines = before?.lines ?? [];
+    lines.push(line);
     const since = [before?.since, why.since].filter((at) => typeof at === 'string').sort()[0] ?? null;
-    found.set(key, { health, lines: [...(before?.lines ?? []), line], reason: why.reason, since });
+    found.set(key, { health, lines, reason: why.reason, since });
   }
   return [...found.values()].sort((a, b) => worst.indexOf(a.health) - worst.indexOf(b.health));
 }

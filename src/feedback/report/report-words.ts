@@ -86,20 +86,17 @@ function partsOf(iso: string): { day: number; month: string; monthNumber: number
 }
 
 /** Names for the interface's values; others keep theirs. */
-const names: Readonly<Record<string, string>> = {
-  contextual: 'page feedback',
-  thumbs_only: 'thumbs',
-  agent: 'agents',
-  code_snippet: 'code snippets',
-  pending: 'pending',
-  in_progress: 'in progress',
-  resolved: 'resolved',
-  dismissed: 'dismissed',
-};
+const names: ReadonlyMap<string, string> = new Map([
+  ['contextual', 'page comment'],
+  ['thumbs_only', 'page rating'],
+  ['agent', 'agent comment'],
+  ['code_snippet', 'code snippet note'],
+  ['in_progress', 'in progress'],
+]);
 
 /** A source or status in words; null stands for all others. */
 export function nameText(name: string | null): string {
-  return name === null ? 'others' : (names[name] ?? name);
+  return name === null ? 'others' : (names.get(name) ?? name);
 }
 
 /** Two-sided normal quantile of 95 %. */

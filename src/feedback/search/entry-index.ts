@@ -43,7 +43,7 @@ function drawPlace({ created_at_utc, first_seen_at }: Dated, draws: number): num
  * be any text.
  */
 
-const kinds = { org: 'o', project: 'p', source: 's', status: 't', document: 'd', helpful: 'h' } as const;
+const kinds = { org: 'o', project: 'p', source: 's', status: 't', document: 'd', helpful: 'h', said: 'w' } as const;
 
 function facet(kind: keyof typeof kinds, value: string): string {
   return `=${kinds[kind]}${createHash('sha256').update(value).digest('hex').slice(0, 16)}`;
@@ -52,7 +52,7 @@ function facet(kind: keyof typeof kinds, value: string): string {
 /** A facet that no entry has. */
 const noFacet = '=';
 
-function facetsOf({ org_id, project_id, source, status, path, helpful }: FeedbackTable): string[] {
+function facetsOf({ org_id, project_id, source, status, path, helpful, comment, code }: FeedbackTable): string[] {
   return [
     facet('org', org_id),
     facet('project', project_id),
@@ -60,12 +60,13 @@ function facetsOf({ org_id, project_id, source, status, path, helpful }: Feedbac
     facet('status', status),
     facet('document', documentKey(path)),
     facet('helpful', helpful === null ? 'none' : helpful === 1 ? 'yes' : 'no'),
+    facet('said', [comment, code].some((text) => text !== null && /\S/.test(text)) ? 'yes' : 'no'),
   ];
 }
 
 /** An entry must have one facet of each list. */
 export function facetsAsked(selection: EntrySelection): string[][] {
-  const { org, projects, sources, statuses, helpful, document } = selection;
+  const { org, projects, sources, statuses, helpful, document, withWords } = selection;
   const one = (value: string | undefined): string[] | undefined => (value === undefined ? undefined : [value]);
   const asked = {
     org: one(org),
@@ -74,6 +75,7 @@ export function facetsAsked(selection: EntrySelection): string[][] {
     status: statuses,
     document: one(document === undefined ? undefined : documentKey(document)),
     helpful: one(helpful),
+    said: one(withWords === true ? 'yes' : undefined),
   };
   return (Object.keys(asked) as (keyof typeof asked)[]).flatMap((kind) => {
     const values = asked[kind];

@@ -18,6 +18,8 @@ export interface EntrySelection {
   statuses?: readonly string[];
   /** Whether the page helped; `none`: nobody was asked. */
   helpful?: 'yes' | 'no' | 'none';
+  /** Only entries with a comment or code. */
+  withWords?: boolean;
   /** A page by path or address, compared as `documentKey` does. */
   document?: string;
   /** Bounds of `created_at_utc`, UTC ISO 8601, to the second. With either, entries without a date are left out. */

@@ -108,7 +108,19 @@ describe('usage errors', () => {
   it('go to stderr without --json, with the way to the help', async () => {
     const { exitCode, stdout, stderr } = await docferry(['export', 'start'], { ownProcess: true });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toMatch(/^error: missing required argument 'domain'\nhint: .*--help/);
+    expect(stderr).toMatch(
+      /^error: missing required argument 'domain', or --all, --org or --match\nhint: see `docferry export start --help`\n$/,
+    );
+  });
+
+  it.each([
+    [['--json', 'export', 'start', '--all', '--match', 'x', 'docs.acme.example'], 'docferry export start'],
+    [['export', 'stat'], 'docferry export'],
+    [['budget', '--nonsense'], 'docferry budget'],
+    [['nonsense'], 'docferry'],
+  ])('name the help of the command that was meant: %j', async (args, command) => {
+    const { exitCode, document } = await docferryJson(args);
+    expect([exitCode, document]).toMatchObject([2, { error: { code: 'Usage', hint: `see \`${command} --help\`` } }]);
   });
 
   it('show the help to a person who named no command', async () => {

@@ -49,6 +49,11 @@ describe('feedback on a real store', () => {
     await wholePass(store, 'second', [{ ...pending, status: 'resolved' }]);
     const documents = await look('/feedback?by=document');
     expect(documents.text).toContain('3 entries by page.');
+    expect((await look('/feedback')).text).toContain('1 entry, newest first.');
+    expect((await look('/feedback?all=yes')).text).toContain('3 entries, newest first.');
+    const lines = async (path: string) => (await look(path)).text.trimEnd().split('\n').length;
+    expect([await lines('/feedback.jsonl'), await lines('/feedback.jsonl?all=yes')]).toEqual([1, 3]);
+    expect(documents.text).toContain('href="/feedback.jsonl?all=yes"');
     expect(documents.text.indexOf('document=%2Fa"')).toBeLessThan(documents.text.indexOf('document=%2Fb"'));
     const { status, text } = await look('/feedback/prj_1/fb_1');
     expect([status, text.includes('<bdi>pending</bdi> → <bdi>resolved</bdi>')]).toEqual([200, true]);
@@ -124,7 +129,7 @@ describe('feedback on a real store', () => {
 
   it('shows every hostile entry, and its own page where an address can hold its id', async () => {
     const { look } = await overStore([...hostileEntries]);
-    const { status, text } = await look('/feedback');
+    const { status, text } = await look('/feedback?all=yes');
     expect([status, text.match(/class="page-of"/g)?.length]).toEqual([200, hostileEntries.length]);
     const pages = [...text.matchAll(/href="(\/feedback\/prj_1\/[^"]+)"/g)].map(([, address = '']) =>
       address.replaceAll('&#39;', "'"),

@@ -96,14 +96,27 @@ describe('the feedback page', () => {
     const { look } = await looking();
     const { text } = await look('/feedback?from=2026-10-01&by=document');
     expect(text).toMatch(
-      /href="\/feedback\?project=prj_1&amp;helpful=no&amp;document=%2Fguides%2Finstall&amp;from=2026-10-01" aria-label="\d+ not helpful: /,
+      /href="\/feedback\?project=prj_1&amp;helpful=no&amp;all=yes&amp;document=%2Fguides%2Finstall&amp;from=2026-10-01" aria-label="\d+ not helpful: /,
     );
+  });
+
+  it('has the usual searches as links, names in words, and days in one form', async () => {
+    const { look } = await looking({ records: [record({ source: 'thumbs_only', status: 'in_progress' })] });
+    const { text } = await look('/feedback?helpful=no');
+    expect(text).toContain('<a href="/feedback?helpful=no" aria-current="true">complaints</a>');
+    expect(text).toContain('<a href="/feedback?source=agent">by agents</a>');
+    expect(text).toContain('<bdi>page rating</bdi>');
+    expect(text).toContain('<bdi>in progress</bdi>');
+    expect(text).toContain('<option value="code_snippet">code snippet note</option>');
+    expect(text).not.toContain('type="date"');
+    expect(text).toMatch(/<input id="from" name="from" type="text" value="" placeholder="YYYY-MM-DD"/);
   });
 
   it('tells an empty store from a search without hits', async () => {
     const nothing = { total: { count: 0, isExact: true }, entries: [], documents: [], after: null };
     const { look } = await looking({ answer: nothing });
-    expect((await look('/feedback')).text).toContain('No feedback is stored yet');
+    expect((await look('/feedback')).text).toContain('No comments and code are stored yet');
+    expect((await look('/feedback?all=yes')).text).toContain('No feedback is stored yet');
     for (const query of ['words=x', 'helpful=no', 'since=2026-11-20']) {
       const { text } = await look(`/feedback?${query}`);
       expect([query, text.includes('No results.'), text.includes('stored yet')]).toEqual([query, true, false]);

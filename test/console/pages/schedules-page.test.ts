@@ -44,4 +44,15 @@ describe('the page of schedules', () => {
     expect(found('q=LATE')).toEqual(['late.example']);
     expect(found('org=other')).toEqual([]);
   });
+
+  it('shows two hundred of ten thousand at a time, and leads on', () => {
+    const lines = Array.from({ length: 10_000 }, (_, n) => ({ ...line, id: `export:acme:s${n}.example` }));
+    const rows = (page: string) => [...page.matchAll(/id="to-export:acme:(s\d+)\./g)].map(([, name]) => name);
+    const second = pageOf(lines, 'page=2&q=docs');
+    expect([rows(second).length, rows(second)[0]]).toEqual([200, 's200']);
+    expect(second).toContain('Page 2 of 50: 10,000 lines');
+    expect(second).toContain('href="/schedules?q=docs&amp;page=3"');
+    expect(rows(pageOf(lines, 'page=999'))[0]).toBe('s9800');
+    expect(rows(pageOf(lines, 'page=x'))[0]).toBe('s0');
+  });
 });

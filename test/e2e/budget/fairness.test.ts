@@ -21,8 +21,8 @@ describe('fairness (B3)', () => {
       ],
     };
     scene = await setScene({
-      sandbox: { organizations: [organization], requests: 20, windowMs: 6_000 },
-      budget: '{ requests: 20, window: 6s, arrival: 2s }',
+      sandbox: { organizations: [organization], requests: 20, windowMs: 20_000 },
+      budget: '{ requests: 20, window: 20s, arrival: 2s }',
       projects: ['prj_2'],
     });
     await scene.startWorker();

@@ -68,6 +68,11 @@ describe('what people do with a version, by the command line', () => {
     // The second is rejected: gone, and what is in service stays.
     sandbox.publishRevision(domain);
     const second = await startAndAwait();
+    expect((await json('export', 'diff', domain)).document).toMatchObject({
+      from: { version: first },
+      to: { version: second },
+      equal: false,
+    });
     const rejection = docferryJson(['export', 'watch', domain, '--config', scene.configFile]);
     expect((await json('export', 'reject', domain, '--reason', ' ')).exitCode).toBe(1);
     expect(await json('export', 'reject', domain, '--reason', 'prices are wrong')).toMatchObject({

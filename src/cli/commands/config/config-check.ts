@@ -235,7 +235,9 @@ function textOf({ file, temporal, service, organizations, store, privacy }: Conf
   for (const { id, apiKey, budget, refresh, webhooks, projects, sites } of organizations) {
     const { requests, windowMs, reserve } = budget;
     facts.push([id, `key from ${apiKey.describe()}`]);
-    facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others`]);
+    // With `auto` this is what the budget sees others use: `budget show` says how many that are now.
+    const others = reserve === 0 ? 'what other clients use left to them' : `${reserve} left to others`;
+    facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${others}`]);
     if (refresh)
       facts.push(['', `refresh every ${spanText(refresh.everyMs)} with ${percentText(refresh.share)} of them`]);
     if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);

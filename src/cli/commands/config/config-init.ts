@@ -11,7 +11,7 @@ export default {
   init: (command, run) =>
     command
       .option('--out <file>', 'file to write, - for stdout; default: the file that the other commands read')
-      .option('--sandbox', 'an example for `docferry sandbox` on this machine instead of a real service')
+      .option('--trial, --sandbox', 'what `up --sandbox` writes, instead of an example for a real service')
       .option('--force', 'replace an existing file')
       .action(run(writeExampleConfig)),
   schema: (command, run) => command.action(run(printConfigSchema)),

@@ -1,3 +1,4 @@
+import type { Config } from '../../../config/config.ts';
 import type { ContentFile } from '../../../exports/archive/content-digest.ts';
 import { printablePath } from '../../../exports/rules/verification-rules.ts';
 import { type BundleStore, type Manifest, NoSuchVersion, RecordDamaged } from '../../../exports/store/bundle-store.ts';
@@ -9,11 +10,14 @@ import {
   type ManifestDiff,
 } from '../../../exports/store/compare-manifests.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
+import { type Site, waitingVersion } from '../../../operations/operator.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import { explainFailure } from '../../explain-failure.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
 import { currentVersion, findVersion, versionBefore } from '../../find-version.ts';
 import { siteHelp } from '../../flags.ts';
+import { actingOn } from '../../operator.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';
@@ -23,8 +27,11 @@ export default {
   diff: (command, run) =>
     command
       .argument('<domain>', siteHelp)
-      .argument('[a]', 'the older version; default: the one before the newer one')
-      .argument('[b]', 'the newer version; default: the current one')
+      .argument('[a]', 'the older version; default: the one before the newer one, or the current one if another waits')
+      .argument(
+        '[b]',
+        'the newer version; default: the one that waits for approval or for a release, else the current one',
+      )
       .option('--all', 'list every file, not only 20 of each kind')
       .addHelpText('after', '\nCompares the manifests only. The exit code is 0 whether or not files differ.')
       .action(run(showDiff)),
@@ -91,38 +98,54 @@ async function showDiff(
   { all }: { all?: boolean },
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { domain } = findSite(config, name).site;
+  const { org, site } = findSite(config, name);
+  const { domain } = site;
   const store = await openBundleStore(config.store.bundles);
-  const newer = b === undefined ? await currentVersion(store, domain) : await findVersion(store, domain, b);
-  const older = a === undefined ? await keptBefore(store, domain, newer) : await findVersion(store, domain, a);
-  const diff = compareManifests(await manifestOf(store, domain, older), await manifestOf(store, domain, newer));
+  const find = (wanted: string) => findVersion(store, domain, wanted);
+  const newer = b === undefined ? await currentVersion(store, domain) : await find(b);
+  const names = a === undefined ? (await store.versions(domain)).map(({ version }) => version) : [];
+  const waits = await waitingBeside(context, config, store, { org, domain }, names, newer);
+  const older = a === undefined ? (waits ? newer : versionBefore(names, domain, newer)) : await find(a);
+  const diff = compareManifests(
+    await manifestOf(store, domain, older),
+    await manifestOf(store, domain, waits ?? newer),
+  );
   const most = all ? Number.POSITIVE_INFINITY : shownFiles;
   context.output.result({ domain, ...diff }, diffText(domain, diff, most, context.output.paint));
   return exitCodes.done;
 }
 
-async function keptBefore(store: BundleStore, domain: string, version: string): Promise<string> {
-  const names = (await store.versions(domain)).map((published) => published.version);
-  return versionBefore(names, domain, version);
+/** The version that waits for a release or an approval while the current one is in service; null when none does, or nobody can say. */
+async function waitingBeside(
+  context: CommandContext,
+  config: Config,
+  store: BundleStore,
+  site: Site,
+  names: readonly string[],
+  current: string,
+): Promise<string | null> {
+  // What waits is newer: without such a version Temporal need not be there.
+  if (!names.some((name) => name > current)) return null;
+  const held = (await store.holds.of(site.domain))?.waiting ?? null;
+  if (held !== null && names.includes(held)) return held;
+  try {
+    return await actingOn(config, context, {}, ({ installation }) => waitingVersion(installation, site));
+  } catch (error) {
+    context.output.warn(`whether a version waits for approval is unknown: ${explainFailure(error).message}`);
+    return null;
+  }
 }
 
 async function manifestOf(store: BundleStore, domain: string, version: string): Promise<Manifest> {
   try {
     return await store.manifest(domain, version);
   } catch (error) {
-    if (error instanceof NoSuchVersion) throw incomplete(version);
-    throw damaged(version, error);
+    const isLacking = error instanceof NoSuchVersion;
+    if (!isLacking && !(error instanceof RecordDamaged)) throw error;
+    const lacking = `${version} is incomplete in the store: it has no manifest`;
+    const what = isLacking ? lacking : `the manifest of ${version} is damaged`;
+    throw operationFailure('VersionDamaged', what, 'see `docferry store verify`');
   }
-}
-
-function incomplete(version: string): unknown {
-  const hint = 'see `docferry store verify`';
-  return operationFailure('VersionDamaged', `${version} is incomplete in the store: it has no manifest`, hint);
-}
-
-function damaged(version: string, error: unknown): unknown {
-  if (!(error instanceof RecordDamaged)) return error;
-  return operationFailure('VersionDamaged', `the manifest of ${version} is damaged`, 'see `docferry store verify`');
 }
 
 async function listVersions(context: CommandContext, name: string): Promise<ExitCode> {

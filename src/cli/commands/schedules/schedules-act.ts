@@ -12,6 +12,7 @@ import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { dateRange } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
+import { addSelectionFlags, findOrganization, matcherOf, type SelectionFlags, suggesting } from '../../selection.ts';
 import { isoTime } from '../../terminal/text.ts';
 
 export default {
@@ -32,35 +33,54 @@ export default {
 } satisfies CommandFile;
 
 function addScheduleNames(command: Command): Command {
-  return command
-    .argument(
-      '[schedule...]',
-      'names of schedules: docs.acme.example, acme/docs.acme.example, acme/refresh, a full id, or all',
-    )
-    .option('--all', 'all schedules');
+  const named = command.argument(
+    '[schedule...]',
+    'names of schedules: docs.acme.example, acme/docs.acme.example, acme/refresh, a full id, or all',
+  );
+  return addSelectionFlags(named.option('--all', 'all schedules'), 'schedules');
+}
+
+/** Many schedules, instead of names. */
+interface ManyFlags extends SelectionFlags, ActorFlags {
+  all?: boolean;
 }
 
 /** A name of the command line, and the schedules it may mean. */
 interface WantedSchedule {
   name: string;
-  /** False for `all`. */
+  /** False for many. */
   single: boolean;
   matches: NamedSchedule[];
 }
 
-/** What the words of a command line name: each word a schedule. */
-function wantedSchedules(known: readonly NamedSchedule[], words: readonly string[]): WantedSchedule[] {
-  if (words.join(' ') === 'all') return [{ name: 'all', single: false, matches: [...known] }];
-  return words.map((name) => {
-    return { name, single: true, matches: known.filter((schedule) => namesOf(schedule).includes(name)) };
-  });
+/** What a command line names: each word a schedule, or many by the flags. */
+function wantedSchedules(
+  known: readonly NamedSchedule[],
+  words: readonly string[],
+  { org, match }: SelectionFlags,
+): WantedSchedule[] {
+  if (words.length > 0 && words.join(' ') !== 'all') {
+    return words.map((name) => {
+      return { name, single: true, matches: known.filter((schedule) => namesOf(schedule).includes(name)) };
+    });
+  }
+  const matching = matcherOf(match);
+  const matches = known.filter(
+    ({ target }) => (org === undefined || target.org === org) && matching(target.org, ownNameOf(target)),
+  );
+  if (matches.length > 0 || match === undefined) return [{ name: 'all', single: false, matches }];
+  throw noSuchThing('NothingMatches', `no schedule matches ${JSON.stringify(match)}`);
 }
 
+const ownNameOf = (target: ScheduleTarget): string =>
+  target.kind === 'export' ? target.domain : target.kind === 'sync' ? target.project : target.kind;
+
 /** The schedule that is meant. Throws `CliFailure`: nothing of that name (exit code 4), or several (2). */
-function theOnlyMatch({ name, matches }: WantedSchedule): NamedSchedule {
+function theOnlyMatch({ name, matches }: WantedSchedule, known: readonly NamedSchedule[]): NamedSchedule {
   const [first, ...others] = matches;
   if (!first) {
-    const hint = 'see `docferry schedules list`; `docferry schedules apply` creates the configured ones';
+    const near = suggesting(name, 'known schedules', [...new Set(known.map(({ target }) => targetName(target)))]);
+    const hint = `${near}; \`docferry schedules apply\` creates the configured ones`;
     throw noSuchThing('UnknownSchedule', `there is no schedule ${name}`, hint);
   }
   if (others.length > 0) {
@@ -82,25 +102,25 @@ interface ScheduleAnswer {
   line: string;
 }
 
-/** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
-function wordsOr(words: readonly string[], all = false): readonly string[] {
-  if (all !== words.length > 0) return all ? ['all'] : words;
-  throw usageFailure(all ? 'name schedules or give --all, not both' : 'name schedules, or give --all');
-}
-
-/** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
+/** Does the work with each schedule that the words or the flags name, and prints `{schedules: [{id, …}]}`. */
 async function withSchedules(
   context: CommandContext,
   words: readonly string[],
-  flags: ActorFlags,
+  flags: ManyFlags,
   work: (operator: Operator, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
+  const { all, org, match } = flags;
+  const many = all === true || org !== undefined || match !== undefined;
+  if (many === words.length > 0) {
+    throw usageFailure(`name schedules, or give --all, --org or --match${many ? ', not both' : ''}`);
+  }
   return withOperator(context, flags, async ({ config, operator }) => {
+    if (org !== undefined) findOrganization(config, org);
     const { taskQueue } = config.temporal;
     const client = await operator.installation.temporal();
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
-    const chosen = await chosenSchedules(client, known, words);
+    const chosen = await chosenSchedules(client, known, wantedSchedules(known, words, flags));
     const answers = await inBatches(chosen, callsAtOnce, (schedule) => work(operator, schedule));
     const schedules = answers.map(({ document }, index) => ({ id: chosen[index]?.id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
@@ -113,16 +133,15 @@ async function withSchedules(
 async function chosenSchedules(
   client: Client,
   known: readonly NamedSchedule[],
-  words: readonly string[],
+  wanted: readonly WantedSchedule[],
 ): Promise<NamedSchedule[]> {
-  const wanted = wantedSchedules(known, words);
   const named = [...new Map(wanted.flatMap(({ matches }) => matches.map((match) => [match.id, match]))).values()];
   // Configured ones need not exist. One that Temporal does not describe may: the work itself will tell.
   const { schedules, unread } = await describeSchedules(client, named);
   const existing = new Set([...schedules, ...unread].map(({ id }) => id));
   const chosen = wanted.flatMap((want) => {
     const matches = want.matches.filter(({ id }) => existing.has(id));
-    return want.single ? [theOnlyMatch({ ...want, matches })] : matches;
+    return want.single ? [theOnlyMatch({ ...want, matches }, known)] : matches;
   });
   return [...new Set(chosen)];
 }
@@ -131,21 +150,17 @@ async function pauseOrResumeSchedules(
   context: CommandContext,
   kind: 'pause' | 'resume',
   words: string[],
-  { note, all, ...actor }: { note: string; all?: boolean } & ActorFlags,
+  { note, ...flags }: { note: string } & ManyFlags,
 ): Promise<ExitCode> {
   const reason = note.trim().slice(0, longestReason) || null;
-  return withSchedules(context, wordsOr(words, all), { ...actor, reason }, async (operator, { target }) => {
+  return withSchedules(context, words, { ...flags, reason }, async (operator, { target }) => {
     await (kind === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note));
     return { document: { paused: kind === 'pause' }, line: `${kind}d ${targetName(target)}` };
   });
 }
 
-async function triggerSchedules(
-  context: CommandContext,
-  words: string[],
-  { all, ...actor }: { all?: boolean } & ActorFlags,
-): Promise<ExitCode> {
-  return withSchedules(context, wordsOr(words, all), actor, async (operator, { target }) => {
+async function triggerSchedules(context: CommandContext, words: string[], flags: ManyFlags): Promise<ExitCode> {
+  return withSchedules(context, words, flags, async (operator, { target }) => {
     const { alreadyRunning } = await operator.triggerSchedule(target);
     const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
     const line = `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``;
@@ -160,10 +175,9 @@ function follow(target: ScheduleTarget): string {
     : `docferry feedback status ${target.org}/${target.project}`;
 }
 
-interface BackfillFlags extends ActorFlags {
+interface BackfillFlags extends ManyFlags {
   from: string;
   to: string;
-  all?: boolean;
 }
 
 const madeUp = 'the next run makes up for those that are missing';
@@ -173,7 +187,7 @@ const mostRuns = 1_000;
 
 async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
-  return withSchedules(context, wordsOr(words, flags.all), flags, async (operator, { id, target }) => {
+  return withSchedules(context, words, flags, async (operator, { id, target }) => {
     if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };
     const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
     if (times.length > mostRuns) {

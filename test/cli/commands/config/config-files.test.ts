@@ -21,7 +21,7 @@ describe('config init', () => {
     const read = async (file: string) => loadConfig({ env: { ACME_API_KEY: 'k' }, cwd, file, secrets: 'required' });
     for (const args of [
       ['--out', 'real.yaml'],
-      ['--sandbox', '--out', 'sandbox.yaml'],
+      ['--trial', '--out', 'sandbox.yaml'],
     ]) {
       expect((await docferry(['config', 'init', ...args], { cwd })).exitCode).toBe(0);
     }
@@ -32,6 +32,9 @@ describe('config init', () => {
     const sandbox = await read('sandbox.yaml');
     expect(sandbox.service).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', allowInsecure: true });
     expect(linksCheck(sandbox.service).level).toBe('ok');
+    expect([real.console.write, sandbox.console.write]).toEqual([false, true]);
+    const same = await docferry(['config', 'init', '--sandbox', '--out', '-'], { cwd });
+    expect(same.stdout).toBe(await readFile(join(cwd, 'sandbox.yaml'), 'utf8'));
   });
 
   it('never replaces a file without --force', async () => {

@@ -90,6 +90,23 @@ it('compares a named version with the current one, and any two', async () => {
   expect(await sides()).toMatchObject([4, { error: { code: 'NoSuchVersion', hint: expect.stringContaining(second) } }]);
 });
 
+it('compares what waits for the end of a hold with what is in service', async () => {
+  const { cwd, store } = await published({ [first]: site, [second]: site, [third]: changed });
+  await store.moveCurrent(domain, second, 1, new Date());
+  const compared = async (...versions: string[]) => {
+    const { document, stderr } = await docferryJson(['export', 'diff', domain, ...versions], { cwd });
+    return { stderr, ...(document as { from: { version: string }; to: { version: string } }) };
+  };
+  // A newer one may wait for approval: only Temporal knows, which is away here.
+  const unknown = await compared();
+  expect(unknown).toMatchObject({ from: { version: first }, to: { version: second } });
+  expect(unknown.stderr).toContain('whether a version waits for approval is unknown');
+  await store.holds.place(domain, { version: null, reason: null, at: new Date() });
+  await store.holds.noteWaiting(domain, third);
+  expect(await compared()).toMatchObject({ from: { version: second }, to: { version: third }, stderr: '' });
+  expect(await compared(first)).toMatchObject({ from: { version: first }, to: { version: second } });
+});
+
 it('cuts long lists for people, unless --all is given', async () => {
   const many = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p/${index}.html`, `page ${index}`]));
   const { cwd } = await published({ [first]: site, [second]: { ...site, ...many, 'a\u001b[2J.txt': 'x' } });

@@ -133,6 +133,29 @@ describe('docferry schedules', () => {
     expect(await pausedOf(mine)).toEqual(['goes on', 'goes on']);
   });
 
+  it('--org and --match pause, trigger and resume the schedules that they leave', async () => {
+    const { org, domain, configure, run } = await place();
+    await configure({ site: nightly, more: [`api.${org}.example`] });
+    await run('apply');
+    const idsOf = async (...args: string[]) =>
+      ((await run(...args)).document.schedules as { id: string }[]).map(({ id }) => id.split(':').slice(2).join(':'));
+    expect(await idsOf('pause', '--match', 'docs.*')).toEqual([`export:${org}:${domain}`]);
+    expect(await idsOf('resume', '--match', `${org}/*.example`)).toHaveLength(2);
+    expect(await idsOf('pause', '--org', org, '--match', 'refresh')).toEqual([`refresh:${org}`]);
+    expect(await idsOf('resume', '--org', org)).toHaveLength(3);
+    expect(await run('pause', '--match', 'nothing*')).toMatchObject({
+      exitCode: 4,
+      document: { error: { code: 'NothingMatches' } },
+    });
+    expect(await run('pause', '--match', '[')).toMatchObject({ exitCode: 2 });
+    expect(await run('pause', '--org', `${org}x`)).toMatchObject({
+      exitCode: 4,
+      document: { error: { hint: expect.stringMatching(`^did you mean ${org}\\?`) } },
+    });
+    expect(await run('pause', domain, '--org', org)).toMatchObject({ exitCode: 2 });
+    expect(await run('pause')).toMatchObject({ exitCode: 2 });
+  });
+
   it('list --page describes a hundred schedules and no more', async () => {
     const { org, configure, run } = await place();
     const more = Array.from({ length: 103 }, (_, n) => `docs${n + 1}.${org}.example`);
@@ -213,7 +236,7 @@ describe('docferry schedules', () => {
     await run('apply');
     expect(await run('pause', 'docs.other.example')).toMatchObject({
       exitCode: 4,
-      document: { error: { code: 'UnknownSchedule' } },
+      document: { error: { code: 'UnknownSchedule', hint: expect.stringContaining(`known schedules: `) } },
     });
     expect((await run('backfill', domain, '--from', '2026-10-24', '--to', '2999-01-01')).exitCode).toBe(2);
     await writeFile(join(cwd, 'docferry.yaml'), configText({}));
