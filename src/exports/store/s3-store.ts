@@ -329,7 +329,11 @@ async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, wo
   const to = archivePath(manifest);
   const copied = await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]));
   const there = await bucket.stat(to);
-  if (there?.bytes === bytes && (await sha256Of(bucket, to, there, work)) === sha256) return;
+  if (there?.bytes === bytes && (await sha256Of(bucket, to, there, work)) === sha256) {
+    // What attempts that died while they copied have begun.
+    await abortUploads(bucket, to, null);
+    return;
+  }
   // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
   if (!copied) requireSameContent(null, manifest);
   await bucket.remove(to);
