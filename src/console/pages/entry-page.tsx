@@ -3,7 +3,7 @@ import { shortened } from '../../feedback/report/figure.ts';
 import { countText } from '../../rules/text.ts';
 import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
-import { ageText, projectNames, readable, Traits } from './feedback-hits.tsx';
+import { projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
 import { Aged, Facts, Foreign, pagePath, projectAddress, type Viewer, When } from './parts.tsx';
 
@@ -92,17 +92,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
               foreign('file', filename),
               foreign('language', lang),
               foreign('from', contact),
-              [
-                'created',
-                createdAt === null ? (
-                  'without a date'
-                ) : (
-                  <>
-                    {`${ageText(createdAt, at)}, `}
-                    <When at={createdAt} />
-                  </>
-                ),
-              ],
+              ['created', createdAt === null ? 'without a date' : <When at={createdAt} />],
               createdAt === null && foreign('date as sent', createdAtAsSent),
               ['last seen', <When at={lastSeenAt} />],
               foreign('id', entry.id),

@@ -1,5 +1,5 @@
 import { shortened, visible } from '../../feedback/report/figure.ts';
-import { nameText, waitText } from '../../feedback/report/report-words.ts';
+import { nameText } from '../../feedback/report/report-words.ts';
 import type { FoundEntry, FoundText, SearchAnswer } from '../../feedback/search/feedback-search.ts';
 import { entryAddress, type FilterChoices } from './feedback-filter.tsx';
 import { Foreign, pagePath, When } from './parts.tsx';
@@ -29,13 +29,13 @@ function Marked({ found }: { found: FoundText }) {
 }
 
 /** Entries that were found, the newest first. */
-export function Hits({ found, choices, now }: { found: SearchAnswer; choices: FilterChoices; now: number }) {
+export function Hits({ found, choices }: { found: SearchAnswer; choices: FilterChoices }) {
   if (found.entries.length === 0) return null;
   const names = projectNames(choices);
   return (
     <ol class="hits">
       {found.entries.map((entry) => (
-        <Hit entry={entry} project={names.get(entry.project) ?? entry.project} now={now} />
+        <Hit entry={entry} project={names.get(entry.project) ?? entry.project} />
       ))}
     </ol>
   );
@@ -46,7 +46,7 @@ export function projectNames({ organizations }: FilterChoices): Map<string, stri
   return new Map(organizations.flatMap(({ projects }) => projects.map(({ id, name }) => [id, name ?? id] as const)));
 }
 
-function Hit({ entry, project, now }: { entry: FoundEntry; project: string; now: number }) {
+function Hit({ entry, project }: { entry: FoundEntry; project: string }) {
   const { comment, code, contact, filename, lang, document, createdAt, firstSeenAt } = entry;
   const address = entryAddress(entry.project, entry.id);
   const name = <Foreign text={shortened(pagePath(document), 200)} />;
@@ -58,7 +58,7 @@ function Hit({ entry, project, now }: { entry: FoundEntry; project: string; now:
           <Traits entry={entry} />
         </p>
         <p class="fine">
-          {`${createdAt === null ? 'without a date, seen ' : ''}${ageText(createdAt ?? firstSeenAt, now)}, `}
+          {createdAt === null && 'without a date, seen '}
           <When at={createdAt ?? firstSeenAt} />
         </p>
         <p class="fine">
@@ -117,10 +117,4 @@ export function Traits({
       </span>
     </>
   );
-}
-
-/** `3.4 days ago`. */
-export function ageText(moment: string, now: number): string {
-  const age = now - Date.parse(moment);
-  return age < 0 ? 'in the future' : `${waitText(age)} ago`;
 }

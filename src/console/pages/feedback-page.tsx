@@ -114,7 +114,7 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
         <DocumentTable query={query} found={found} choices={choices} />
       ) : (
         <>
-          <Hits found={found} choices={choices} now={at} />
+          <Hits found={found} choices={choices} />
           <Pages query={query} after={found.after} />
         </>
       )}
