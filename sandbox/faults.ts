@@ -33,7 +33,7 @@ export const faultFields = {
   nullCursor: countField('null-cursor', 0, 'this page says hasMore with a null nextCursor'),
   emptyPage: countField('empty-page', 0, 'this page is empty although more follow'),
   emptyAnswers: countField('empty-answers', 0, 'the next n feedback pages are empty and say that nothing follows'),
-  pageLimit: countField('page-limit', 0, 'feedback pages hold at most so many entries, whatever limit says'),
+  pageLimit: countField('page-limit', 0, 'most entries of a feedback page, even if a request asks for more'),
   ignoreStatus: booleanField('ignore-status', 'the status filter is ignored'),
   ignoreDates: booleanField('ignore-dates', 'dateFrom and dateTo are ignored'),
   unordered: booleanField('unordered', 'entries of each feedback page come in no order'),

@@ -60,8 +60,8 @@ interface Noticing {
 }
 
 /**
- * Records what begins and ends; the watch tells people (`sendDueNotices`). What only happens, and what is told again, is
- * sent at once. Safe to repeat. Throws what the store and Temporal throw.
+ * Records conditions that begin or end, of which the watch tells people (`sendDueNotices`); sends acts and reminders at
+ * once. Safe to repeat. Throws what the store and Temporal throw.
  */
 export async function recordNotices(
   deps: ActivityDependencies,

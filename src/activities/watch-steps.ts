@@ -61,7 +61,7 @@ export async function heldSites(
   const held: HeldSite[] = [];
   for (const { domain } of organization.sites) {
     const hold = listed.get(domain)?.held ? await deps.bundles.holds.of(domain) : null;
-    // What a check refused is told as a rollout that failed.
+    // `rollout.failed` tells of a version that a check refused.
     if (hold !== null && !hold.refused)
       held.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
   }
@@ -314,7 +314,7 @@ async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webh
   await deps.feedback.moveWebhookPosition(org, name, digestOf, due);
 }
 
-/** Stands in for a project's id: no project's id has a colon. */
+/** Takes the place of a project's id, which never has a colon. */
 const digestOf = ':digest';
 
 /** The same event always gets the same message id. */

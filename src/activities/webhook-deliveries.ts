@@ -109,7 +109,7 @@ async function messageOf(
   };
 }
 
-/** Acts of people that notices are about, and of which they are the `begun`, `ended` or `happened`. */
+/** By type and state of a notice, the acts of people that cause it. */
 const acts: Record<string, readonly AuditAction[]> = {
   'site.held begun': ['hold'],
   'site.held ended': ['release'],

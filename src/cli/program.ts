@@ -23,11 +23,8 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 Temporal unreachable, 4 no such thing, 5 still running`;
 
-/**
- * Runs the work of a command with its context; reports what it throws, and exits with the code that it returns. The name is
- * the command's, with its group.
- */
-type RunCommand = (name: string, work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
+/** Runs the work of a command with its context; reports what it throws, and exits with the code that it returns. */
+type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
 
 /** All commands, by name and summary. Commander's help, version and complaints go to `write`; commands are run by `run`. */
 export function createProgram(runCommand: RunCommand, write: (text: string) => void): Command {
@@ -46,27 +43,26 @@ export function createProgram(runCommand: RunCommand, write: (text: string) => v
     .configureOutput({ writeOut: write, writeErr: write })
     .exitOverride()
     .addHelpText('after', examples);
-  const runAs =
-    (name: string): RunHandler =>
+  const run: RunHandler =
     (handler, ...bound) =>
     (...given) =>
-      runCommand(name, (context) => handler(context, ...bound, ...given));
-  const add = (parent: Command, path: string, entries: readonly (CommandEntry | CommandGroup)[]) => {
+      runCommand((context) => handler(context, ...bound, ...given));
+  const add = (parent: Command, entries: readonly (CommandEntry | CommandGroup)[]) => {
     for (const entry of entries) {
       const [name = ''] = entry.term.split(' ');
       const command = parent
         .command(name, { hidden: 'hidden' in entry && entry.hidden === true })
         .description(entry.summary);
       terms.set(command, entry.term);
-      if ('commands' in entry) add(command, `${path} ${name}`, entry.commands);
-      else declareLater(command, async () => (await entry.file()).default[name]?.(command, runAs(`${path} ${name}`)));
+      if ('commands' in entry) add(command, entry.commands);
+      else declareLater(command, async () => (await entry.file()).default[name]?.(command, run));
     }
     addHelp(parent);
     parent.hook('preSubcommand', async (_, command) => {
       await declared(command);
     });
   };
-  add(program, program.name(), commands);
+  add(program, commands);
   return program;
 }
 

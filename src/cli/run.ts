@@ -36,8 +36,8 @@ export async function runIn(
   const { env, cwd } = surroundings;
   let exitCode: number = exitCodes.done;
   let printed = '';
-  const run = async (name: string, work: (context: CommandContext) => Promise<number>) => {
-    exitCode = await inTrace(env, name, () => work(context()));
+  const run = async (work: (context: CommandContext) => Promise<number>) => {
+    exitCode = await inTrace(env, commandIn(program, argv), () => work(context()));
   };
   const program = createProgram(run, (text) => {
     printed += text;

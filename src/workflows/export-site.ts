@@ -32,7 +32,6 @@ import {
 } from '../exports/rules/site-export.ts';
 import { summaryText } from '../rules/text.ts';
 import { failoverIn } from '../temporal/rules/failover.ts';
-import { announce } from './deliver-webhook.ts';
 import { ExportJob, KeyGate, type KeyRefusals, RefusedForLong } from './export-job.ts';
 import { ExportView } from './export-view.ts';
 import {
@@ -52,6 +51,7 @@ import {
   readsInput,
   type SitePlan,
 } from './kit.ts';
+import { announce } from './notices.ts';
 import {
   Approval,
   type FetchedBundle,

@@ -1,6 +1,6 @@
 export { checkKey } from './check-key.ts';
-export { deliverWebhook, watchOrganization } from './deliver-webhook.ts';
 export { exportSite } from './export-site.ts';
+export { deliverWebhook, watchOrganization } from './notices.ts';
 export { rateBudget } from './rate-budget.ts';
 export { refreshFeedback } from './refresh-feedback.ts';
 export { rollBack } from './roll-back.ts';

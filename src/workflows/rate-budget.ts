@@ -122,7 +122,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     if (wasReset()) {
       resetNoticed();
       window = windowAfterReset(window, Date.now());
-      // Who waited may be gone since, and whoever is not may wait longer than it was told.
+      // A waiter may be gone since; one that is there may wait longer than the budget said.
       const waiting = window.waiters.filter(({ holder }) => !isProgram(window, holder));
       sending.push(...waiting.map(({ holder }) => wake(holder)));
     }

@@ -23,7 +23,6 @@ import {
   readRefreshInput,
 } from '../feedback/rules/refresh-run.ts';
 import { clockTime, factsTable, ignoredFacts, spanText } from '../rules/text.ts';
-import { announce } from './deliver-webhook.ts';
 import {
   endFacts,
   failureSummary,
@@ -39,6 +38,7 @@ import {
   showEnd,
   showPhase,
 } from './kit.ts';
+import { announce } from './notices.ts';
 
 const pages = proxyActivities<Pick<Activities, 'refreshPages'>>(pageOptions);
 const records = proxyActivities<Pick<Activities, 'finishRefresh'>>(recordOptions);

@@ -16,7 +16,6 @@ import { noEntries } from '../feedback/rules/feedback-entry.ts';
 import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../feedback/rules/sync.ts';
 import { readSyncInput } from '../feedback/rules/sync.ts';
 import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../rules/text.ts';
-import { announce } from './deliver-webhook.ts';
 import {
   endFacts,
   failureSummary,
@@ -32,6 +31,7 @@ import {
   showEnd,
   showPhase,
 } from './kit.ts';
+import { announce } from './notices.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 

@@ -68,9 +68,9 @@ export async function prepareProject(db: Trx, key: ProjectKey, at: number): Prom
 const entriesPerBatch = 2_000;
 
 /**
- * Cuts the lists of a project into pages anew, with the rates known by now. Looks through all its entries, in batches, so
- * that the thread is free in between and few are in memory. `floor`: where its first reading has come to, newest first;
- * what is older is left.
+ * Cuts a project's lists into pages anew, by the rates learnt until now. It reads all entries in batches, so that the
+ * thread is free in between and few are in memory. `floor`: the date that a first reading, newest first, has reached; older
+ * entries stay out of the pages.
  */
 export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: number | null): Promise<void> {
   await lockProject(db, key.project);

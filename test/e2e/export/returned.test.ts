@@ -10,7 +10,7 @@ import type { SiteHold } from '../../../src/exports/store/bundle-store.ts';
 import { startExport } from '../../../src/operations/exports.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
-import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
+import { awsVariables, type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
 import { startReceiver, type WebhookReceiver, webhookSecret } from '../../tools/servers/webhook-receiver.ts';
 
 const s3Program = await s3ServerProgram();
@@ -80,13 +80,7 @@ const docferry = (...args: string[]) =>
   docferryJson([...args, '--config', scene.configFile], {
     // The AWS client reads the variables of its process.
     ownProcess: s3 !== null,
-    env: s3
-      ? {
-          AWS_ACCESS_KEY_ID: s3.accessKeyId,
-          AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-          AWS_EC2_METADATA_DISABLED: 'true',
-        }
-      : {},
+    env: s3 ? awsVariables(s3) : {},
   });
 
 /** The pointer, the hold, what the target runs, and for which versions the program ran. */

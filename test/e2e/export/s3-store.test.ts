@@ -12,7 +12,7 @@ import { startWorker } from '../../../src/worker.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
-import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
+import { awsVariables, type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
 import { workflowBundle } from '../../tools/temporal/temporal.ts';
 
 const program = await s3ServerProgram();
@@ -40,11 +40,7 @@ const docferry = (...args: string[]) =>
   docferryJson([...args, '--config', scene.configFile], {
     // The AWS client reads the variables of its process.
     ownProcess: true,
-    env: {
-      AWS_ACCESS_KEY_ID: s3.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-      AWS_EC2_METADATA_DISABLED: 'true',
-    },
+    env: awsVariables(s3),
   });
 
 describe.skipIf(program === null)('an export with a bucket as store', () => {

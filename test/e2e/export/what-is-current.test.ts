@@ -7,7 +7,7 @@ import { type ScheduledRun, scheduleViews } from '../../../src/schedules/schedul
 import { applySchedules } from '../../../src/schedules/schedules.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
-import { type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
+import { awsVariables, type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';
 
 const program = await s3ServerProgram();
 const rollout = '[{ directory: { path: ./site } }, { directory: { path: ./mirror/site } }]';
@@ -45,13 +45,7 @@ const docferry = (...args: string[]) =>
   docferryJson([...args, '--config', scene.configFile], {
     // The AWS client reads the variables of its process.
     ownProcess: s3 !== null,
-    env: s3
-      ? {
-          AWS_ACCESS_KEY_ID: s3.accessKeyId,
-          AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-          AWS_EC2_METADATA_DISABLED: 'true',
-        }
-      : {},
+    env: s3 ? awsVariables(s3) : {},
   });
 
 /** What people see: the pointer, the hold, and what each target serves. */

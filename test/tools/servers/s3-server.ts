@@ -25,6 +25,13 @@ export interface S3Server {
   stop(): Promise<void>;
 }
 
+/** The variables by which the AWS client of another process finds the server's owner. */
+export const awsVariables = ({ accessKeyId, secretAccessKey }: S3Server) => ({
+  AWS_ACCESS_KEY_ID: accessKeyId,
+  AWS_SECRET_ACCESS_KEY: secretAccessKey,
+  AWS_EC2_METADATA_DISABLED: 'true',
+});
+
 const bucket = 'docs-bundles';
 const owner = { accessKeyId: 'AKIATESTOWNER0001', secretAccessKey: 'planted-secret-of-the-owner-4f1c9d' };
 
