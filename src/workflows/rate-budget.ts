@@ -23,7 +23,7 @@ import {
   readSettings,
   readViewMoment,
 } from '../budget/rules/budget-messages.ts';
-import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
+import { messagesPerRun, packed, unpacked, wasAhead, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
 import { ask } from '../budget/rules/grant-or-wait.ts';
 import { drift, type ForAWhile, overrideProblem } from '../budget/rules/permits.ts';
 import { bringWaitersForward, dropWaiter } from '../budget/rules/waiters.ts';
@@ -117,9 +117,9 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   /** Signals under way to other workflows. */
   const sending: Promise<void>[] = [];
 
-  /** The window as it is before a message. After a reset it does not know what was granted since (B7). */
+  /** The window as it is before a message. After a reset, or once a clock is right that was ahead, it counts as full (B7). */
   const known = () => {
-    if (wasReset()) {
+    if (wasReset() || wasAhead(window, Date.now())) {
       resetNoticed();
       window = windowAfterReset(window, Date.now());
       // A waiter may be gone since; one that is there may wait longer than the budget said.

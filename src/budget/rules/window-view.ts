@@ -109,7 +109,7 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
 }
 
 /** Why a window counts as full, in words. */
-export const forgotten = 'the ledger was lost or reset';
+export const forgotten = 'the ledger was lost or reset, or its clock was ahead';
 
 /** Holders, and waiters, that the Temporal UI shows: the details are rendered again and again. */
 export const detailRows = 20;

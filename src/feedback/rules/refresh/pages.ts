@@ -54,15 +54,7 @@ export interface RefreshPage extends PageSums {
   requests: number;
 }
 
-const noSums: PageSums = {
-  entries: 0,
-  rate: 0,
-  openRate: 0,
-  rateSeen: 0,
-  rateSeenSquared: 0,
-  left: 0,
-  leftSince: 0,
-};
+const noSums: PageSums = { entries: 0, rate: 0, openRate: 0, rateSeen: 0, rateSeenSquared: 0, left: 0, leftSince: 0 };
 
 const sumNames = Object.keys(noSums) as readonly (keyof PageSums)[];
 
