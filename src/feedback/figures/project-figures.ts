@@ -139,7 +139,6 @@ async function countsOf(db: Db, keys: readonly string[][]): Promise<CountsRow[]>
   return rows;
 }
 
-/** The newest passes of each project, newest first. */
 async function newestPasses(db: Db, keys: readonly string[][], shown: number): Promise<Selectable<SyncPassesTable>[]> {
   if (shown === 0) return [];
   const { rows } = await sql<Selectable<SyncPassesTable>>`

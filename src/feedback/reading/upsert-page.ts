@@ -4,7 +4,6 @@ import type { Transaction } from 'kysely';
 import { erasedAmong } from '../privacy/erase-contact.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
 import { keepsAll, type Privacy, storeKey } from '../privacy/privacy.ts';
-import { afterPage } from '../rules/continue-slice.ts';
 import { decide } from '../rules/fact-queries.ts';
 import {
   addCounts,
@@ -13,6 +12,7 @@ import {
   noEntries,
   type RejectedEntry,
 } from '../rules/feedback-entry.ts';
+import { afterPage } from '../rules/next-step.ts';
 import { RepeatedCursor } from '../rules/slice.ts';
 import { upsertRows } from '../search/entry-index.ts';
 import {
@@ -58,7 +58,6 @@ interface PageContext {
   seenAt: string;
   /** A `createdAt` after this moment never moves the watermark. */
   latestBelievable: string;
-  /** The rows stored for the ids of this page. */
   stored: ReadonlyMap<string, FeedbackTable>;
   /** Removes what must not be stored. */
   personal: PersonalData;
@@ -153,7 +152,6 @@ export function digestOfIds(page: { entries: readonly { id: string }[]; rejected
 
 type Db = Transaction<FeedbackDatabase>;
 
-/** The rows stored for the ids of a page. */
 async function storedRows(
   db: Db,
   project: string,
