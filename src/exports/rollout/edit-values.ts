@@ -172,10 +172,7 @@ function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping:
 }
 
 /** Adds entries to a file without any. */
-function appendEntries(
-  { text, end }: Pick<ValuesDocument, 'text' | 'end'>,
-  entries: readonly NewEntry[],
-): Splice[] {
+function appendEntries({ text, end }: Pick<ValuesDocument, 'text' | 'end'>, entries: readonly NewEntry[]): Splice[] {
   return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
 }
 

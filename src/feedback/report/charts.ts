@@ -225,28 +225,42 @@ function text(value: string, x: number, y: number, align: Align, style: object):
 }
 
 const volumeHeight = 250;
+/** Above, below and between the strips of a chart. */
+const volumeEdges = { top: 12, bottom: 44, between: 22 };
 
-/** Entries over time as stacked bars, the most frequent kind at the bottom. */
-export function volumeChart(label: string, axis: TimeAxis, series: readonly Series[]): Html {
-  return drawAllWidths(label, volumeHeight, (chartWidth) => volumeOption(axis, series, chartWidth));
+/** Counts over time as stacked bars, the first kind at the bottom; each list of kinds has a strip of its own. */
+export function volumeChart(label: string, axis: TimeAxis, ...strips: (readonly Series[])[]): Html {
+  return drawAllWidths(label, volumeHeight, (chartWidth) => volumeOption(axis, strips, chartWidth));
 }
 
-function volumeOption(axis: TimeAxis, series: readonly Series[], chartWidth: ChartWidth) {
-  const colors = seriesColors(series.map(({ name }) => name));
+function volumeOption(axis: TimeAxis, strips: readonly (readonly Series[])[], chartWidth: ChartWidth) {
+  const { top, bottom, between } = volumeEdges;
+  const height = (volumeHeight - top - bottom - between * (strips.length - 1)) / strips.length;
+  const colors = seriesColors(strips.flat().map(({ name }) => name));
   return {
-    grid: { left: 44, right: 8, top: 12, bottom: 44 },
-    xAxis: partsAxis(axis, chartWidth),
-    yAxis: valueAxis({ minInterval: 1 }),
-    series: series.map(({ over }, index) => ({
-      type: 'bar',
-      silent: true,
-      stack: 'all',
-      barCategoryGap: '22%',
-      barMaxWidth: 40,
-      // A paper-coloured line separates neighbours even without colours.
-      itemStyle: { color: colorOf(colors[index] ?? 'stone'), borderColor: colorOf('paper'), borderWidth: 1 },
-      data: over.map((entries) => (entries === 0 ? null : entries)),
-    })),
+    grid: strips.map((_, strip) => ({ left: 44, right: 8, top: top + strip * (height + between), height })),
+    xAxis: strips.map((_, gridIndex) =>
+      partsAxis(axis, chartWidth, { gridIndex, ...(gridIndex < strips.length - 1 && { axisLabel: { show: false } }) }),
+    ),
+    yAxis: strips.map((_, gridIndex) => valueAxis({ gridIndex, minInterval: 1 })),
+    series: strips.flatMap((kinds, strip) =>
+      kinds.map((kind) => ({
+        type: 'bar',
+        silent: true,
+        stack: `strip ${strip}`,
+        xAxisIndex: strip,
+        yAxisIndex: strip,
+        barCategoryGap: '22%',
+        barMaxWidth: 40,
+        // A paper-coloured line separates neighbours even without colours.
+        itemStyle: {
+          color: colorOf(colors[strips.flat().indexOf(kind)] ?? 'stone'),
+          borderColor: colorOf('paper'),
+          borderWidth: 1,
+        },
+        data: kind.over.map((entries) => (entries === 0 ? null : entries)),
+      })),
+    ),
   };
 }
 

@@ -88,6 +88,9 @@ const knownColors: Readonly<Record<string, ColorName>> = {
   in_progress: 'ochre',
   resolved: 'good',
   dismissed: 'stone',
+  helpful: 'good',
+  'not helpful': 'bad',
+  comments: 'blue',
 };
 const otherColors: readonly ColorName[] = ['rose', 'slate', 'moss', 'plum', 'blue', 'ochre'];
 

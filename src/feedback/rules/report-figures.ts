@@ -43,6 +43,16 @@ export function timeAxis({ from, to, oldest, now }: AxisSpan): TimeAxis | null {
   };
 }
 
+/** The last weeks, this one included. */
+export function lastWeeks(weeks: number, now: Date): TimeAxis {
+  const starts = Array.from({ length: weeks }, (_, index) => startOf(now.getTime(), 'week', index + 1 - weeks));
+  return {
+    unit: 'week',
+    starts: starts.map((ms) => new Date(ms).toISOString()),
+    end: new Date(now.getTime() + 1).toISOString(),
+  };
+}
+
 /** Whether the last part ends before its day, week, month, quarter or year. */
 export function isCutShort({ unit, starts, end }: TimeAxis): boolean {
   const last = starts.at(-1);
