@@ -122,6 +122,12 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
 /** Why a window counts as full, in words. */
 export const forgotten = 'the ledger was lost or reset';
 
+export const pauseWords = {
+  paused: 'paused by hand',
+  throttled: 'paused by the service (429)',
+  unauthorized: 'paused by a refused key (401)',
+} as const;
+
 /** Holders, and waiters, that the Temporal UI shows: the details are rendered again and again. */
 export const detailRows = 20;
 

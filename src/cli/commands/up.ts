@@ -50,9 +50,7 @@ interface UpFlags {
   sandboxPort: number;
   storagePort: number;
   db: string;
-  /** False for `--no-ui`. */
   ui: boolean;
-  /** False for `--no-server`. */
   server: boolean;
   /** False for `--no-link`. */
   link: boolean;

@@ -28,7 +28,7 @@ import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
 import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { answersOrNull } from '../../waiting.ts';
-import { forecastDocument } from '../budget/budget-view.ts';
+import { forecastDocument } from '../budget/budget-show.ts';
 import { privacyText } from '../config/config-check.ts';
 
 export default {
