@@ -94,7 +94,6 @@ export interface LeaseReport {
   accepted?: boolean;
   /** Set when the service answered 429; the milliseconds it asked to wait, null when it did not say. */
   throttled?: { retryAfterMs: number | null };
-  /** True when the service refused the key (401). */
   unauthorized?: boolean;
   /** True when the service answered 401 to a program: it may have refused the key, or the path that the program chose. */
   doubted?: boolean;

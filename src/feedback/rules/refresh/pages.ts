@@ -63,7 +63,6 @@ const filled = 0.95;
 
 /** What was learnt of the service, as far as it decides how lists are cut. */
 export interface PageShape {
-  /** Entries that the service sends in a page. */
   pageSize: number;
   /** The status filter is ignored: there is no open list. */
   ignoresStatus: boolean;
