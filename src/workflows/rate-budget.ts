@@ -23,7 +23,7 @@ import {
   readSettings,
   readViewMoment,
 } from '../budget/rules/budget-messages.ts';
-import { messagesPerRun, packed, unpacked, wasAhead, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
+import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
 import { ask } from '../budget/rules/grant-or-wait.ts';
 import { drift, type ForAWhile, overrideProblem } from '../budget/rules/permits.ts';
 import { bringWaitersForward, dropWaiter } from '../budget/rules/waiters.ts';
@@ -38,6 +38,7 @@ import {
   retryKey,
   setOverride,
   setPause,
+  wasAhead,
 } from '../budget/rules/window.ts';
 import type { BudgetInput, WindowState } from '../budget/rules/window-state.ts';
 import { describeWindow, detailRows, viewOf } from '../budget/rules/window-view.ts';

@@ -1,5 +1,5 @@
 import { leaseMs, type WindowSettings } from './permits.ts';
-import { advance, recentAttempts, recentTurns } from './window.ts';
+import { advance, recentAttempts, recentTurns, wasAhead } from './window.ts';
 import {
   type CarriedWindow,
   emptyWindow,
@@ -124,10 +124,6 @@ export function windowAfter(settings: WindowSettings, earlierGrantAt: number | n
   // Nothing was granted later than now, even if another clock says so.
   return { ...fresh, unknownUntil: Math.min(earlierGrantAt, now) + leaseMs + settings.arrivalMs };
 }
-
-/** Whether the clock was ahead by so much that waiting for it would take longer than a full window. */
-export const wasAhead = ({ now, settings }: WindowState, at: number): boolean =>
-  now - at > settings.windowMs + leaseMs + settings.arrivalMs;
 
 /**
  * The window of a ledger that was set back, or whose clock was ahead: grants since may be unknown, or known with another

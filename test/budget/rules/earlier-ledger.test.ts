@@ -1,15 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  lastGrantOf,
-  untilNow,
-  wasAhead,
-  windowAfter,
-  windowAfterReset,
-} from '../../../src/budget/rules/carry-window.ts';
+import { lastGrantOf, untilNow, windowAfter, windowAfterReset } from '../../../src/budget/rules/carry-window.ts';
 import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { configure, setOverride, setPause } from '../../../src/budget/rules/window.ts';
+import { configure, setOverride, setPause, wasAhead } from '../../../src/budget/rules/window.ts';
 import { viewOf, windowFacts } from '../../../src/budget/rules/window-view.ts';
 import { granted, occupancyMs, question, Scene, settings, t0, waits } from '../../tools/window/window-support.ts';
 

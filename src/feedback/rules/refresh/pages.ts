@@ -77,13 +77,8 @@ export interface PageShape {
   headBy: number;
 }
 
-export const usualShape: PageShape = {
-  pageSize,
-  ignoresStatus: false,
-  coarse: false,
-  headFrom: null,
-  headBy: Number.POSITIVE_INFINITY,
-};
+const headBy = Number.POSITIVE_INFINITY;
+export const usualShape: PageShape = { pageSize, ignoresStatus: false, coarse: false, headFrom: null, headBy };
 
 /** Whether an entry's list holds it. */
 export function isIn(list: RefreshList, entry: RefreshEntry): boolean {
