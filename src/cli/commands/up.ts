@@ -222,7 +222,10 @@ async function writeIfAbsent(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** A sandbox with the configured organizations, projects and sites, and its own keys. */
+/**
+ * A sandbox with the configured organizations, projects and sites, its own keys, and the budget of the first organization as
+ * the limit of each.
+ */
 export function sandboxOptionsFor(
   { organizations }: Config,
   { sandboxPort, storagePort }: SandboxPorts,
@@ -230,6 +233,7 @@ export function sandboxOptionsFor(
   return {
     port: sandboxPort,
     storagePort,
+    ...(organizations[0] && { requests: organizations[0].budget.requests, windowMs: organizations[0].budget.windowMs }),
     organizations: organizations.map(({ id, projects, sites }) => ({
       id,
       projects: projects.map((project) => ({ id: project.id })),

@@ -182,7 +182,7 @@ function Menu({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
   return (
     <details class="menu" id={`menu-${org}`}>
       <summary>
-        Emergency<span class="unseen">{` limits of ${org}`}</span>
+        Pause or override …<span class="unseen">{` the budget of ${org}`}</span>
       </summary>
       <div>
         {view.pausedBy === 'paused' ? (
