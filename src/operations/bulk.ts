@@ -32,14 +32,15 @@ export const runIdOf = (running: RunningById, target: ScheduleTarget): string | 
 
 export const runs = (running: RunningById, target: ScheduleTarget): boolean => runIdOf(running, target) !== undefined;
 
-/** Does the work for each, a few at a time: a failure of one stops no other. After an abort nothing else begins. */
+/** Does the work for each, a few at a time by default: a failure of one stops no other. After an abort nothing else begins. */
 export async function forEach<Item, Answer>(
   items: readonly Item[],
   work: (item: Item) => Promise<Answer>,
   signal?: AbortSignal,
+  atOnce = callsAtOnce,
 ): Promise<{ ended: Ended<Item, Answer>[]; notBegun: Item[] }> {
   const notBegun: Item[] = [];
-  const all = await inBatches(items, callsAtOnce, async (item): Promise<Ended<Item, Answer>[]> => {
+  const all = await inBatches(items, atOnce, async (item): Promise<Ended<Item, Answer>[]> => {
     if (signal?.aborted) {
       notBegun.push(item);
       return [];
