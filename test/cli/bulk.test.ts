@@ -121,7 +121,7 @@ describe('export start --all --wait', () => {
     expect(of(unknown)).toMatchObject({
       ok: false,
       workflowId: `export:${org}:${unknown}`,
-      error: { code: 'UnknownSite' },
+      error: { code: 'NotFound' },
     });
     expect(stderr).toMatch(new RegExp(`^${good}: rendering`, 'm'));
     expect(stderr).toMatch(new RegExp(`^${good}: published  ${of(good)?.version}$`, 'm'));

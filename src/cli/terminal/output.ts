@@ -3,7 +3,7 @@ import { createColors } from 'picocolors';
 import stringWidth from 'string-width';
 import { counted, visibleJson, visibleText } from '../../rules/text.ts';
 import { exitCodes, type Failure } from '../failure.ts';
-import type { tableLines } from './text.ts';
+import type * as Texts from './text.ts';
 
 /** The colours of our own texts (picocolors); no foreign text can do harm with them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with the escape character
@@ -261,19 +261,18 @@ class PlainLines implements LiveView {
 class LiveLines implements LiveView {
   readonly #update: ReturnType<typeof createLogUpdate>;
   readonly #texts = new Map<string, string>();
-
-  readonly #tableLines: typeof tableLines;
+  readonly #layout: typeof Texts;
   readonly #screen: () => Screen;
 
-  private constructor(update: ReturnType<typeof createLogUpdate>, table: typeof tableLines, screen: () => Screen) {
+  private constructor(update: ReturnType<typeof createLogUpdate>, layout: typeof Texts, screen: () => Screen) {
     this.#update = update;
-    this.#tableLines = table;
+    this.#layout = layout;
     this.#screen = screen;
   }
 
   static async open(stream: NodeJS.WriteStream, screen: () => Screen): Promise<LiveLines> {
-    const [{ createLogUpdate }, text] = await Promise.all([import('log-update'), import('./text.ts')]);
-    return new LiveLines(createLogUpdate(stream), text.tableLines, screen);
+    const [{ createLogUpdate }, layout] = await Promise.all([import('log-update'), import('./text.ts')]);
+    return new LiveLines(createLogUpdate(stream), layout, screen);
   }
 
   show(label: string, { text }: Step): void {
@@ -304,7 +303,9 @@ class LiveLines implements LiveView {
       return;
     }
     const screen = this.#screen();
-    const table = this.#tableLines(['', ''], lines, screen.columns);
+    const half = Math.floor(screen.columns / 2);
+    const rows = lines.map(([label, text]) => [this.#layout.printable(label, half), text]);
+    const table = this.#layout.tableLines(['', ''], rows, screen.columns);
     this.#update(fittingLines(table, { ...screen, rows: screen.rows - 1 }, (count) => counted(count, 'more line')));
   }
 }
