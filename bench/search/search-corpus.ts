@@ -5,7 +5,7 @@ import type { FeedbackTable } from '../../src/feedback/store/tables.ts';
 const vocabulary = 40_000;
 const days = 1_000;
 const dayMs = 86_400_000;
-const newest = Date.parse('2026-11-20T00:00:00Z');
+export const newest = Date.parse('2026-11-20T00:00:00Z');
 const syllables =
   'ba be bo da de do fa fi ga go ka ki la le lo ma mi mo na ne no pa pe ra ri ro sa se so ta te to'.split(' ');
 const japanese =

@@ -5,7 +5,8 @@ import { commonWord, rareWord } from './search-corpus.ts';
 export interface AskedFor {
   name: string;
   query: SearchQuery;
-  byDocument?: boolean;
+  /** Instead of entries. */
+  shown?: 'documents' | 'trend';
   /** Patterns that a text must match all of; null where `LIKE` cannot say it. */
   like: readonly string[] | null;
 }
@@ -20,6 +21,7 @@ export function mixedQueries(): AskedFor[] {
     query: { words: text, limit },
     like,
   });
+  const document = { document: '/docs/section-7/page-40' };
   const since = '2026-08-01T00:00:00Z';
   return [
     words('rare word', rareWord),
@@ -42,7 +44,7 @@ export function mixedQueries(): AskedFor[] {
     { ...words('common word, one project', first), query: { words: first, projects: ['prj_3'], limit } },
     {
       ...words('common word, one document', first, null),
-      query: { words: first, document: '/docs/section-7/page-40', limit },
+      query: { words: first, ...document, limit },
     },
     {
       ...words('common word, dates', first, null),
@@ -58,7 +60,9 @@ export function mixedQueries(): AskedFor[] {
     },
     { name: 'no words, status pending', query: { statuses: ['pending'], limit }, like: null },
     { name: 'no words at all', query: { limit }, like: null },
-    { name: 'common word, by document', query: { words: first, limit }, byDocument: true, like: null },
-    { name: 'rare word, by document', query: { words: rareWord, limit }, byDocument: true, like: null },
+    { name: 'common word, by document', query: { words: first, limit }, shown: 'documents', like: null },
+    { name: 'twelve weeks of one document', query: { ...document, limit }, shown: 'trend', like: null },
+    { name: 'twelve weeks of everything', query: { limit }, shown: 'trend', like: null },
+    { name: 'rare word, by document', query: { words: rareWord, limit }, shown: 'documents', like: null },
   ];
 }

@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lastWeeks } from '../../src/feedback/rules/report-figures.ts';
+import type { FoundTotal, SearchQuery } from '../../src/feedback/search/feedback-search.ts';
 import type { FeedbackTable } from '../../src/feedback/store/tables.ts';
 import { machineFacts } from '../tools/machine-facts.ts';
-import { searchCorpus } from './search-corpus.ts';
+import { newest, searchCorpus } from './search-corpus.ts';
 import { type AskedFor, mixedQueries } from './search-queries.ts';
 import { openPostgresBench, openSqliteBench, type SearchBench } from './search-stores.ts';
 
@@ -95,11 +97,22 @@ The index: ${Math.round(size.index / 2 ** 20)} MiB beside ${Math.round(size.feed
 ${perPage} entries whose comments have changed ${ms(changed)}.`;
 }
 
-async function search({ store }: SearchBench, { query, byDocument }: AskedFor, line: Line | undefined): Promise<void> {
+async function search({ store }: SearchBench, { query, shown }: AskedFor, line: Line | undefined): Promise<void> {
   const began = performance.now();
-  const { total } = byDocument ? await store.findDocuments(query) : await store.findEntries(query);
+  const total = await searched(store, query, shown);
   line?.times.push(performance.now() - began);
   if (line !== undefined) line.hits = `${total.count.toLocaleString('en')}${total.isExact ? '' : '+'}`;
+}
+
+async function searched(
+  store: SearchBench['store'],
+  query: SearchQuery,
+  shown: AskedFor['shown'],
+): Promise<FoundTotal> {
+  if (shown === 'documents') return (await store.findDocuments(query)).total;
+  if (shown !== 'trend') return (await store.findEntries(query)).total;
+  const trend = await store.findTrend(query, lastWeeks(12, new Date(newest)));
+  return { count: trend.reduce((sum, { yes, no, comments }) => sum + yes + no + comments, 0), isExact: true };
 }
 
 /** Medians over pages of new entries, of a whole page and of what the index is of it. */

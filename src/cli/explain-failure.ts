@@ -109,7 +109,8 @@ const hints: Readonly<Record<FailureType, string>> = {
   Superseded: 'see `docferry export versions`: a newer export has published since',
   AttemptReplaced: 'nothing to do: a newer attempt of the step continues',
   StartUncertain: 'check at the service whether a job is running, then start it again',
-  LinkRefused: 'if its host is right, allow it in service.linkHosts',
+  LinkRefused:
+    'if the link leads where it should, change what the message names in docferry.yaml and restart the workers',
   DownloadFailed: 'start it again; the last published version keeps serving',
   ArchiveTooLarge: 'if the size is right, raise bundle.maxBytes of the site',
   PublishRefused: 'start it again with --force; `docferry export versions` shows what is published',

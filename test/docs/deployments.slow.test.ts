@@ -30,7 +30,6 @@ describe('docs/deployments.md', () => {
       ['directory:./site'],
       ['bucket:acme-site/docs'],
       ['helmValues:deployments/docs.yaml#spec.values.staticExport'],
-      ['helmValues:deploy/values.yaml'],
       ['directory:./site'],
     ]);
   });

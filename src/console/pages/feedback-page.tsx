@@ -1,3 +1,4 @@
+import { raw } from 'hono/html';
 import { shortened, visible } from '../../feedback/report/figure.ts';
 import type { DocumentAnswer, IndexProgress, SearchAnswer } from '../../feedback/search/feedback-search.ts';
 import { counted, countText } from '../../rules/text.ts';
@@ -87,6 +88,8 @@ interface Feedback {
   choices: FilterChoices;
   /** What was found: entries, or what each document has. */
   found: SearchAnswer | DocumentAnswer;
+  /** The figure of one page over time, when one is asked for; null for none. */
+  trend: string | null;
   /** When this login last looked, UTC ISO 8601; null when that is not known. */
   lastVisit: string | null;
   /** Most entries in a file. */
@@ -96,7 +99,7 @@ interface Feedback {
 }
 
 /** Feedback of readers and agents that matches the query. */
-export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInFile, at, late }: Feedback) {
+export function FeedbackPage({ viewer, query, choices, found, trend, lastVisit, mostInFile, at, late }: Feedback) {
   const { total, index } = found;
   return (
     <Page title="Feedback" viewer={viewer} at="/feedback">
@@ -110,6 +113,7 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
           ? nothingText(query)
           : `${total.isExact ? '' : 'More than '}${counted(total.count, 'entry', 'entries')}${'documents' in found ? ' by page' : ', newest first'}.`}
       </p>
+      {trend !== null && raw(trend)}
       {'documents' in found ? (
         <DocumentTable query={query} found={found} choices={choices} />
       ) : (

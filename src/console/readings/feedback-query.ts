@@ -65,6 +65,12 @@ export function feedbackAddress(query: Partial<FeedbackQuery>, path = '/feedback
   return asked.length === 0 ? path : `${path}?${new URLSearchParams(asked)}`;
 }
 
+/** All of the page that a query names, whatever else the query asks. */
+export function pageOf({ org, project, document }: FeedbackQuery): FeedbackQuery {
+  const nothing = Object.fromEntries(fields.map((field) => [field, ''])) as FeedbackQuery;
+  return { ...nothing, org, project, document, all: 'yes' };
+}
+
 /** A moment of an address in UTC, as the store has its own; undefined for none. */
 export function utcOf(moment: string): string | undefined {
   const ms = isoInstant(moment);

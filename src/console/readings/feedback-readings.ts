@@ -1,4 +1,12 @@
-import type { DocumentAnswer, EntryDetail, SearchAnswer, SearchQuery } from '../../feedback/search/feedback-search.ts';
+import { htmlText } from '../../feedback/report/figure.ts';
+import { lastWeeks } from '../../feedback/rules/report-figures.ts';
+import type {
+  DocumentAnswer,
+  EntryDetail,
+  EntrySelection,
+  SearchAnswer,
+  SearchQuery,
+} from '../../feedback/search/feedback-search.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { beginningOf, shortTexts } from '../../rules/text.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
@@ -24,12 +32,14 @@ export class FeedbackReadings {
   readonly #store: () => Promise<FeedbackStore>;
   readonly #entries: LatestReadings<SearchAnswer>;
   readonly #documents: LatestReadings<DocumentAnswer>;
+  readonly #trends: LatestReadings<string | null>;
   readonly #details: LatestReadings<ShownEntry | null>;
 
   constructor(store: () => Promise<FeedbackStore>, times: ReadingTimes) {
     this.#store = store;
     this.#entries = new LatestReadings(mostKept, times);
     this.#documents = new LatestReadings(mostKept, times);
+    this.#trends = new LatestReadings(mostKept, times);
     this.#details = new LatestReadings(mostKept, times);
   }
 
@@ -43,6 +53,18 @@ export class FeedbackReadings {
     return this.#documents.of(keyOf(query), async () =>
       shortTexts(await (await this.#store()).findDocuments(query), longestField),
     );
+  }
+
+  /** The figure of what readers made of a page in twelve weeks, as HTML; null when they made nothing of it. */
+  trend(page: EntrySelection): SharedReading<string | null> {
+    return this.#trends.of(keyOf(page), async () => {
+      const axis = lastWeeks(12, new Date());
+      const trend = await (await this.#store()).findTrend(page, axis);
+      if (trend.every(({ yes, no, comments }) => yes + no + comments === 0)) return null;
+      // Loads the chart library, which few pages need.
+      const { trendFigure } = await import('../../feedback/report/sections.ts');
+      return await htmlText(trendFigure(axis, trend));
+    });
   }
 
   /** Null when there is no such entry. */

@@ -9,7 +9,7 @@ import { ConsoleFailure } from '../console-failure.ts';
 import { EntryPage } from '../pages/entry-page.tsx';
 import type { FilterChoices } from '../pages/feedback-filter.tsx';
 import { FeedbackPage } from '../pages/feedback-page.tsx';
-import { checkConfigured, feedbackQuery, nextVisit, selectionOf } from '../readings/feedback-query.ts';
+import { checkConfigured, feedbackQuery, nextVisit, pageOf, selectionOf } from '../readings/feedback-query.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** What a selection can be loaded as. CSV is for spreadsheets, so that nothing in it may run there. */
@@ -141,8 +141,21 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
         query.by === 'document'
           ? reader.feedback.documents({ ...selection, limit: shownDocuments })
           : reader.feedback.entries(search);
-      const { value: found, at, late } = await reading.get();
-      const shown = { viewer, query, choices, found, lastVisit: noteVisit(c, app), mostInFile, at, late };
+      const [{ value: found, at, late }, trend] = await Promise.all([
+        reading.get(),
+        query.document === '' ? null : reader.feedback.trend(selectionOf(pageOf(query))).get(),
+      ]);
+      const shown = {
+        viewer,
+        query,
+        choices,
+        found,
+        trend: trend?.value ?? null,
+        lastVisit: noteVisit(c, app),
+        mostInFile,
+        at,
+        late,
+      };
       return page(c, <FeedbackPage {...shown} />);
     }),
   );

@@ -3,6 +3,7 @@ import type { StructureRule } from '../rules/verification-rules.ts';
 import { type ArchiveReader, type ByteFile, readAt } from './archive-reader.ts';
 import { readTar, readTarGz } from './read-tar.ts';
 import { readZip } from './read-zip.ts';
+import { passesForTar } from './tar-header.ts';
 
 const readers: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
 
@@ -13,12 +14,24 @@ export function readerOf(format: ArchiveFormat): ArchiveReader {
 
 const headBytes = 512;
 const ustarOffset = 257;
+const isoMark = 'CD001';
+/** An ISO image may begin with 32 KiB of anything. */
+const isoOffset = 32_769;
 
 export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
 
-/** Recognizes an archive by its first bytes, never by its name (verification.md). Throws `ArchiveFault`, system errors. */
+/**
+ * Recognizes an archive by its bytes, never by its name (verification.md). bsdtar and GNU tar take some zips for another
+ * format. Throws `ArchiveFault`, system errors.
+ */
 export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
-  return sniffBytes(await readAt(file, 0, Math.min(headBytes, file.size)));
+  const head = await readAt(file, 0, Math.min(headBytes, file.size));
+  const sniffed = sniffBytes(head);
+  if (sniffed.format !== 'zip') return sniffed;
+  if (passesForTar(head)) return refused('two-formats', 'the zip begins with the header of a tar');
+  const mark = file.size < isoOffset + isoMark.length ? null : await readAt(file, isoOffset, isoMark.length);
+  if (mark?.toString('latin1') === isoMark) return refused('two-formats', 'the zip is an ISO image too');
+  return sniffed;
 }
 
 /** Like `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */

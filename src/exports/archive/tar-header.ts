@@ -159,6 +159,23 @@ function parseOctal(field: Buffer): number | null {
   return digits === undefined ? null : Number.parseInt(digits, 8);
 }
 
+/**
+ * Whether some reader takes the first bytes of a file for the header of a tar: GNU tar and bsdtar look at nothing but the
+ * checksum, also that of signed bytes. bsdtar takes an empty field for zero, GNU tar ends the number at any other character.
+ */
+export function passesForTar(block: Buffer): boolean {
+  if (block.length < blockBytes) return false;
+  const stated = block
+    .toString('latin1', ...checksumField)
+    .replaceAll('\0', ' ')
+    .trim();
+  const digits = /^[0-7]*/.exec(stated)?.[0] ?? '';
+  // One digit before something else is chance.
+  if (digits.length < 2 && digits !== stated) return false;
+  const sum = Number.parseInt(`0${digits}`, 8);
+  return sum === checksum(block) || sum === checksum(Int8Array.from(block));
+}
+
 function isEmptyOrOctal(field: Buffer): boolean {
   return isZero(field) || parseOctal(field) !== null;
 }
@@ -167,7 +184,7 @@ function isEnd(byte: number | undefined): boolean {
   return byte === 0 || byte === space;
 }
 
-function checksum(block: Buffer): number {
+function checksum(block: Uint8Array | Int8Array): number {
   let sum = 0;
   for (let at = 0; at < blockBytes; at += 1) sum += block[at] ?? 0;
   for (let at = checksumField[0]; at < checksumField[1]; at += 1) sum += space - (block[at] ?? 0);

@@ -196,7 +196,7 @@ export function checkLink(link: string, policy: LinkPolicy): URL {
   const secure = url.protocol === 'https:';
   if (!secure && url.protocol !== 'http:') throw new LinkRefused('the link is neither https nor http');
   if (!secure && !policy.allowInsecure) {
-    throw new LinkRefused(`the link to ${url.hostname} is not https (allowInsecure is false)`);
+    throw new LinkRefused(`the link to ${url.hostname} is not https (service.allowInsecure: true permits http://)`);
   }
   if (url.username !== '' || url.password !== '') {
     throw new LinkRefused(`the link to ${url.hostname} carries a user name or password`);

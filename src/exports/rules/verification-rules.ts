@@ -26,6 +26,10 @@ export const structureRuleTexts = {
     'anything else that is not an archive by its first bytes',
     'File names and content types can be wrong.',
   ),
+  'two-formats': rule(
+    'a zip that is also a tar or an ISO image',
+    'bsdtar reads it as the other format, GNU tar as a tar, and they see other files.',
+  ),
 
   // Completeness.
   truncated: rule('an archive that ends too early', 'A cut download must not become a version.'),

@@ -29,7 +29,7 @@ function reportRows({ db, query }: ReportScope) {
 }
 
 /** How many rows satisfy a condition. */
-function countWhere(condition: Expression<unknown>): RawBuilder<number | string> {
+export function countWhere(condition: Expression<unknown>): RawBuilder<number | string> {
   return sql`count(case when ${condition} then 1 end)`;
 }
 
@@ -37,7 +37,7 @@ export const votedYes = countWhere(sql`helpful = 1`);
 export const votedNo = countWhere(sql`helpful = 0`);
 
 /** The interval of the axis in which a moment lies, counted from 0; null outside the axis. */
-function intervalOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
+export function intervalOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
   const ends = [...axis.starts.slice(1), axis.end];
   const cases = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);
   return sql`case when ${moment} < ${axis.starts[0]} then null ${sql.join(cases, sql` `)} end`;

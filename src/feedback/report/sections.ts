@@ -10,6 +10,7 @@ import {
   type TimeAxis,
   type Votes,
 } from '../rules/report-figures.ts';
+import type { TrendPart } from '../search/feedback-search.ts';
 import { helpfulOverTime, rowsChart, volumeChart, waitsChart } from './charts.ts';
 import { figure, type Html, type LegendEntry, seriesColors, visible } from './figure.ts';
 import { byUnit, dayText, nameText, partText, percentText, waitText, wilsonInterval } from './report-words.ts';
@@ -181,6 +182,34 @@ function overTime({ axis, helpfulOver }: ReportFigures, id: string): Html | null
     table: {
       columns: [axis.unit, 'helpful', 'not helpful', 'share'],
       rows: helpfulOver.map((votes, index) => [partText(axis, index), ...voteCells(votes)]),
+    },
+  });
+}
+
+/** How people took a page: votes and comments in each part of the axis. */
+export function trendFigure(axis: TimeAxis, trend: readonly TrendPart[]): Html {
+  const kinds = ['helpful', 'not helpful', 'comments'] as const;
+  const counts = { helpful: 'yes', 'not helpful': 'no', comments: 'comments' } as const;
+  const strips = kinds.map((name): Series => {
+    const over = trend.map((part) => part[counts[name]]);
+    return { name, over, entries: over.reduce((all, one) => all + one, 0) };
+  });
+  const title = `The last ${axis.starts.length} ${axis.unit}s of this page`;
+  const told = strips.map(({ name, entries }) =>
+    name === 'comments' ? counted(entries, 'comment') : `${countText(entries)} ${name}`,
+  );
+  return figure({
+    id: 'trend',
+    title,
+    legend: strips.map(({ name, entries }, index) => ({
+      name: name ?? '',
+      color: seriesColors(kinds)[index] ?? 'stone',
+      detail: countText(entries),
+    })),
+    chart: volumeChart(`Bars ${byUnit(axis)}: ${told.join(', ')}`, axis, strips.slice(0, 2), strips.slice(2)),
+    table: {
+      columns: [axis.unit, ...kinds],
+      rows: trend.map((part, index) => [partText(axis, index), ...kinds.map((name) => countText(part[counts[name]]))]),
     },
   });
 }

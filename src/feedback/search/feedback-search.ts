@@ -1,3 +1,5 @@
+import type { Votes } from '../rules/report-figures.ts';
+
 /**
  * What to look for. Every field narrows the result; without any, all entries match. Entries that the service no longer
  * has are not found.
@@ -116,6 +118,11 @@ export interface DocumentAnswer {
   /** Documents that `limit` left out. */
   more: number;
   index: IndexProgress;
+}
+
+/** Votes and comments in one part of a time axis. */
+export interface TrendPart extends Votes {
+  comments: number;
 }
 
 /** One entry whole, also one that the service no longer has. */

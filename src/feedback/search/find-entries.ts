@@ -1,9 +1,10 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { isoInstant } from '../../rules/text.ts';
+import { countWhere, intervalOf, votedNo, votedYes } from '../figures/read-report-figures.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 import { recordOf } from '../files/stored-records.ts';
-import { documentKey } from '../rules/report-figures.ts';
+import { documentKey, type TimeAxis } from '../rules/report-figures.ts';
 import { bytesOfTexts, isPostgres, readRows, rowsPerStatement, type SizedKey } from '../store/queries.ts';
 import { type FeedbackDatabase, type FeedbackTable, fieldsOf, storedText } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
@@ -19,6 +20,7 @@ import {
   type SearchAnswer,
   type SearchQuery,
   SearchRefused,
+  type TrendPart,
 } from './feedback-search.ts';
 import { type SearchPhrase, searchPhrases, type TextWord, textWords } from './search-words.ts';
 
@@ -326,6 +328,25 @@ export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQ
     more: Math.max(0, sorted.length - limit),
     index: await indexProgress(db),
   };
+}
+
+/** Votes and comments by part of an axis, of all hits on it: the database counts them, by its index. Throws `SearchRefused`. */
+export async function findTrend(
+  db: Kysely<FeedbackDatabase>,
+  selection: EntrySelection,
+  axis: TimeAxis,
+): Promise<TrendPart[]> {
+  const wanted = wantedOf({ ...selection, ...(axis.starts[0] !== undefined && { since: axis.starts[0] }) });
+  const { rows } = await sql<Record<keyof TrendPart, number | string> & { part: number | null }>`
+    select ${intervalOf(axis, sql`f.created_at_utc`)} as part,
+      ${votedYes} as yes, ${votedNo} as no, ${countWhere(sql`trim(f.comment) <> ''`)} as comments
+    from (select e.project_id, e.id from ${matching(db, wanted)}) as hit
+    join feedback as f on f.project_id = hit.project_id and f.id = hit.id
+    group by 1`.execute(db);
+  return axis.starts.map((_, index) => {
+    const { yes = 0, no = 0, comments = 0 } = rows.find(({ part }) => part === index) ?? {};
+    return { yes: Number(yes), no: Number(no), comments: Number(comments) };
+  });
 }
 
 /** All hits as records in the order of `findEntries`. Without `contacts`, `contact` is null and `extra` empty. */

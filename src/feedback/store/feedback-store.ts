@@ -33,7 +33,7 @@ import { currentSlice, listSlices } from '../reading/slices.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { indexMore } from '../search/build-index.ts';
-import { entryDetail, findDocuments, findEntries, findRecords } from '../search/find-entries.ts';
+import { entryDetail, findDocuments, findEntries, findRecords, findTrend } from '../search/find-entries.ts';
 import type { OpenAudit } from './audit-records.ts';
 import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
 import { refuseNewer } from './migrations.ts';
@@ -123,6 +123,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       findEntries,
       findDocuments,
       findRecords,
+      findTrend,
       entryDetail,
     }),
     ...writes({

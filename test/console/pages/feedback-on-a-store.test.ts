@@ -60,6 +60,24 @@ describe('feedback on a real store', () => {
     expect((await look('/feedback?status=open')).text).not.toContain('slow page');
   });
 
+  it('shows twelve weeks of a page, whatever else is asked of it, and nothing where nobody said anything', async () => {
+    const now = new Date().toISOString();
+    const { look } = await overStore([
+      entry('fb_1', { path: '/a', helpful: false, comment: 'words', createdAt: now }),
+      entry('fb_2', { path: '/a', helpful: true, createdAt: now }),
+      entry('fb_3', { path: '/old', helpful: true, createdAt: '2020-01-01T00:00:00Z' }),
+    ]);
+    for (const more of ['', '&helpful=yes', '&words=nothing', '&project=prj_1']) {
+      const { text } = await look(`/feedback?document=/a${more}`);
+      expect(text).toContain('The last 12 weeks of this page');
+      expect(text).toContain('aria-label="Bars by week: 1 helpful, 1 not helpful, 1 comment"');
+      expect(text).toMatch(/\(so far\)<\/bdi><\/th><td>1<\/td><td>1<\/td><td>1<\/td>/);
+    }
+    for (const path of ['/feedback', '/feedback?document=/old', '/feedback?document=/none']) {
+      expect((await look(path)).text).not.toContain('weeks of this page');
+    }
+  });
+
   it('shows an encoded path as people write it, and leads to its address', async () => {
     const { look } = await overStore([
       entry('fb_1', { path: 'https://docs.acme.example/reference/%E2%9C%93' }),

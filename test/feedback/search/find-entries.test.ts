@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
+import { lastWeeks } from '../../../src/feedback/rules/report-figures.ts';
 import type { EntrySelection } from '../../../src/feedback/search/feedback-search.ts';
 import { marksIn } from '../../../src/feedback/search/find-entries.ts';
 import { searchPhrases } from '../../../src/feedback/search/search-words.ts';
@@ -393,6 +394,26 @@ describe('a search', () => {
       more: 1,
       index: { complete: true, percent: 100 },
     });
+  });
+
+  it('counts votes and comments of a page by week', async () => {
+    await using db = await stored([
+      ['before', { helpful: false, createdAt: '2026-08-30T23:59:59Z' }],
+      ['first', { helpful: false, comment: 'words', createdAt: '2026-08-31T00:00:00Z' }],
+      ['blank', { helpful: true, comment: ' ', createdAt: '2026-09-06T23:59:59Z' }],
+      ['later', { path: '/docs/start/?q', helpful: null, comment: 'words', createdAt: '2026-11-16T00:00:00Z' }],
+      ['elsewhere', { path: '/else', helpful: false, createdAt: '2026-11-16T00:00:00Z' }],
+      ['undated', { helpful: false, createdAt: null }],
+      ['ahead', { helpful: false, createdAt: '2026-11-22T00:00:00Z' }],
+    ]);
+    const axis = lastWeeks(12, new Date('2026-11-21T08:00:00Z'));
+    const nothing = { yes: 0, no: 0, comments: 0 };
+    expect(await db.store.findTrend({ document: '/docs/start' }, axis)).toEqual([
+      { yes: 1, no: 1, comments: 1 },
+      ...Array.from({ length: 10 }, () => nothing),
+      { yes: 0, no: 0, comments: 1 },
+    ]);
+    expect(await db.store.findTrend({ document: '/none' }, axis)).toEqual(Array.from({ length: 12 }, () => nothing));
   });
 });
 

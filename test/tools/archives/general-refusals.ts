@@ -8,6 +8,8 @@ import { extra, narrow } from './zip-bytes.ts';
 
 const link = 0o120777 * 2 ** 16;
 const reparsePoint = 0x420;
+/** Where a tar's header has its checksum. */
+const checksumAt = 148;
 const hidden = rawBlock({ name: 'hidden.html', content: '' });
 
 /** Archives that are incomplete, too large, or hold entries that no format should. */
@@ -18,6 +20,11 @@ export const generalRefusals: readonly Refusal[] = [
   ...of('json-document', ['the answer of the service (Z8)', Buffer.from('{"error":"gone"}')]),
   ...of('unsupported-compression', ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0])]),
   ...of('unknown-format', ['a program before a zip (Z6 polyglot)', Buffer.concat([Buffer.from('#!/bin/sh\n'), zip()])]),
+  ...of(
+    'two-formats',
+    ['a zip whose content makes its first block a header of a tar (Z6 polyglot)', [zipAndTar(), zipAndTar(true)]],
+    ['a zip with an ISO image in its first file (Z6 polyglot)', rawZip([isoFile(), index])],
+  ),
 
   ...of(
     'truncated',
@@ -229,4 +236,29 @@ function bomb(rule: StructureRule, shows: string): Refusal {
 
 function unicodePath(name: string, crc: number): Buffer {
   return extra(0x7075, Buffer.concat([Buffer.from([1]), narrow(crc), Buffer.from(name)]));
+}
+
+/** The sum of a tar's header; old writers took bytes for signed numbers. */
+function tarSum(archive: Buffer, signed = false): number {
+  const block = Buffer.from(archive.subarray(0, 512)).fill(' ', checksumAt, checksumAt + 8);
+  return Array.from(signed ? Int8Array.from(block) : block).reduce((sum, byte) => sum + byte, 0);
+}
+
+/** The CRC of the content is a part of the first block: contents are tried until the sum is the one that stands in it. */
+function zipAndTar(signed = false): Buffer {
+  const content = Buffer.alloc(600);
+  const make = () => rawZip([{ name: 'a', content, stored: true }, index]);
+  const wanted = tarSum(make(), signed);
+  content.write(`${wanted.toString(8).padStart(6, '0')}\0 `, checksumAt - 31, 'latin1');
+  for (let tried = 1; ; tried += 1) {
+    content.writeUInt32LE(tried, 400);
+    const made = make();
+    if (tarSum(made, signed) === wanted) return made;
+  }
+}
+
+function isoFile() {
+  const content = Buffer.alloc(40_000);
+  content.write('CD001', 32_769 - 31, 'latin1');
+  return { name: 'a', content, stored: true };
 }

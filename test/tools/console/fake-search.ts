@@ -59,7 +59,10 @@ export function searchSetting(given: Partial<FakeSearch> = {}): { setting: Conso
   };
   const index = { complete: true, percent: 100 };
   const total = () => ({ count: search.records.length, isExact: true });
-  const store: Pick<FeedbackStore, 'findEntries' | 'findDocuments' | 'findRecords' | 'entryDetail' | 'indexMore'> = {
+  const store: Pick<
+    FeedbackStore,
+    'findEntries' | 'findDocuments' | 'findTrend' | 'findRecords' | 'entryDetail' | 'indexMore'
+  > = {
     async findEntries(query) {
       search.asked.push(query);
       await search.before();
@@ -78,6 +81,9 @@ export function searchSetting(given: Partial<FakeSearch> = {}): { setting: Conso
         latest: one.created_at_utc,
       }));
       return { documents, total: total(), more: 0, index, ...search.answer };
+    },
+    async findTrend(_selection, { starts }) {
+      return starts.map(() => ({ yes: 0, no: 0, comments: 0 }));
     },
     async *findRecords({ contacts, ...selection }) {
       search.asked.push({ ...selection, contacts });

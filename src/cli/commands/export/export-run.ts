@@ -1,12 +1,11 @@
 import type { ExportParameters } from '../../../exports/rules/site-export.ts';
 import { exportOf } from '../../../operations/bulk.ts';
 import { runningExport } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlag } from '../../actor.ts';
 import { cancelExports, startExports } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { addWaitFlags, duration, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
-import { withOperator } from '../../operator.ts';
+import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
 import { startInterruptibly } from '../../terminal/prompts.ts';
 import { type AwaitedWorkflow, waitForExport } from './wait-for-export.ts';

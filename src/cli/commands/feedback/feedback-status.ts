@@ -1,5 +1,5 @@
 import { budgetView } from '../../../budget/client.ts';
-import { untouchedView } from '../../../budget/rules/window-view.ts';
+import { standstillText, untouchedView } from '../../../budget/rules/window-view.ts';
 import type { OrganizationConfig, PrivacyConfig } from '../../../config/config.ts';
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
@@ -16,6 +16,7 @@ import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { counted, countText } from '../../../rules/text.ts';
+import { searchAttributes, workflowTypes } from '../../../rules/workflow-ids.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { runningWork } from '../../../temporal/runs.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
@@ -28,7 +29,7 @@ import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
 import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { answersOrNull } from '../../waiting.ts';
-import { forecastDocument } from '../budget/budget-view.ts';
+import { forecastDocument } from '../budget/budget-show.ts';
 import { privacyText } from '../config/config-check.ts';
 
 export default {
@@ -76,6 +77,16 @@ async function describedPasses({ client }: Session, { org, project }: FoundProje
   return described.flat();
 }
 
+/** The steps of the running refresh that fail or are paused. */
+async function refreshRetries({ client }: Session, org: string): Promise<Retry[]> {
+  const query = `${searchAttributes.org} = "${org}" AND WorkflowType = "${workflowTypes.refreshFeedback}" AND ExecutionStatus = "Running"`;
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    const description = await describeWorkflow(client.workflow.getHandle(workflowId));
+    if (description !== null) return retriesIn(client, description);
+  }
+  return [];
+}
+
 async function listedPasses({ client, config }: Session, projects: readonly FoundProject[]): Promise<ListedPass[]> {
   const wanted = new Set(projects.map(({ org, project }) => JSON.stringify([org, project])));
   const running = await runningWork(client, config.temporal.taskQueue);
@@ -92,29 +103,38 @@ const shownPasses = 5;
 
 interface ProjectStatus extends FoundProject, StoredProject, ProjectDelays {
   running: RunningPass[];
+  /** Of its organization, where a single project is shown. */
+  refresh: readonly Retry[];
+  /** Why nothing of its organization is read now; null while the window alone decides. */
+  standstill: string | null;
 }
 
 async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
   const organizations = config.organizations.filter(({ id }) => wanted.some(({ org }) => org === id));
-  const [running, windows] = await withTemporal(config, (session) => {
+  const [running, windows, refresh] = await withTemporal(config, (session) => {
     const windowOf = ({ id }: OrganizationConfig) => budgetView(session.client, id);
     const windows = answersOrNull(session.client, config.temporal.taskQueue, organizations, windowOf);
-    return Promise.all([runningPasses(session, wanted), windows]);
+    const [only, ...others] = wanted;
+    const retries = only && others.length === 0 ? refreshRetries(session, only.org) : [];
+    return Promise.all([runningPasses(session, wanted), windows, retries]);
   });
   const delays = new Map<string, ReadonlyMap<string, ProjectDelays>>();
+  const standstills = new Map<string, string | null>();
   const stored = await withFeedbackStore(config, async (store) => {
     for (const [place, organization] of organizations.entries()) {
       const window = windows[place] ?? untouchedView(organization.budget);
       delays.set(organization.id, await store.refreshDelays(organization, window, Date.now()));
+      standstills.set(organization.id, standstillText(window, Date.now()));
     }
     return store.storedProjects(wanted, shownPasses);
   });
   const statuses = stored.map((project, place): ProjectStatus => {
     const isMine = (pass: RunningPass) => pass.org === project.org && pass.project === project.project;
     const late = delays.get(project.org)?.get(project.project) ?? { expected: null, measured: null };
-    return { ...wanted[place], ...project, ...late, running: running.filter(isMine) };
+    const standstill = standstills.get(project.org) ?? null;
+    return { ...wanted[place], ...project, ...late, standstill, running: running.filter(isMine), refresh };
   });
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
     context.output.warn(
@@ -134,7 +154,7 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
   return exitCodes.done;
 }
 
-function documentOf({ running, passes: ended, ...project }: ProjectStatus): object {
+function documentOf({ running, passes: ended, refresh: _refresh, ...project }: ProjectStatus): object {
   return {
     ...project,
     running: running.map(({ workflowId, runId, pass, state }) => ({
@@ -172,10 +192,10 @@ function statusTable(statuses: readonly ProjectStatus[], { paint, columns }: Sur
       timeText(project.verifiedUpTo),
       newAfterText(project),
       running.map(({ pass, state }) => (state === null ? pass : `${pass}, ${state.phase}`)).join('; ') ||
-        (project.firstReading === null ? 'idle' : 'first reading'),
+        (project.standstill !== null ? 'stands still' : project.firstReading === null ? 'idle' : 'first reading'),
       last === undefined ? 'none yet' : outcomeText(last, paint),
       timeText(last?.startedAt ?? null),
-      printable(last?.error ?? '', 80),
+      printable(project.standstill ?? last?.error ?? '', 80),
     ]),
     columns,
     ['started (UTC)', 'why', 'complete as of (UTC)', 'organization', 'new ones after'],
@@ -194,7 +214,7 @@ function outcomeText({ pass, outcome }: PassRow, paint: Paint): string {
 }
 
 function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns }: Surface): string {
-  const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, passes: last } = project;
+  const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, refresh, passes: last } = project;
   const stored = [
     counted(entries, 'entry', 'entries'),
     rejects > 0 ? `${countText(rejects)} not understood` : '',
@@ -203,18 +223,19 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
     verifiedUpTo === null ? '' : `complete as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(projectTitle(project))} (${org}): ${stored.join(', ')}`];
+  if (project.standstill !== null) lines.push(indent(paint.yellow(`stands still: ${project.standstill}`)));
   if (project.expected !== null) lines.push(indent(`expected: ${delaysText(project.expected)}`));
   if (project.measured !== null) lines.push(indent(`measured: ${measuredText(project.measured)}`));
   if (project.firstReading !== null) lines.push(indent(`first reading: ${firstReadingText(project.firstReading)}`));
   const personal = privacyText(privacy);
   if (personal !== null) lines.push(indent(`personal data: ${personal}${sinceText(project)}`));
+  const troubles = (retries: readonly Retry[], of = '') =>
+    retries.map((retry) => indent(`${of}${retry.activity} ${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`));
   for (const { pass, state, retries } of running) {
     const step = state === null ? paint.yellow('running') : syncStep(state, Date.now(), paint).text;
-    lines.push(indent(`${pass}: ${step}`));
-    for (const retry of retries) {
-      lines.push(indent(`${retry.activity} ${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`));
-    }
+    lines.push(indent(`${pass}: ${step}`), ...troubles(retries));
   }
+  lines.push(...troubles(refresh, 'refresh: '));
   if (last.length > 0) lines.push(indent(passesTable(last, columns - 2)));
   return lines.join('\n');
 }
