@@ -165,7 +165,7 @@ export interface WindowView {
   pausedUntil: number | null;
   pausedBy: Exclude<BlockReason, 'window-full' | 'probing'> | null;
   nextFreeAt: number | null;
-  /** The ledger was lost or reset: its window counts as full until then; null when all is known. */
+  /** The ledger was lost or reset, or its clock was ahead: its window counts as full until then; null when all is known. */
   countsAsFullUntil: number | null;
   /** Requests per window that other clients are seen to use; null when nothing is known of them. */
   otherClients: number | null;

@@ -120,7 +120,7 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
 }
 
 /** Why a window counts as full, in words. */
-export const forgotten = 'the ledger was lost or reset';
+export const forgotten = 'the ledger was lost or reset, or its clock was ahead';
 
 export const pauseWords = {
   paused: 'paused by hand',
