@@ -124,7 +124,8 @@ export function naturalOrder(a: string, b: string): number {
 }
 
 /**
- * The names that a person may have meant, by their letters, the nearest first. Of `organization/id` the id alone may be near;
+ * The names that a person may have meant, by their letters, the nearest first. Of a domain its first word may be written, and
+ * of `organization/id` the id alone may be near;
  * what belongs to the organization that was written comes before what belongs to others.
  */
 export function nearNames(written: string, names: readonly string[]): string[] {
@@ -134,7 +135,8 @@ export function nearNames(written: string, names: readonly string[]): string[] {
       const [itsId, itsOrg] = name.toLowerCase().split('/').reverse();
       const orgs = org === undefined || itsOrg === undefined ? 0 : editDistance(org, itsOrg);
       const foreign = !isNear(orgs, itsOrg);
-      return { name, foreign, orgs, ids: editDistance(id ?? '', itsId ?? '') };
+      const ids = itsId?.startsWith(`${id}.`) ? 0 : editDistance(id ?? '', itsId ?? '');
+      return { name, foreign, orgs, ids };
     })
     .filter(({ name, ids }) => isNear(ids, name.split('/').at(-1)))
     .sort((a, b) => Number(a.foreign) - Number(b.foreign) || a.ids + a.orgs - b.ids - b.orgs)

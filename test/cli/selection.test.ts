@@ -53,6 +53,7 @@ it('a name that is nearly one of the configuration is met with that one', () => 
   expect(said(() => findSite(config, 'dcs.acme.example'))).toMatch(
     /^did you mean docs\.acme\.example\? configured sites: /,
   );
+  expect(said(() => findSite(config, 'Docs'))).toMatch(/^did you mean docs\.acme\.example\? /);
   expect(said(() => findProject(config, 'prj_11'))).toMatch(/^did you mean acme\/prj_1\? /);
   expect(said(() => findProject(config, 'globex/prj_1'))).toBe(
     'did you mean globex/prj_2? configured projects: globex/prj_2, acme/prj_1',
