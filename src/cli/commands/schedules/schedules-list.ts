@@ -1,3 +1,4 @@
+import { withoutFailureType } from '../../../rules/errors.ts';
 import { targetName } from '../../../rules/workflow-ids.ts';
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
@@ -74,7 +75,7 @@ function rowOf(schedule: ScheduleView): string[] {
     timeText(schedule.next[0] ?? null),
     timeText(last?.startedAt ?? null),
     last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'unknown') : '-'),
-    last?.detail ?? '',
+    withoutFailureType(last?.detail ?? ''),
   ];
 }
 
