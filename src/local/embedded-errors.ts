@@ -35,20 +35,6 @@ export class TemporalBinaryMissing extends EmbeddedError {
   }
 }
 
-/** Another program uses a port that the server needs. */
-export class PortTaken extends EmbeddedError {
-  readonly port: number;
-
-  constructor(port: number, option: string, owner: string | undefined) {
-    super(
-      'PortTaken',
-      `port ${port} on 127.0.0.1 is in use${owner === undefined ? '' : ` by ${owner}`}`,
-      `stop that program, or choose another port with ${option}`,
-    );
-    this.port = port;
-  }
-}
-
 /** The folder of the server's database, or the database itself, cannot be written. */
 export class DataFolderNotWritable extends EmbeddedError {
   constructor(path: string, cause: unknown) {
