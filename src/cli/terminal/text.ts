@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { invisible } from '../../rules/text.ts';
 
 /** Longer names of facts, like those of targets, take a line of their own. */
 const longestFactName = 24;
@@ -122,7 +123,7 @@ export function utcText(iso: string): string {
 
 /** Foreign text, safe for a terminal: control characters are replaced, long texts are cut in the middle. */
 export function printable(text: string, longest = 60): string {
-  const safe = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+  const safe = text.replaceAll(invisible, '\uFFFD');
   const characters = [...safe];
   if (characters.length <= longest) return safe;
   const half = Math.floor((longest - 1) / 2);

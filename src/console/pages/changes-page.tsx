@@ -1,11 +1,11 @@
 import type { ComparedVersion, FileCounts } from '../../exports/store/compare-manifests.ts';
 import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
 import { visible } from '../../feedback/report/figure.ts';
-import { counted, countText, sizeText } from '../../rules/text.ts';
+import { counted, countText, pagePath, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide, PathList } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { Act, Facts, Foreign, pagePath, previewAddress, Reason, siteAddress, type Viewer } from './parts.tsx';
+import { Act, Facts, Foreign, previewAddress, Reason, siteAddress, type Viewer } from './parts.tsx';
 
 interface Changes {
   viewer: Viewer;
