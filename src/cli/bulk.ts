@@ -39,6 +39,8 @@ interface BulkCommand<Item extends BulkItem> {
   /** E.g. `start` and `started`. */
   verb: string;
   done: string;
+  /** Said when the plan is empty. */
+  none: string;
   /** An item of the plan, with what will be done to it. */
   lineOf(item: Item): string;
   /** Returns what the document says of an item besides its names. */
@@ -53,7 +55,7 @@ export async function runBulk<Item extends BulkItem>(
   { output }: CommandContext,
   flags: BulkFlags,
   { items, skipped }: Plan<Item>,
-  { kind, verb, done, lineOf, work }: BulkCommand<Item>,
+  { kind, verb, done, none, lineOf, work }: BulkCommand<Item>,
 ): Promise<ExitCode> {
   const noun = kind.slice(0, -1);
   const lines = [
@@ -63,7 +65,7 @@ export async function runBulk<Item extends BulkItem>(
   const text = `${verb} ${counted(items.length, noun)}:\n${indent(lines.join('\n'))}`;
   if (items.length > 0 && flags.yes !== true) {
     const question = `${text}\n${verb} ${counted(items.length, noun)}?`;
-    await confirm({ text: question, declined: 'nothing was done' }, false);
+    await confirm({ text: question, declined: 'cancelled, nothing changed' }, false);
   } else if (items.length > 0) {
     output.note(text);
   }
@@ -91,7 +93,7 @@ export async function runBulk<Item extends BulkItem>(
   const failures = ended.flatMap((one) =>
     one.ok ? [] : [`${lineOf(one.item)}: ${explainFailure(one.error).message}`],
   );
-  output.result(document, items.length === 0 ? `nothing to ${verb}` : [...failures, summary].join('\n'));
+  output.result(document, items.length === 0 ? none : [...failures, summary].join('\n'));
   return succeeded === items.length ? exitCodes.done : exitCodes.failed;
 }
 
@@ -134,6 +136,7 @@ export async function startExports(
         kind: 'sites',
         verb: 'start the exports of',
         done: 'started',
+        none: 'no site is configured',
         lineOf: (site) => `${site.domain}${runs(running, exportOf(site)) ? ' (already running)' : ''}`,
         async work(site) {
           const { handle, joined } = await operator.startExport(site, parameters, flags.onRunning);
@@ -152,6 +155,7 @@ export async function cancelExports(context: CommandContext, flags: BulkFlags): 
       kind: 'sites',
       verb: 'cancel the exports of',
       done: 'cancelling',
+      none: 'no export is running',
       lineOf: ({ domain }) => domain,
       async work(site) {
         // The run of the plan, and none that began since.
@@ -169,6 +173,7 @@ export async function approveExports(context: CommandContext, flags: BulkFlags):
       kind: 'sites',
       verb: 'approve the versions of',
       done: 'approved',
+      none: 'no version waits for approval',
       lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
       async work({ version, ...site }) {
         if (version === null) throw new Error('only the versions shown in the plan are approved');
@@ -186,6 +191,7 @@ export async function holdSites(context: CommandContext, flags: BulkFlags): Prom
       kind: 'sites',
       verb: 'hold',
       done: 'held',
+      none: 'nothing to hold',
       lineOf: ({ domain, current }) => (current === null ? domain : `${domain}  ${current}`),
       async work(site) {
         const { version, since } = await operator.hold(site);
@@ -202,6 +208,7 @@ export async function releaseSites(context: CommandContext, flags: BulkFlags): P
       kind: 'sites',
       verb: 'release',
       done: 'released',
+      none: 'nothing to release',
       lineOf: ({ domain, held }) => (held === null ? domain : `${domain}  held at ${held}`),
       work: async (site) => ({ held: null, released: await operator.release(site) }),
     }),
@@ -236,6 +243,7 @@ export async function startSyncs(
         kind: 'projects',
         verb: 'start a pass of',
         done: 'started',
+        none: 'no project is configured',
         lineOf: (pass) => `${passLine(pass)}${runs(running, passOf(pass)) ? ' (already running)' : ''}`,
         async work({ pass, ...project }) {
           const { handle, joined } = await operator.startPass(project, pass, dates);
@@ -261,6 +269,7 @@ export async function cancelSyncs(context: CommandContext, flags: BulkFlags & { 
         kind: 'projects',
         verb: 'cancel the running passes of',
         done: 'cancelling',
+        none: 'no pass is running',
         lineOf: passLine,
         async work(pass) {
           const { workflowId } = await operator.cancel(passOf(pass), runIdOf(running, passOf(pass)));

@@ -73,9 +73,10 @@ async function decideExport(
   return withOperator(context, flags, async ({ config, operator }) => {
     const { org, site } = findSite(config, name ?? '');
     const { domain } = site;
+    const waiting = asked ?? (await waitingVersion(operator.installation, { org, domain }));
+    if (waiting === null) throw operationFailure('NotRunning', `no version of ${domain} waits for approval`);
+    const version = waiting;
     const { workflowId, runId } = await runningExport(operator.installation, { org, domain });
-    const version = asked ?? (await waitingVersion(operator.installation, { org, domain }));
-    if (version === null) throw operationFailure('InvalidInput', 'no version waits for approval');
     if (asked === undefined) context.output.note(`${version} waits`);
     const document = { workflowId, runId, org, domain, version, decision };
     if (decision === 'approved') {
@@ -142,7 +143,7 @@ async function confirmRollback(store: BundleStore, domain: string, version: stri
       ['pages', counts ?? `${manifest.pages}`],
     ]),
   )}\nroll back?`;
-  await confirm({ text, declined: 'nothing was done' }, false);
+  await confirm({ text, declined: 'cancelled, nothing changed' }, false);
 }
 
 async function holdSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
