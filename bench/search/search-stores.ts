@@ -4,8 +4,7 @@ import { indexRows, unindexRows } from '../../src/feedback/search/entry-index.ts
 import type { FeedbackStore } from '../../src/feedback/store/feedback-store.ts';
 import { openPostgresFeedbackStore, withPostgresDatabase } from '../../src/feedback/store/postgres-store.ts';
 import { batchesOf } from '../../src/feedback/store/queries.ts';
-import { immediateSqliteDialect } from '../../src/feedback/store/sqlite-dialect.ts';
-import { openSqliteFeedbackStore } from '../../src/feedback/store/sqlite-store.ts';
+import { immediateSqliteDialect, openSqliteFeedbackStore } from '../../src/feedback/store/sqlite-store.ts';
 import type { FeedbackDatabase, FeedbackTable } from '../../src/feedback/store/tables.ts';
 import { Database } from '../../src/sqlite.ts';
 import { postgresBinaries } from '../../test/tools/servers/postgres-binaries.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { declared } from '../../src/cli/context.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/run.ts';
 
 const intro = `# Commands
 

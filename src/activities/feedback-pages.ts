@@ -383,7 +383,6 @@ export class PassReading {
   }
 }
 
-/** One run of `fetchPages`. */
 class FetchPagesRun {
   readonly #deps: ActivityDependencies;
   readonly #input: FetchPagesInput;

@@ -33,7 +33,6 @@ interface BegunPass {
   dateTo: string | null;
 }
 
-/** Totals of a pass, from its row. */
 interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
   verifiedUpTo: string | null;

@@ -146,7 +146,6 @@ type Choice =
   | { kind: 'going on'; project: string; passId: string; pays: 'share' }
   | { kind: 'first'; project: string; pays: 'share' | 'first' };
 
-/** One call of `refreshPages`. */
 class RefreshCall {
   readonly #deps: ActivityDependencies;
   readonly #org: string;

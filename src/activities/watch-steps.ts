@@ -14,7 +14,7 @@ import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
-import { isGone, recordExportNotices, recordNotices, sendDueNotices, subscribers } from './notices.ts';
+import { goneWebhooks, isGone, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
@@ -271,9 +271,11 @@ const mostMessages = 20;
  */
 async function sendReports(deps: ActivityDependencies, organization: Organization, at: Date): Promise<void> {
   const { id: org, projects, webhooks } = organization;
-  const isThere = new Set(await subscribers(deps, org, 'feedback.entries'));
+  const gone = await goneWebhooks(deps, org);
   for (const webhook of webhooks) {
-    if (isThere.has(webhook.name)) for (const project of projects) await sendChanges(deps, org, webhook, project, at);
+    if (isGone(webhook, gone)) continue;
+    const projectsSent = webhook.events.includes('feedback.entries') ? projects : [];
+    for (const project of projectsSent) await sendChanges(deps, org, webhook, project, at);
     await sendDigest(deps, org, webhook, at);
   }
 }

@@ -2,6 +2,7 @@ import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { readRetryAfter } from '../rules/retry-after.ts';
 import type { AuditAction } from '../runs/rules/audit.ts';
+import { causesHolding } from '../runs/rules/due-notices.ts';
 import type { Notice } from '../runs/rules/notices.ts';
 import type { WebhookDelivery, WebhookEvent, WebhookMessage, WebhookReceipt } from '../runs/rules/webhook-event.ts';
 import { messageBody } from '../runs/webhook-formats.ts';
@@ -100,8 +101,11 @@ async function messageOf(
   }
   if (event.type !== 'digest') return await withDecision(feedback, event);
   const { org, from, to } = event.data;
-  const open = (await feedback.noticeRows(org)).filter((row) => row.open);
-  const waiting = open.map(({ type, subject, since }) => ({ type, subject, since }));
+  const waiting = causesHolding(await feedback.noticeRows(org)).map(({ type, subject, since }) => ({
+    type,
+    subject,
+    since,
+  }));
   return {
     type: event.type,
     timestamp,

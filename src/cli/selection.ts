@@ -3,8 +3,8 @@ import { Minimatch } from 'minimatch';
 import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../config/config.ts';
 import type { Selection } from '../operations/status.ts';
 import { naturalOrder, nearestName } from '../rules/text.ts';
-import type { ActorFlags } from './actor.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
+import type { ActorFlags } from './operator.ts';
 
 /** `--org` and `--match`, which select from the configuration. */
 export interface SelectionFlags {

@@ -60,7 +60,6 @@ interface SiteOrigin {
 interface Expansion {
   file: Mapping;
   defaults: Record<'organizations' | 'projects' | 'sites', Mapping>;
-  /** By organization and site. */
   origins: (SiteOrigin[] | undefined)[];
 }
 

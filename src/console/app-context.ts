@@ -6,9 +6,8 @@ import type { ProxyIdentity, ProxySetting } from './identity/proxy-identity.ts';
 import type { Previews } from './previews.ts';
 import type { ConsoleReader } from './readings/console-reader.ts';
 import type { ReadingTimes } from './readings/shared-reading.ts';
-import type { Roles } from './security/identity.ts';
 import type { KnownHosts } from './security/request-guard.ts';
-import type { Session, Sessions, SignInLink } from './security/sessions.ts';
+import type { Roles, Session, Sessions, SignInLink } from './security/sessions.ts';
 
 export interface ConsoleOptions {
   setting: ConsoleSetting;

@@ -17,7 +17,6 @@ export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string 
   resume: { label: 'Resume schedules', done: 'Resumed' },
 };
 
-/** The selected sites, projects and schedules, with the version that the plan named. */
 type Selected = { name: string; version: string | null } & (
   | ({ kind: 'site' } & KnownSite)
   | ({ kind: 'project' } & Omit<KnownProject, 'name'>)

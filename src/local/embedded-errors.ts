@@ -54,7 +54,7 @@ export class DatabaseInUse extends EmbeddedError {
     super(
       'DatabaseInUse',
       `${dbFile} is in use by another docferry${owner === undefined ? '' : ` (process ${owner})`}`,
-      'stop that one first, or use another database with --db and other ports',
+      'stop that one first; two that share an API key exceed its limit, so a second needs a folder and a key of its own',
     );
   }
 }

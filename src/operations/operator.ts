@@ -14,15 +14,16 @@ import {
   workflowIdOf,
   workflowTypes,
 } from '../rules/workflow-ids.ts';
-import type { Actor, AuditEntry } from '../runs/rules/audit.ts';
 import {
+  type Actor,
+  type AuditEntry,
   auditRows,
   cancelledRun,
   doneBy,
   type OwnAuditEntry,
   startedExport,
   startedPass,
-} from '../runs/rules/own-audit-entries.ts';
+} from '../runs/rules/audit.ts';
 import { backfillSchedule, pauseSchedule, resumeSchedule, triggerSchedule } from '../schedules/schedules.ts';
 import {
   approveExport,
@@ -264,7 +265,6 @@ export class Operator {
     this.record([doneBy(this.#request, 'schedule-backfill', target, detail)]);
   }
 
-  /** Records that the sessions of a login were ended. */
   recordEndedSessions(login: string, sessions: number): void {
     const entryId = `${this.#request}/end-sessions`;
     const detail = { sessions };

@@ -40,7 +40,6 @@ export interface ProjectLine {
   org: string;
   project: string;
   state: LineState | null;
-  /** Kinds of pass that run. */
   running: PassKind[];
   lastPass: PassKind | null;
   lastOutcome: ProjectRecord['lastOutcome'];

@@ -70,8 +70,7 @@ export function eventWords(event: WebhookMessage): EventWords {
 function wordsOf(type: NoticeType, notice: Notice, timestamp: string): EventWords {
   const { org, subject, state, since, reason, command, facts, others, decided } = notice;
   const lasted = Date.parse(timestamp) - Date.parse(since);
-  const and = others ? ` and ${counted(others.count, 'other')}` : '';
-  const about = subject === org ? org : `${subject}${and} (${org})`;
+  const about = subject === org ? org : `${subject}${andOthers(others?.count ?? 0)} (${org})`;
   return {
     tone: state === 'ended' ? 'ok' : (tones[type] ?? 'bad'),
     title: `${about}: ${noticeWords[type][state] ?? `${type} ${state}`}`,
@@ -87,6 +86,8 @@ function wordsOf(type: NoticeType, notice: Notice, timestamp: string): EventWord
     command,
   };
 }
+
+const andOthers = (count: number) => (count > 0 ? ` and ${counted(count, 'other')}` : '');
 
 function othersText({ count, named }: NonNullable<Notice['others']>): string {
   const lines = named.map(({ subject, reason }) => (reason === null ? subject : `${subject}: ${reason}`));
@@ -149,11 +150,18 @@ function entriesWords({ org, project, entries }: EntriesSent): EventWords {
   };
 }
 
+/** Sites that a digest names. */
+const namedSites = 5;
+
 function digestWords({ org, from, to, comments, worstPages, released, waiting }: WeekSent): EventWords {
   const versions = released.map((site) => `${site.domain}: ${counted(site.versions, 'version')}`);
-  const matters = waiting.map(({ type, subject }) => `${subject}: ${noticeWords[type].begun ?? type}`);
+  const types = [...new Set(waiting.map(({ type }) => type))];
+  const matters = types.map((type) => {
+    const [first = '', ...others] = waiting.flatMap((one) => (one.type === type ? [one.subject] : []));
+    return `${first}${andOthers(others.length)}: ${noticeWords[type].begun ?? type}`;
+  });
   const facts: [string, string][] = [
-    ['released', versions.join(', ') || 'nothing'],
+    ['released', `${versions.slice(0, namedSites).join(', ') || 'nothing'}${andOthers(versions.length - namedSites)}`],
     ['waits', matters.join(', ') || 'nothing'],
     ...worstPages.map(({ project, path, notHelpful }): [string, string] => [
       `${project}: ${path}`,
@@ -164,7 +172,7 @@ function digestWords({ org, from, to, comments, worstPages, released, waiting }:
   return {
     tone: waiting.length > 0 ? 'ask' : 'ok',
     title: `${org}: the week from ${from.slice(0, 10)} to ${to.slice(0, 10)}`,
-    reason: `${counted(comments.count, 'new comment')}; ${counted(waiting.length, 'matter')} for a person`,
+    reason: `${counted(comments.count, 'new comment')}; ${counted(matters.length, 'matter')} for a person`,
     facts: shortened(facts),
     command: null,
   };

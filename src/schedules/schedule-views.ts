@@ -76,7 +76,6 @@ export interface ScheduleView {
   when: string;
   paused: boolean;
   note: string;
-  /** Whether the configuration has it. */
   configured: boolean;
   /** How it differs from the configuration, as `name: on the server → configured`. */
   differs: string[];
@@ -84,7 +83,6 @@ export interface ScheduleView {
   drift: boolean;
   /** ISO 8601, the soonest first; none while paused. */
   next: string[];
-  /** Ids of running scheduled runs. */
   running: string[];
   /** Latest first; only the latest of those started by hand. */
   last: ScheduledRun[];

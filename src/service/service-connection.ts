@@ -5,7 +5,6 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { ProxyFailed } from '../rules/proxy.ts';
 
-/** Destination of a connection. */
 interface Destination {
   host: string;
   port: number;

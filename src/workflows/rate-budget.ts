@@ -38,6 +38,7 @@ import {
   retryKey,
   setOverride,
   setPause,
+  wasAhead,
 } from '../budget/rules/window.ts';
 import type { BudgetInput, WindowState } from '../budget/rules/window-state.ts';
 import { describeWindow, detailRows, viewOf } from '../budget/rules/window-view.ts';
@@ -117,9 +118,9 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   /** Signals under way to other workflows. */
   const sending: Promise<void>[] = [];
 
-  /** The window as it is before a message. After a reset it does not know what was granted since (B7). */
+  /** The window as it is before a message. After a reset, or once a clock is right that was ahead, it counts as full (B7). */
   const known = () => {
-    if (wasReset()) {
+    if (wasReset() || wasAhead(window, Date.now())) {
       resetNoticed();
       window = windowAfterReset(window, Date.now());
       // A waiter may be gone since; one that is there may wait longer than the budget said.

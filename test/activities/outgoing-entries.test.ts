@@ -203,4 +203,22 @@ describe('a digest', () => {
     expect(await digests(monday(1))).toEqual([]);
     expect(await digests(monday(7))).toHaveLength(1);
   });
+
+  it('goes no more to a channel that is gone: people are told once, and of missed weeks only the latest follows', async () => {
+    await scene.end();
+    await receiver.stop();
+    await setScene({}, nine);
+    const notices = async () => (await store.noticeRows('acme')).filter(({ open }) => open);
+    expect(await look(monday(-7))).toEqual([]);
+    const [digest] = await look(monday(0));
+    receiver.answers.push({ status: 410 });
+    expect(await failureOf(send(digest))).toMatchObject({ type: 'WebhookRefused', nonRetryable: true });
+    expect(await notices()).toMatchObject([{ type: 'webhook.gone', subject: 'tracker' }]);
+    await read(words('ada'));
+    for (const days of [1, 7, 14]) expect(await look(monday(days))).toEqual([]);
+    expect([receiver.received.length, (await notices()).length]).toEqual([1, 1]);
+    await store.turnNotice({ org: 'acme', type: 'webhook.gone', subject: 'tracker', state: 'ended', at: monday(15) });
+    const weeks = (await look(monday(15))).flatMap(({ event }) => (event.type === 'digest' ? [event.data.to] : []));
+    expect(weeks).toEqual(['2026-12-07T09:00:00.000Z']);
+  });
 });

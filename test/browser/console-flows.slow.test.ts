@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
     await person.sees('sweep');
 
     await person.follow('Budget');
-    const emergency = `Emergency limits of ${scene.org}`;
+    const emergency = `Pause or override … the budget of ${scene.org}`;
     await person.open(emergency);
     await person.choose('For', '1 hour');
     await person.press('Pause …');

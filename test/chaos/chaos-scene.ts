@@ -63,8 +63,9 @@ ${organization}
     return `127.0.0.1:${this.#ports[0]}`;
   }
 
-  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): DocferryProcess {
-    const child = new DocferryProcess(args, { cwd: this.folder, env });
+  /** `docferry` with these arguments, or another program. */
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}, program?: string): DocferryProcess {
+    const child = new DocferryProcess(args, { cwd: this.folder, env, ...(program !== undefined && { program }) });
     this.#running.push(child);
     return child;
   }

@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { findFreePort } from '../../src/local/ports.ts';
+import type { ChangedEntry } from '../../src/runs/rules/webhook-event.ts';
 import { Database } from '../../src/sqlite.ts';
 import { type Failover, failovers } from '../../src/temporal/rules/failover.ts';
+import { webhookSecret } from '../tools/servers/webhook-receiver.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /**
@@ -132,4 +135,88 @@ describe('kill -9', () => {
     await expectPublishedWhole(JSON.parse(exported.stdout));
     expect(storage().filter((entry) => entry.range === null)).toHaveLength(1);
   }, 240_000);
+
+  it('of a receiver of entries and of the worker: each change arrives once by its id, and nothing erased after that (X9)', async () => {
+    const port = await findFreePort();
+    scene = await ChaosScene.begin({
+      sandbox: { ...budget, entries: 300 },
+      budget: `{ requests: ${budget.requests}, window: 10s, arrival: 2s }`,
+      organization: `    watchEvery: 1s
+    webhooks: [{ name: tracker, url: "http://127.0.0.1:${port}", secret: ${webhookSecret}, events: [feedback.entries] }]`,
+    });
+    const file = join(scene.folder, 'received.jsonl');
+    const receiver = async (...faults: string[]) => {
+      const started = scene.start([`${port}`, file, ...faults], {}, resolve('test/chaos/receiver.mjs'));
+      await started.says('receiver: ready');
+      return started;
+    };
+    const received = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean);
+    const stored = (query: string): unknown[] => {
+      const db = new Database(join(scene.folder, 'data/feedback.db'), { readOnly: true });
+      const rows = db.prepare(query).all();
+      db.close();
+      return rows;
+    };
+    const run = async (...args: string[]) => {
+      const command = scene.start(args);
+      expect(await command.ended(), command.output).toBe(0);
+    };
+
+    await scene.orphanedServer();
+    const worker = await scene.worker();
+    // What was there before the first look is not sent.
+    await expect.poll(() => stored('select * from webhook_positions')).toHaveLength(1);
+    const failing = await receiver('fail', 'late', 'cut', 'die');
+    await run('feedback', 'sync', 'prj_1', '--wait');
+    await expect.poll(async () => (await received()).length).toBeGreaterThanOrEqual(3);
+    await worker.kill('SIGKILL');
+    await scene.worker();
+    await failing.ended();
+    expect(failing.child.signalCode).toBe('SIGKILL');
+
+    // While nobody listens, two entries change, and the person behind one of them is erased.
+    const [erased, other] = [...scene.sandbox.truth('prj_1')].flatMap((entry) => {
+      const { id, contact } = entry as { id: string; contact?: string | null };
+      return contact ? [{ id, contact }] : [];
+    });
+    if (!erased || !other) throw new Error('the sandbox has no contacts');
+    scene.sandbox.changeEntries('prj_1', [
+      { id: erased.id, fields: { comment: 'WORDS OF THE ERASED' } },
+      { id: other.id, fields: { comment: 'words of another' } },
+    ]);
+    await run('feedback', 'sync', 'prj_1', '--pass', 'sweep', '--wait');
+    await run('feedback', 'erase', '--contact', erased.contact, '--yes');
+    const before = (await received()).length;
+
+    await receiver();
+    const kept = async () => {
+      const newest = new Map<string, number>();
+      for (const line of await received()) {
+        for (const { id, change } of JSON.parse(line).data.entries as ChangedEntry[]) {
+          newest.set(id, Math.max(change, newest.get(id) ?? 0));
+        }
+      }
+      return newest;
+    };
+    const changes = stored('select id, change from feedback_positions') as { id: string; change: number }[];
+    expect(changes).toHaveLength(300);
+    await expect.poll(kept).toEqual(new Map(changes.map(({ id, change }) => [id, change])));
+
+    const all = await received();
+    const since = all.slice(before).join();
+    expect(since).toContain('words of another');
+    expect(since).not.toMatch(/WORDS OF THE ERASED|secret\.example/);
+    // What came twice is the same but for what was erased meanwhile.
+    const first = new Map<string, string>();
+    let repeated = 0;
+    for (const entry of all.flatMap((line) => JSON.parse(line).data.entries as ChangedEntry[])) {
+      const name = `${entry.id} ${entry.change}`;
+      const known = first.get(name);
+      if (known === undefined) first.set(name, JSON.stringify(entry));
+      else repeated += 1;
+      if (known !== undefined && entry.id !== erased.id) expect(JSON.stringify(entry)).toBe(known);
+    }
+    process.stderr.write(`  ${all.length} messages, ${first.size} changes, ${repeated} of them again\n`);
+    expect(repeated).toBeGreaterThan(0);
+  }, 600_000);
 });

@@ -4,7 +4,7 @@ import { Help } from 'commander';
 import { expect, it } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { declared } from '../../src/cli/context.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/run.ts';
 
 const built = fileURLToPath(new URL('../../dist/', import.meta.url));
 

@@ -7,7 +7,7 @@ import { actingOn } from '../../src/cli/operator.ts';
 import { Output } from '../../src/cli/terminal/output.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Operator, Site } from '../../src/operations/operator.ts';
-import { startedExport } from '../../src/runs/rules/own-audit-entries.ts';
+import { startedExport } from '../../src/runs/rules/audit.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { type TemporaryStore, temporaryStore } from '../tools/feedback/temporary-store.ts';
 

@@ -54,6 +54,17 @@ describe('the configuration of up --sandbox', () => {
     });
   });
 
+  it('gives the sandbox the configured budget for its limit', async () => {
+    const cwd = await emptyFolder();
+    const context = await contextIn(cwd);
+    await loadUpConfig(context, { sandbox: true, ...ports });
+    const file = join(cwd, 'docferry.yaml');
+    const text = (await readFile(file, 'utf8')).replace(/budget: .*/, 'budget: { requests: 7, window: 2m }');
+    await writeFile(file, text);
+    const config = await loadUpConfig(context, { sandbox: true, ...ports });
+    expect(sandboxOptionsFor(config, ports)).toMatchObject({ requests: 7, windowMs: 120_000 });
+  });
+
   it.each(['--sandbox-port', '--storage-port', '--bundle-port', '--port', '--ui-port'])(
     'is not written when the port of %s is taken',
     async (flag) => {

@@ -94,11 +94,18 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
   });
 
   it('splits the work over two Deployments, as builds of a Worker Deployment if wanted', async () => {
-    const pods = podsOf(await render({ workers: { ...split.workers, deployment: { name: 'd', build: 'b1' } } }));
-    const argsOf = (name: string) => pods.find(([one]) => one === name)?.[1].containers[0]?.args.join(' ');
-    expect(argsOf('docferry-worker')).toBeUndefined();
-    expect(argsOf('docferry-worker-short')).toContain('--only short --deployment d --build b1');
-    expect(argsOf('docferry-worker-bulk')).toContain('--only bulk --deployment d --build b1');
+    const workersOf = async (deployment: object) => {
+      const pods = podsOf(await render({ workers: { ...split.workers, deployment } }));
+      const argsOf = (name: string) => pods.find(([one]) => one === name)?.[1].containers[0]?.args.join(' ');
+      return ['docferry-worker', 'docferry-worker-short', 'docferry-worker-bulk'].map(argsOf);
+    };
+    expect(await workersOf({ name: 'd', build: 'b1' })).toEqual([
+      undefined,
+      expect.stringContaining('--only short --deployment d --build b1'),
+      expect.stringContaining('--only bulk --deployment d --build b1'),
+    ]);
+    // The worker names its build.
+    for (const args of (await workersOf({ name: 'd' })).slice(1)) expect(args).toMatch(/ --deployment d (?!--build)/);
   });
 
   it('keeps root, the service account, the root file system and capabilities from every container', async () => {
@@ -234,7 +241,7 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
     ['a folder', { config: { ...config, store: { feedback: config.store.feedback } } }],
     ['workFolder', { config: { ...config, store: { ...config.store, bundles: { s3: { bucket: 'acme-docs' } } } } }],
     ['need each other', { workers: { all: { replicas: 0 }, short: { replicas: 1 } } }],
-    ['deployment', { workers: { deployment: { name: 'docferry' } } }],
+    ['deployment', { workers: { deployment: { build: '1.5.0' } } }],
     ['port', { metrics: { port: 80 } }],
     ['replicaCount', { replicaCount: 3 }],
   ])('refuses values that cannot work or would show a secret: %s', async (named, changes) => {

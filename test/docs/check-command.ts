@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { declared } from '../../src/cli/context.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/run.ts';
 
 /** A program that only parses: no command does anything. */
 function parser(): Command {

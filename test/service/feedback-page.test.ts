@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readFeedbackPage } from '../../src/service/client.ts';
 import { MalformedResponse } from '../../src/service/errors.ts';
-import { readFeedbackPage } from '../../src/service/feedback-page.ts';
 import { arrayElementTexts } from '../../src/service/json-answers.ts';
 
 const base = {

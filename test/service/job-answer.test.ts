@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readJobStatus, readPageCount, readProgress, readStartedJob } from '../../src/service/job-answer.ts';
+import { readJobStatus, readPageCount, readProgress, readStartedJob } from '../../src/service/client.ts';
 
 describe('readProgress', () => {
   it.each([

@@ -32,7 +32,7 @@ export interface ActivityScene {
   /** Has the store go on from this file. */
   restoreFeedback(backup: string): Promise<void>;
   window(): WindowView;
-  /** As an operator does after Temporal's clock was ahead: time never runs backwards in a budget. */
+  /** An empty budget, as a window after Temporal's clock was ahead. */
   resetBudget(): void;
   end(): Promise<void>;
 }

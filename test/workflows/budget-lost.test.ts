@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/budget/client.ts';
+import { packed } from '../../src/budget/rules/carry-window.ts';
+import { ask } from '../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs, type WindowSettings } from '../../src/budget/rules/permits.ts';
+import { emptyWindow } from '../../src/budget/rules/window-state.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
@@ -102,6 +105,28 @@ it('a budget that was reset forgets who waited and is gone (B2)', async () => {
       const runId = await resetRun(env.client, budgetWorkflowId(org), 'latest');
       await expect.poll(waiting).toEqual([]);
       await replayChain(env, { workflowId: budgetWorkflowId(org), runId });
+    }),
+  );
+});
+
+it('a budget whose clock was ahead counts as full for a window, and tells who waits for it (B7)', async () => {
+  await withOrganization((org) =>
+    withWorker(env, {}, async ({ taskQueue }) => {
+      const later = Date.now() + 30 * 86_400_000;
+      const [filled] = ask(emptyWindow(settings, later), { ...question, id: 'q1' }, later);
+      const [carried] = ask(filled, { ...question, id: 'q2', wants: 20, holder: `sync:${org}:gone` }, later);
+      const workflowId = budgetWorkflowId(org);
+      const args = [{ org, settings, carried: packed(carried) }];
+      const { firstExecutionRunId: runId } = await env.client.workflow.start('rateBudget', {
+        workflowId,
+        taskQueue,
+        args,
+      });
+      const answer = await clientOf(org, taskQueue).ask(org, { ...question, id: 'q3' });
+      expect(answer).toHaveProperty('waitUntil', expect.closeTo(Date.now() + fullForMs, -4.5));
+      // The waiter was told, and is gone.
+      await expect.poll(async () => (await budgetView(env.client, org)).waiters.length).toBe(1);
+      await replayChain(env, { workflowId, runId });
     }),
   );
 });

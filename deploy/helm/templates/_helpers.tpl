@@ -30,7 +30,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $worker := index $values.workers $kind -}}
 {{- $command := list "worker" "--health" "0.0.0.0:8091" -}}
 {{- if ne $kind "all" }}{{ $command = concat $command (list "--only" $kind) }}{{ end -}}
-{{- with $values.workers.deployment }}{{ if .name }}{{ $command = concat $command (list "--deployment" .name "--build" .build) }}{{ end }}{{ end -}}
+{{- with $values.workers.deployment.name }}{{ $command = concat $command (list "--deployment" .) }}{{ end -}}
+{{- with $values.workers.deployment.build }}{{ $command = concat $command (list "--build" .) }}{{ end -}}
 {{- $component := ternary "worker" (printf "worker-%s" $kind) (eq $kind "all") -}}
 {{- $list = append $list (dict "component" $component "isWorker" true "keys" true "replicas" $worker.replicas "resources" $worker.resources "secrets" $values.workers.secrets "command" (concat $command $metrics) "metrics" $values.metrics.enabled "health" "worker") -}}
 {{- end -}}

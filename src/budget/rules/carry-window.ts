@@ -1,5 +1,5 @@
 import { leaseMs, type WindowSettings } from './permits.ts';
-import { advance, recentAttempts, recentTurns } from './window.ts';
+import { advance, recentAttempts, recentTurns, wasAhead } from './window.ts';
 import {
   type CarriedWindow,
   emptyWindow,
@@ -46,28 +46,15 @@ export function unpacked({ lapsed, rows, attempts, served, ...state }: CarriedWi
   };
 }
 
-const rowOf = (waiter: Waiter, attemptAt: number | undefined): WaiterRow => [
-  waiter.holder,
-  attemptAt ?? null,
-  waiter.project,
-  waiter.class,
-  waiter.wants,
-  waiter.remaining,
-  waiter.since,
-  waiter.servedAt,
-  waiter.expectedAt,
-];
+function rowOf(waiter: Waiter, attemptAt: number | undefined): WaiterRow {
+  const { holder, project, class: kind, wants, remaining, since, servedAt, expectedAt } = waiter;
+  return [holder, attemptAt ?? null, project, kind, wants, remaining, since, servedAt, expectedAt];
+}
 
-const waiterOf = ([holder, , project, kind, wants, remaining, since, servedAt, expectedAt]: WaiterRow): Waiter => ({
-  holder,
-  project,
-  class: kind,
-  wants,
-  remaining,
-  since,
-  servedAt,
-  expectedAt,
-});
+function waiterOf(row: WaiterRow): Waiter {
+  const [holder, , project, kind, wants, remaining, since, servedAt, expectedAt] = row;
+  return { holder, project, class: kind, wants, remaining, since, servedAt, expectedAt };
+}
 
 /** When the turns of waiters were last served, once each: their waiters know. */
 function turnsOf(waiters: readonly Waiter[]): Turn[] {
@@ -138,10 +125,27 @@ export function windowAfter(settings: WindowSettings, earlierGrantAt: number | n
   return { ...fresh, unknownUntil: Math.min(earlierGrantAt, now) + leaseMs + settings.arrivalMs };
 }
 
-/** The window of a ledger that was set back: grants since may be unknown, or known with another time. */
+/**
+ * The window of a ledger that was set back, or whose clock was ahead: grants since may be unknown, or known with another
+ * time. All were made before now, so it counts as full until one window later. What people asked for stays, and who waits.
+ */
 export function windowAfterReset(before: WindowState, at: number): WindowState {
-  const state = advance(before, at);
+  const state = advance(wasAhead(before, at) ? datedBack(before, at) : before, at);
   return { ...state, unknownUntil: state.now + leaseMs + state.settings.arrivalMs };
+}
+
+function datedBack({ now, ...before }: WindowState, at: number): WindowState {
+  const { settings, ignored, override, paused, refusedKey } = before;
+  const sooner = <Timed extends { until: number | null }>(timed: Timed | null): Timed | null =>
+    timed && { ...timed, until: timed.until && at + timed.until - now };
+  return {
+    ...emptyWindow(settings, at),
+    waiters: before.waiters.map((waiter) => ({ ...waiter, since: at, servedAt: null, expectedAt: at })),
+    override: sooner(override),
+    paused: sooner(paused),
+    refusedKey: refusedKey && { ...refusedKey, nextTryAt: at },
+    ignored,
+  };
 }
 
 /**

@@ -94,7 +94,6 @@ export interface LeaseReport {
   accepted?: boolean;
   /** Set when the service answered 429; the milliseconds it asked to wait, null when it did not say. */
   throttled?: { retryAfterMs: number | null };
-  /** True when the service refused the key (401). */
   unauthorized?: boolean;
   /** True when the service answered 401 to a program: it may have refused the key, or the path that the program chose. */
   doubted?: boolean;
@@ -166,7 +165,7 @@ export interface WindowView {
   pausedUntil: number | null;
   pausedBy: Exclude<BlockReason, 'window-full' | 'probing'> | null;
   nextFreeAt: number | null;
-  /** The ledger was lost or reset: its window counts as full until then; null when all is known. */
+  /** The ledger was lost or reset, or its clock was ahead: its window counts as full until then; null when all is known. */
   countsAsFullUntil: number | null;
   /** Requests per window that other clients are seen to use; null when nothing is known of them. */
   otherClients: number | null;

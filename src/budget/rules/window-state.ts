@@ -178,7 +178,7 @@ export interface WindowState {
   /** As configured. */
   settings: WindowSettings;
   override: BudgetOverride | null;
-  /** Latest moment seen: time never runs backwards here. */
+  /** Latest moment seen: time runs backwards only once a clock is right that was ahead (`wasAhead`). */
   now: number;
   /** When reported requests had arrived at the latest, ascending; each occupies its slot for one window. */
   spent: number[];

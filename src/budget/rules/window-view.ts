@@ -99,6 +99,17 @@ function pauseText(
   }
 }
 
+/** Why nothing of an organization is read now, in words; null while the window alone decides. */
+export function standstillText(view: WindowView, now: number): string | null {
+  if (view.countsAsFullUntil !== null) {
+    return `${forgotten}: nothing is granted until ${momentText(view.countsAsFullUntil, now)}`;
+  }
+  const pause = pauseText(view, now);
+  if (pause === null || view.pausedBy === 'unauthorized') return pause;
+  const others = view.otherClients === null ? '' : `; other clients use about ${view.otherClients} of ${view.limit}`;
+  return `the budget is paused ${pause}${view.pausedBy === 'throttled' ? others : ''}`;
+}
+
 /** What a person set by hand, in words. */
 function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {
   const parts = [
@@ -109,7 +120,13 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
 }
 
 /** Why a window counts as full, in words. */
-export const forgotten = 'the ledger was lost or reset';
+export const forgotten = 'the ledger was lost or reset, or its clock was ahead';
+
+export const pauseWords = {
+  paused: 'paused by hand',
+  throttled: 'paused by the service (429)',
+  unauthorized: 'paused by a refused key (401)',
+} as const;
 
 /** Holders, and waiters, that the Temporal UI shows: the details are rendered again and again. */
 export const detailRows = 20;
@@ -126,10 +143,7 @@ export function windowFacts(view: WindowView, now: number, rows = Number.POSITIV
     ['free now', `${available}`],
   ];
   if (nextFreeAt !== null) facts.push(['next free', momentText(nextFreeAt, now)]);
-  if (view.countsAsFullUntil !== null) {
-    const why = `${forgotten}: nothing is granted until ${momentText(view.countsAsFullUntil, now)}`;
-    facts.push(['counts as full', why]);
-  }
+  if (view.countsAsFullUntil !== null) facts.push(['counts as full', standstillText(view, now) ?? '']);
   const pause = pauseText(view, now);
   if (pause !== null) facts.push(['paused', pause]);
   if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);

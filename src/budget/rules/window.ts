@@ -11,6 +11,7 @@
  */
 
 import type { BudgetOverride, LeaseReport, PermitAsk, ProgramView, WindowSettings } from './permits.ts';
+import { leaseMs } from './permits.ts';
 import {
   addRefusal,
   correctSightings,
@@ -241,6 +242,10 @@ function recent<T extends { at: number }>(all: readonly T[], isPresent: (item: T
   const left = all.filter((item) => !isPresent(item)).sort((a, b) => b.at - a.at);
   return [...all.filter(isPresent), ...left.slice(0, departedKept)];
 }
+
+/** Whether the clock was ahead by so much that waiting for it would take longer than a full window. */
+export const wasAhead = ({ now, settings }: WindowState, at: number): boolean =>
+  now - at > settings.windowMs + leaseMs + settings.arrivalMs;
 
 /**
  * The state at `at`: slots whose time has passed are free, and waiters that have long not come back have lost their

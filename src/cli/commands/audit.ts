@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
-import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
-import { detailText } from '../../runs/rules/own-audit-entries.ts';
+import { type AuditAction, type AuditEntry, auditActions, detailText } from '../../runs/rules/audit.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { type HistoryFlags, historyFilter, listLimit, moment } from '../flags.ts';

@@ -19,7 +19,6 @@ export default {
       .action(run(complete)),
 } satisfies CommandFile;
 
-/** Shells that can complete commands. */
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof shells)[number];

@@ -239,7 +239,6 @@ async function setStage(
   return { ...place, config, sandbox, uiUrl: embedded.uiUrl ?? '', bundlesUrl: bundles.url, workerLog };
 }
 
-/** The results of the demo. */
 interface DemoResults {
   export: ExportResult;
   feedback: SyncResult;

@@ -188,7 +188,6 @@ interface Restored {
 interface Restoration {
   context: CommandContext;
   config: Config;
-  /** The backup's folder. */
   folder: string;
   backup: BackupManifest;
   places: RestoredPlaces;

@@ -50,9 +50,7 @@ interface UpFlags {
   sandboxPort: number;
   storagePort: number;
   db: string;
-  /** False for `--no-ui`. */
   ui: boolean;
-  /** False for `--no-server`. */
   server: boolean;
   /** False for `--no-link`. */
   link: boolean;
@@ -224,7 +222,10 @@ async function writeIfAbsent(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** A sandbox with the configured organizations, projects and sites, and its own keys. */
+/**
+ * A sandbox with the configured organizations, projects and sites, its own keys, and the budget of the first organization as
+ * the limit of each.
+ */
 export function sandboxOptionsFor(
   { organizations }: Config,
   { sandboxPort, storagePort }: SandboxPorts,
@@ -232,6 +233,7 @@ export function sandboxOptionsFor(
   return {
     port: sandboxPort,
     storagePort,
+    ...(organizations[0] && { requests: organizations[0].budget.requests, windowMs: organizations[0].budget.windowMs }),
     organizations: organizations.map(({ id, projects, sites }) => ({
       id,
       projects: projects.map((project) => ({ id: project.id })),

@@ -41,7 +41,6 @@ function answersYes(question: string, { input, output }: Terminal): Promise<bool
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
 export interface Interrupt {
-  /** Aborted by the first Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   /** Restores the default handling of the signals. */
   dispose(): void;

@@ -1,8 +1,7 @@
 import * as openid from 'openid-client';
 import { fetch as fetchBy, ProxyAgent } from 'undici';
 import { isLoopback, proxyFor } from '../../rules/proxy.ts';
-import { type Identity, identityOf, type Roles } from '../security/identity.ts';
-import { newToken } from '../security/sessions.ts';
+import { type Identity, identityOf, newToken, type Roles } from '../security/sessions.ts';
 import { UnbelievedClaim } from './sign-in-errors.ts';
 
 /** An OpenID provider (configuration `console.oidc`). */

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { type Identity, identityOf, type Roles } from '../security/identity.ts';
+import { type Identity, identityOf, type Roles } from '../security/sessions.ts';
 
 /** A reverse proxy that signs people in and says who they are (configuration `console.proxy`). */
 export interface ProxySetting {

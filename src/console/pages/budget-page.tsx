@@ -1,5 +1,5 @@
 import type { WindowView } from '../../budget/rules/permits.ts';
-import { forgotten } from '../../budget/rules/window-view.ts';
+import { forgotten, pauseWords } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
 import { countText, spanText } from '../../rules/text.ts';
@@ -56,15 +56,9 @@ export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
   );
 }
 
-const pauses = {
-  paused: 'paused by hand',
-  throttled: 'paused by the service (429)',
-  unauthorized: 'paused by a refused key (401)',
-} as const;
-
 function healthOf(view: WindowView | null): { look: HealthLook; text: string } {
   if (view === null) return { look: 'none', text: 'unknown' };
-  if (view.pausedBy !== null) return { look: 'bad', text: pauses[view.pausedBy] };
+  if (view.pausedBy !== null) return { look: 'bad', text: pauseWords[view.pausedBy] };
   if (view.override !== null) return { look: 'held', text: 'overridden' };
   return view.available === 0 ? { look: 'wait', text: 'full' } : { look: 'good', text: 'free' };
 }
@@ -111,7 +105,7 @@ function State({ view }: { view: WindowView }) {
   const { pausedBy, pausedUntil, countsAsFullUntil, override, programs } = view;
   return (
     <>
-      {pausedBy !== null && <span class="state bad">{pauses[pausedBy]}</span>}
+      {pausedBy !== null && <span class="state bad">{pauseWords[pausedBy]}</span>}
       {pausedBy !== null && pausedUntil !== null && (
         <>
           , ends <When at={pausedUntil} />
@@ -188,7 +182,7 @@ function Menu({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
   return (
     <details class="menu" id={`menu-${org}`}>
       <summary>
-        Emergency<span class="unseen">{` limits of ${org}`}</span>
+        Pause or override …<span class="unseen">{` the budget of ${org}`}</span>
       </summary>
       <div>
         {view.pausedBy === 'paused' ? (

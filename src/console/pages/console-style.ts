@@ -87,6 +87,7 @@ button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .deck li.bad{border-left-color:var(--bad)}
 .deck li.wait{border-left-color:var(--blue)}
 .deck p{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.deck .why{white-space:normal;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2}
 .deck a:not(.button){font-weight:600}
 .deck .row{justify-content:space-between;flex-wrap:nowrap}
 .ticked::before{content:counter(ticked) " selected";font-weight:600}
@@ -99,6 +100,7 @@ button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .facts dt{color:var(--quiet)}
 progress{width:6rem;height:.625rem;accent-color:var(--blue)}
 .scroll{overflow-x:auto}
+.scroll:has(.menu[open]){overflow:visible}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 th,td{padding:.375rem .875rem .375rem 0;text-align:left;border-bottom:1px solid var(--rule);vertical-align:top}
 td{overflow-wrap:anywhere}

@@ -369,9 +369,8 @@ function Status({ line }: { line: OverviewLine }) {
   return (
     <span title={lastReason === null ? undefined : visible(withoutFailureType(lastReason))}>
       {doing !== null && <span class="state wait">{`${doing} `}</span>}
-      {lastOutcome === null
-        ? doing === null && <span class="quiet">nothing yet</span>
-        : doing === null && <Outcome outcome={lastOutcome} isBad={isBad} />}
+      {doing === null &&
+        (lastOutcome === null ? <Unended line={line} /> : <Outcome outcome={lastOutcome} isBad={isBad} />)}
       {doing === null && lastAt !== null && (
         <>
           {' '}
@@ -384,6 +383,22 @@ function Status({ line }: { line: OverviewLine }) {
           {' '}
           <Why reason={lastReason} />
         </span>
+      )}
+    </span>
+  );
+}
+
+/** No run has ended. The first reading of a project may take days. */
+function Unended({ line }: { line: OverviewLine }) {
+  const readAt = line.kind === 'project' ? line.newestReadAt : null;
+  return (
+    <span class="quiet">
+      {readAt === null ? (
+        'not run yet'
+      ) : (
+        <>
+          first reading, last <When at={readAt} />
+        </>
       )}
     </span>
   );

@@ -443,7 +443,6 @@ export function Reason({ id, label }: { id: string; label: string }) {
 /** Who looks at a page, and what the page may offer them. */
 export interface Viewer {
   login: string;
-  /** Whether they may act. */
   mayAct: boolean;
   /** Whether they see the contacts of feedback. */
   seesContacts: boolean;

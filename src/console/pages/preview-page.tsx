@@ -46,18 +46,15 @@ export function PreviewPage({ viewer, site, shown, inService, path, waits }: Pre
       <p class="fine">
         For an hour, and while you are signed in. Pages load nothing from other sites, keep nothing and send no forms.
       </p>
+      {waits && viewer.mayAct && (
+        <section aria-label="Decide" class="acts">
+          <Decide viewer={viewer} site={site} version={version} />
+        </section>
+      )}
       <div class="previews">
         {inService !== null && <Frame id="in-service" title="In service" shown={inService} />}
         <Frame id="preview" title={waits ? 'Waits for approval' : 'This version'} shown={shown} />
       </div>
-      {waits && viewer.mayAct && (
-        <section aria-labelledby="decide-title">
-          <h2 id="decide-title">Decide</h2>
-          <div class="acts">
-            <Decide viewer={viewer} site={site} version={version} />
-          </div>
-        </section>
-      )}
     </Page>
   );
 }

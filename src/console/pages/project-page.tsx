@@ -1,6 +1,6 @@
 import { raw } from 'hono/html';
 import type { Forecast, WindowView } from '../../budget/rules/permits.ts';
-import { waitText } from '../../budget/rules/window-view.ts';
+import { standstillText, waitText } from '../../budget/rules/window-view.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
@@ -256,7 +256,7 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
         <div class="split">
           <section aria-labelledby="stored-title">
             <h2 id="stored-title">Stored</h2>
-            {stored === null ? <p class="quiet">unknown</p> : <Stored stored={stored} delays={delays} />}
+            {stored === null ? <p class="quiet">unknown</p> : <Stored {...{ stored, delays, budget, at }} />}
           </section>
           <section aria-labelledby="running-title">
             <h2 id="running-title">Running</h2>
@@ -275,11 +275,20 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
   );
 }
 
-function Stored({ stored, delays }: { stored: StoredProject; delays: ProjectDelays | null }) {
+interface StoredNow {
+  stored: StoredProject;
+  delays: ProjectDelays | null;
+  budget: WindowView | null;
+  at: number;
+}
+
+function Stored({ stored, delays, budget, at }: StoredNow) {
+  const standstill = budget && standstillText(budget, at);
   const { entries, rejects, tombstones, watermark, verifiedUpTo, firstReading } = stored;
   return (
     <Facts
       facts={[
+        standstill !== null && ['stands still', <span class="state bad">{standstill}</span>],
         firstReading !== null && ['first reading', firstReadingText(firstReading)],
         ['complete as of', verifiedUpTo === null ? 'not verified yet' : <When at={verifiedUpTo} />],
         delays?.expected != null && ['expected', delaysText(delays.expected)],

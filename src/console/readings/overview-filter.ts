@@ -106,8 +106,8 @@ export function sorted(
 
 /** Kinds of health, worst first; a line has the first that fits. */
 const worst = [
-  'failing',
   'key refused',
+  'failing',
   'waits for approval',
   'drifted',
   'stale',
@@ -150,11 +150,14 @@ export function hasChip(line: OverviewLine, chip: Chip, now: number): boolean {
   }
 }
 
-/** A project whose newest entries were not read within a day, or a scheduled site without a run that ended within a day. */
+/**
+ * A project whose newest entries were not read within a day, or a scheduled site without a run that ended within a day.
+ * What has not run yet may be new.
+ */
 function isStale(line: OverviewLine, now: number): boolean {
+  const last = (line.kind === 'project' ? [line.newestReadAt, line.lastAt] : [line.lastAt]).filter((at) => at !== null);
   const since = new Date(now - dayMs).toISOString();
-  if (line.kind === 'project') return (line.newestReadAt ?? '') < since && (line.lastAt ?? '') < since;
-  return line.nextAt !== null && (line.lastAt ?? '') < since;
+  return last.length > 0 && last.every((at) => at < since) && (line.kind === 'project' || line.nextAt !== null);
 }
 
 /** Lines that need a person for the same reason. */

@@ -4,8 +4,7 @@ import { clientOf } from '../../http-server.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
 import { signInError } from '../identity/sign-in-errors.ts';
 import { KeptFormPage, MessagePage } from '../pages/message-page.tsx';
-import { type Identity, sameIdentity, terminalIdentity } from '../security/identity.ts';
-import { type Session, sameSecret } from '../security/sessions.ts';
+import { type Identity, type Session, sameIdentity, sameSecret, terminalIdentity } from '../security/sessions.ts';
 import { page } from './answers.tsx';
 
 const flowCookie = 'docferry_sign_in';

@@ -94,7 +94,6 @@ export function foldPath(path: string): string {
 }
 
 export interface ArchiveLimits {
-  /** Most bytes of all files unpacked. */
   maxBytes: number;
   /** Most files and folders, including folders that are only implied by a path. */
   maxFiles: number;

@@ -125,7 +125,6 @@ function disagreeing(): ArchiveFault {
 
 const extraKind = { zip64: 0x0001, unicodePath: 0x7075 } as const;
 
-/** Extra fields by their kind. */
 type ExtraFields = ReadonlyMap<number, Buffer>;
 
 type Side = 'local' | 'central';

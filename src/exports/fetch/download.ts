@@ -16,7 +16,6 @@ async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** The downloads of this process, in the order in which they began. */
 const underWay = new Set<DownloadRoom>();
 
 /** The room that a download needs beside those of this process that began before it and write to the same device. */

@@ -21,7 +21,6 @@ const markerName = '.docferry-site.json';
 /** What docferry has written into the bucket. */
 interface Marker {
   domain: string;
-  /** The version in service. */
   version: string;
   /** When it came into service, ISO 8601. */
   at: string;

@@ -4,9 +4,8 @@ import { rewriteFile, whyNotWritable } from '../../files.ts';
 import { withoutEnd } from '../../rules/text.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
 import { versionTime } from '../rules/site-export.ts';
+import { editHelmValues, readHelmValues, ValuesRefused } from './edit-values.ts';
 import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
-import { editHelmValues, readHelmValues } from './yaml/edit-values.ts';
-import { ValuesRefused } from './yaml/values-documents.ts';
 
 interface HelmValuesOptions {
   /** Absolute path of the values file. */

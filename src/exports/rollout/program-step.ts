@@ -1,9 +1,142 @@
+import { spawn } from 'node:child_process';
 import { isAbsolute, resolve, sep } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProgramConfig } from '../../config/config.ts';
 import { spanText } from '../../rules/text.ts';
 import { programHeartbeatMs } from '../rules/rollout-steps.ts';
 import { type RolloutRequest, type Step, TargetRefused, VersionRefused, withFiles } from './rollout-target.ts';
-import { type ProgramEnd, runProgram } from './watched-program.ts';
+
+/**
+ * The parent of a program: a small process of its own that leads the program's process group. It ends the group when its
+ * input ends, as when the worker dies, or is silent for too long, and what is left of the group when the program ends.
+ */
+const parent = `
+const { spawn } = require('node:child_process');
+const { writeSync } = require('node:fs');
+const [silentMs, graceMs, program, ...args] = process.argv.slice(1);
+const group = (signal) => process.kill(-process.pid, signal);
+let ending = false;
+const end = () => {
+  if (ending) return;
+  ending = true;
+  group('SIGTERM');
+  setTimeout(() => group('SIGKILL'), Number(graceMs));
+};
+process.on('SIGTERM', () => {});
+let silence = setTimeout(end, Number(silentMs));
+process.stdin.on('data', () => {
+  clearTimeout(silence);
+  silence = setTimeout(end, Number(silentMs));
+});
+process.stdin.on('end', end).on('error', end);
+const report = (end) => {
+  try {
+    writeSync(3, JSON.stringify(end));
+  } catch {}
+  group('SIGKILL');
+};
+const child = spawn(program, args, { stdio: ['ignore', 1, 2] });
+child.on('error', ({ code }) => report({ missing: code }));
+child.on('exit', (code, signal) => report({ code, signal }));
+`;
+
+/** How a program ended: by itself, by a signal, or not at all because it could not be started. */
+interface ProgramEnd {
+  code: number | null;
+  signal: string | null;
+  /** Code of the system error, e.g. `ENOENT`; null when it was started. */
+  missing: string | null;
+  /** The last it wrote to stdout and stderr. */
+  output: string;
+}
+
+interface ProgramOptions {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  /** The program is ended when nothing was heard of this worker for so long. */
+  silentMs: number;
+  /** Resolves when Temporal has accepted a sign of life; throws when the attempt is over. */
+  alive(): Promise<void>;
+  signal: AbortSignal;
+}
+
+/** Between SIGTERM and SIGKILL. */
+const graceMs = 5_000;
+/** Of what a program writes, so much is kept. */
+const keptCharacters = 4_096;
+/** What is still on its way when a program has ended. */
+const restMs = 200;
+
+/**
+ * Runs a program without a shell, in a process group that does not outlive this process, the signal, or Temporal's trust
+ * in the attempt. Returns when the whole group has ended. Throws the signal's reason, and what `alive` throws.
+ */
+export async function runProgram(command: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
+  const { cwd, env, silentMs, alive, signal } = options;
+  signal.throwIfAborted();
+  await alive();
+  const args = ['-e', parent, '--', `${silentMs}`, `${graceMs}`, ...command];
+  const child = spawn(process.execPath, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  const [input, ...outputs] = child.stdio;
+  const written = { output: '', report: '' };
+  for (const [index, stream] of outputs.entries()) {
+    const name = index === 2 ? 'report' : 'output';
+    const keep = (text: string) => {
+      // However much is written, only its end is kept.
+      written[name] = (written[name] + text).slice(-keptCharacters);
+    };
+    (stream as Readable | null)
+      ?.setEncoding('utf8')
+      .on('data', keep)
+      .on('error', () => {});
+  }
+  input?.on('error', () => {});
+  const ended = new AbortController();
+  const done = new Promise<void>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', () => resolve());
+  }).finally(() => ended.abort());
+  const stop = () => child.stdin?.end();
+  signal.addEventListener('abort', stop, { once: true });
+  let lost: unknown;
+  const watching = keepAlive(options, ended.signal, () => child.stdin?.write('.')).catch((error: unknown) => {
+    lost ??= error;
+    stop();
+  });
+  try {
+    await done;
+    await watching;
+    await sleep(restMs);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    // Its group is gone, unless someone else ended the parent alone.
+    if (child.signalCode !== 'SIGKILL' || written.report === '') endGroup(child.pid);
+    for (const stream of child.stdio) stream?.destroy();
+  }
+  signal.throwIfAborted();
+  if (lost !== undefined) throw lost;
+  const { code = null, signal: by = null, missing = null } = written.report === '' ? {} : JSON.parse(written.report);
+  return { code, signal: by, missing, output: written.output };
+}
+
+/** Tells the parent of each sign of life that was accepted. */
+async function keepAlive({ alive, silentMs }: ProgramOptions, ended: AbortSignal, tell: () => void): Promise<void> {
+  const over = new Promise<void>((resolve) => ended.addEventListener('abort', () => resolve(), { once: true }));
+  while (!ended.aborted) {
+    tell();
+    await Promise.race([sleep(silentMs / 8, undefined, { signal: ended }).catch(() => {}), over]);
+    if (!ended.aborted) await Promise.race([alive(), over]);
+  }
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nothing is left of it.
+  }
+}
 
 interface ProgramPlace {
   /** Folder of the configuration: where the program runs, and what `./program` is relative to. */

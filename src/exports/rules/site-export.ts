@@ -80,7 +80,6 @@ export function changesMarkdown(changes: ContentChanges): string {
 /** How an export ends; `rollout-failed`: the version is in place, and at least one target does not run it. */
 export type ExportOutcome = 'published' | 'unchanged' | 'rejected' | 'rollout-failed';
 
-/** How a rollback ends. */
 type RollbackOutcome = 'rolled-back' | 'rollout-failed';
 
 /** How a run of either ends, those without a result included. */

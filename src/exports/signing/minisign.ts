@@ -133,7 +133,6 @@ export class SecretKeyError extends Error {
 }
 
 export interface SecretKey {
-  /** The 8 bytes of its id. */
   idBytes: Buffer;
   key: KeyObject;
 }

@@ -203,7 +203,6 @@ export class S3Bucket {
     this.#base = location.prefix === '' ? '' : `${location.prefix}/`;
   }
 
-  /** Bucket and key of a path. */
   at(path: string): { Bucket: string; Key: string } {
     return { Bucket: this.location.bucket, Key: `${this.#base}${path}` };
   }

@@ -183,7 +183,6 @@ export class SiteInspection {
     this.#domain = domain;
   }
 
-  /** Whether `inspect` wants to see a file. */
   wants(path: string, bytes: number): boolean {
     const kind = kindOf(path);
     if (kind === null) return false;

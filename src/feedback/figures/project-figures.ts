@@ -6,7 +6,7 @@ import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified } from '../rules/pass-bounds.ts';
 import type { FirstReading } from '../rules/refresh/expected.ts';
 import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
-import type { FeedbackDatabase, SyncPassesTable } from '../store/tables.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import type { Count, FeedbackStats, StoredProject } from './figure-store.ts';
 import { votedNo, votedYes } from './read-report-figures.ts';
 
@@ -139,10 +139,13 @@ async function countsOf(db: Db, keys: readonly string[][]): Promise<CountsRow[]>
   return rows;
 }
 
-/** The newest passes of each project, newest first. */
-async function newestPasses(db: Db, keys: readonly string[][], shown: number): Promise<Selectable<SyncPassesTable>[]> {
+async function newestPasses(
+  db: Db,
+  keys: readonly string[][],
+  shown: number,
+): Promise<Selectable<FeedbackDatabase['sync_passes']>[]> {
   if (shown === 0) return [];
-  const { rows } = await sql<Selectable<SyncPassesTable>>`
+  const { rows } = await sql<Selectable<FeedbackDatabase['sync_passes']>>`
     with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)}),
     oldest as (select w.org_id, w.project_id,
       (select r.started_at from sync_passes r where r.org_id = w.org_id and r.project_id = w.project_id

@@ -1,27 +1,10 @@
-/** A row of the table `feedback` as it is exported: exactly its columns (contracts.md "database"), in their order. */
-export interface FeedbackRecord {
-  org_id: string;
-  project_id: string;
-  id: string;
-  path: string;
-  comment: string | null;
-  /** As sent. */
-  created_at: string | null;
-  /** UTC ISO 8601; null where `created_at` cannot be understood. */
-  created_at_utc: string | null;
-  source: string;
-  status: string;
+import type { FeedbackTable } from '../store/tables.ts';
+
+/** A row of the table `feedback` as it is exported. `extra`: empty when there are none. */
+export type FeedbackRecord = Omit<FeedbackTable, 'helpful' | 'extra'> & {
   helpful: boolean | null;
-  contact: string | null;
-  code: string | null;
-  filename: string | null;
-  lang: string | null;
-  /** Fields the interface does not name; empty when there are none. */
   extra: Record<string, unknown>;
-  first_seen_at: string;
-  last_seen_at: string;
-  deleted_at: string | null;
-}
+};
 
 /** The columns in the order of contracts.md. */
 export const recordColumns = [

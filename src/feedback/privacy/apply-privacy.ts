@@ -2,7 +2,7 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type ExpressionBuilder, type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely';
 import { sameInIndex, upsertRows } from '../search/entry-index.ts';
 import { isPostgres, lockProject, rowsPerStatement } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../store/tables.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart, storeKey } from './privacy.ts';
 
@@ -212,8 +212,8 @@ async function treatRejects(write: Write, project: string, privacy: Privacy, at:
 /** True when the reject had to change. */
 export async function replaceReject(
   trx: Trx,
-  stored: FeedbackRejectsTable,
-  reject: FeedbackRejectsTable,
+  stored: FeedbackDatabase['feedback_rejects'],
+  reject: FeedbackDatabase['feedback_rejects'],
 ): Promise<boolean> {
   if (reject === stored) return false;
   await trx
@@ -229,7 +229,12 @@ export async function replaceReject(
   return true;
 }
 
-async function plainRejects(db: Db, project: string, after: string, limit: number): Promise<FeedbackRejectsTable[]> {
+async function plainRejects(
+  db: Db,
+  project: string,
+  after: string,
+  limit: number,
+): Promise<FeedbackDatabase['feedback_rejects'][]> {
   return await db
     .selectFrom('feedback_rejects')
     .selectAll()

@@ -4,7 +4,7 @@ import { type AuditEntry, unnamedActor } from '../../runs/rules/audit.ts';
 import { upsertRows } from '../search/entry-index.ts';
 import { recordAuditEntries } from '../store/audit-records.ts';
 import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../store/queries.ts';
-import { type FeedbackChangesTable, type FeedbackDatabase, storedText } from '../store/tables.ts';
+import { type FeedbackDatabase, storedText } from '../store/tables.ts';
 import { projectsWithData, replaceReject } from './apply-privacy.ts';
 import { identityOf, keyedHash, PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { type Erasure, type ErasureRequest, keepEverything, type Privacy, storeKey } from './privacy.ts';
@@ -178,7 +178,7 @@ function personalWithout({ names, storeKey: key }: Person): PersonalData {
   return new PersonalData(keepEverything, { now: new Date(0), erased: names, storeKey: key });
 }
 
-function textsOfChange({ old, new: value }: FeedbackChangesTable): string[] {
+function textsOfChange({ old, new: value }: FeedbackDatabase['feedback_changes']): string[] {
   return [old, value].filter((text) => text !== null);
 }
 

@@ -1,7 +1,6 @@
 import type { Transaction } from 'kysely';
-import { afterCut, ended, type SliceStep } from '../rules/continue-slice.ts';
 import { decide, type SliceFindings, sliceFindings } from '../rules/fact-queries.ts';
-import { nextStep } from '../rules/next-step.ts';
+import { afterCut, ended, nextStep, type SliceStep } from '../rules/next-step.ts';
 import { unindexRows } from '../search/entry-index.ts';
 import { batchesOf, liveEntries, lockProject } from '../store/queries.ts';
 import { type FeedbackDatabase, storedText } from '../store/tables.ts';

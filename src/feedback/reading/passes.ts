@@ -8,13 +8,7 @@ import {
   type StoredCounts,
 } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
-import {
-  createdAtUtc,
-  type FeedbackDatabase,
-  fieldsOf,
-  type SyncPassesTable,
-  storedTextOrNull,
-} from '../store/tables.ts';
+import { createdAtUtc, type FeedbackDatabase, fieldsOf, storedTextOrNull } from '../store/tables.ts';
 import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
 
@@ -186,7 +180,7 @@ export async function completePass(db: Transaction<FeedbackDatabase>, passId: st
   await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', passId).execute();
 }
 
-export function passRow(row: Selectable<SyncPassesTable>): PassRow {
+export function passRow(row: Selectable<FeedbackDatabase['sync_passes']>): PassRow {
   const { orgId: org, projectId: project, nextCursor, complete, watermark: _, waitedMs, ...fields } = fieldsOf(row);
   const { seen, inserted, updated, unchanged, rejected, tombstoned, ...pass } = fields;
   return {

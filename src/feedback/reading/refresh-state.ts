@@ -8,13 +8,13 @@ import { arrived, dayMs, hourMs, type Lesson, lessonOf, type RefreshEntry } from
 import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
 import { noteChanges } from '../store/outgoing-entries.ts';
 import { batchesOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable, RefreshPagesTable, RefreshProjectsTable } from '../store/tables.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
 import type { ProjectView, RefreshView } from './pass-store.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 type Trx = Transaction<FeedbackDatabase>;
-type PageRow = Selectable<RefreshPagesTable>;
-export type ProjectRow = Selectable<RefreshProjectsTable>;
+type PageRow = Selectable<FeedbackDatabase['refresh_pages']>;
+export type ProjectRow = Selectable<FeedbackDatabase['refresh_projects']>;
 
 /** Bounds of pages that have none: outside all dates. */
 const [beginning, end] = [-8.64e15, 8.64e15];

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { expectedPagesOf } from '../rules/plan-slices.ts';
 import type { PassSlice, PlannedSlice, ResumedSlice, SliceStage } from '../rules/slice.ts';
-import type { FeedbackDatabase, SyncSlicesTable } from '../store/tables.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { columnsOf, fieldsOf } from '../store/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -96,7 +96,7 @@ function slicesOf(db: Db, passId: string) {
   return db.selectFrom('sync_slices').selectAll().where('pass_id', '=', passId).orderBy('slice');
 }
 
-function passSlice({ pass_id, verified, ...row }: Selectable<SyncSlicesTable>): PassSlice {
+function passSlice({ pass_id, verified, ...row }: Selectable<FeedbackDatabase['sync_slices']>): PassSlice {
   const { entryOrder: order, statuses, slackMs, ...fields } = fieldsOf(row);
   return { ...fields, order, statuses: statuses?.split(',') ?? null, slackMs: Number(slackMs) };
 }

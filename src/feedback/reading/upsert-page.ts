@@ -4,7 +4,6 @@ import type { Transaction } from 'kysely';
 import { erasedAmong } from '../privacy/erase-contact.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
 import { keepsAll, type Privacy, storeKey } from '../privacy/privacy.ts';
-import { afterPage } from '../rules/continue-slice.ts';
 import { decide } from '../rules/fact-queries.ts';
 import {
   addCounts,
@@ -13,6 +12,7 @@ import {
   noEntries,
   type RejectedEntry,
 } from '../rules/feedback-entry.ts';
+import { afterPage } from '../rules/next-step.ts';
 import { RepeatedCursor } from '../rules/slice.ts';
 import { upsertRows } from '../search/entry-index.ts';
 import {
@@ -24,13 +24,7 @@ import {
   rowsPerStatement,
   sameContent,
 } from '../store/queries.ts';
-import {
-  createdAtUtc,
-  type FeedbackChangesTable,
-  type FeedbackDatabase,
-  type FeedbackTable,
-  storedText,
-} from '../store/tables.ts';
+import { createdAtUtc, type FeedbackDatabase, type FeedbackTable, storedText } from '../store/tables.ts';
 import { takeStep } from './advance-pass.ts';
 import { passFacts } from './pass-facts.ts';
 import { type PageUpsert, type PassPosition, type PassRow, StalePosition, type StoredPage } from './pass-store.ts';
@@ -45,7 +39,7 @@ interface PageChanges {
   upserts: FeedbackTable[];
   /** Ids whose row stays as it is but was seen again. */
   seenAgain: string[];
-  history: FeedbackChangesTable[];
+  history: FeedbackDatabase['feedback_changes'][];
   counts: EntryCounts;
   /** Greatest understood `createdAt` up to `latestBelievable`, UTC ISO 8601. */
   greatestCreatedAt: string | null;
@@ -58,7 +52,6 @@ interface PageContext {
   seenAt: string;
   /** A `createdAt` after this moment never moves the watermark. */
   latestBelievable: string;
-  /** The rows stored for the ids of this page. */
   stored: ReadonlyMap<string, FeedbackTable>;
   /** Removes what must not be stored. */
   personal: PersonalData;
@@ -81,7 +74,7 @@ function pageChanges(
   const rows = new Map(page.stored);
   const written = new Set<string>();
   const seenAgain = new Set<string>();
-  const history: FeedbackChangesTable[] = [];
+  const history: FeedbackDatabase['feedback_changes'][] = [];
   const counts: EntryCounts = {
     ...noEntries,
     seen: entries.length + rejected.length,
@@ -136,9 +129,9 @@ function pageChanges(
   };
 }
 
-function historyOf(before: FeedbackTable, content: Content, seenAt: string): FeedbackChangesTable[] {
+function historyOf(before: FeedbackTable, content: Content, seenAt: string): FeedbackDatabase['feedback_changes'][] {
   const key = { project_id: content.project_id, id: content.id, seen_at: seenAt };
-  const changes: FeedbackChangesTable[] = [];
+  const changes: FeedbackDatabase['feedback_changes'][] = [];
   const { deleted_at, status } = before;
   if (deleted_at !== null) changes.push({ ...key, field: 'deleted_at', old: deleted_at, new: null });
   if (status !== content.status) changes.push({ ...key, field: 'status', old: status, new: content.status });
@@ -153,7 +146,6 @@ export function digestOfIds(page: { entries: readonly { id: string }[]; rejected
 
 type Db = Transaction<FeedbackDatabase>;
 
-/** The rows stored for the ids of a page. */
 async function storedRows(
   db: Db,
   project: string,

@@ -20,10 +20,7 @@ const helpfulHeight = strip.top + strip.height + 44;
 
 /** The share of helpful votes with its 95 % interval as a band, and the number of votes below. */
 export function helpfulOverTime(label: string, axis: TimeAxis, votes: readonly Votes[]): Html {
-  return drawAllWidths(label, (chartWidth) => ({
-    option: helpfulOption(axis, votes, chartWidth),
-    height: helpfulHeight,
-  }));
+  return drawAllWidths(label, helpfulHeight, (chartWidth) => helpfulOption(axis, votes, chartWidth));
 }
 
 function helpfulOption(axis: TimeAxis, votes: readonly Votes[], chartWidth: ChartWidth) {
@@ -140,11 +137,12 @@ export function rowsChart(
   greatest: number,
   ticks: readonly string[] = [],
 ): Html {
-  return drawAllWidths(label, (chartWidth) => {
+  const rowHeightOf = ({ kind }: ChartWidth) => (kind === 'wide' ? 30 : 50);
+  const bottomOf = (chartWidth: ChartWidth) => 3 + rows.length * rowHeightOf(chartWidth);
+  const heightOf = (chartWidth: ChartWidth) => bottomOf(chartWidth) + (ticks.length > 0 ? 24 : 3);
+  return drawAllWidths(label, heightOf, (chartWidth) => {
     const wide = chartWidth.kind === 'wide';
-    const rowHeight = wide ? 30 : 50;
-    const bottom = 3 + rows.length * rowHeight;
-    const height = bottom + (ticks.length > 0 ? 24 : 3);
+    const [rowHeight, bottom] = [rowHeightOf(chartWidth), bottomOf(chartWidth)];
     const left = wide ? nameWidth : 0;
     const scale = { left, width: wide ? chartWidth.width - left - noteWidth : chartWidth.width - 2, greatest };
     const tickShapes = ticks.map((tick, index) => {
@@ -152,23 +150,20 @@ export function rowsChart(
       return text(tick, at, bottom + 12, tickAligns[index] ?? 'right', { fill: colorOf('quiet') });
     });
     return {
-      height,
-      option: {
-        grid: { left: 0, right: 0, top: 3, bottom: 3 },
-        xAxis: { type: 'value', show: false, min: 0, max: greatest },
-        yAxis: { type: 'category', show: false, inverse: true, data: rows.map((_, index) => index) },
-        series: {
-          type: 'custom',
-          silent: true,
-          data: rows.map((_, index) => [0, index]),
-          renderItem: ({ dataIndex }: { dataIndex: number }) => ({
-            type: 'group',
-            children: [
-              ...rowShapes(rows[dataIndex], 3 + dataIndex * rowHeight, rowHeight, scale, chartWidth),
-              ...(dataIndex === 0 ? tickShapes : []),
-            ],
-          }),
-        },
+      grid: { left: 0, right: 0, top: 3, bottom: 3 },
+      xAxis: { type: 'value', show: false, min: 0, max: greatest },
+      yAxis: { type: 'category', show: false, inverse: true, data: rows.map((_, index) => index) },
+      series: {
+        type: 'custom',
+        silent: true,
+        data: rows.map((_, index) => [0, index]),
+        renderItem: ({ dataIndex }: { dataIndex: number }) => ({
+          type: 'group',
+          children: [
+            ...rowShapes(rows[dataIndex], 3 + dataIndex * rowHeight, rowHeight, scale, chartWidth),
+            ...(dataIndex === 0 ? tickShapes : []),
+          ],
+        }),
       },
     };
   });
@@ -235,10 +230,7 @@ const volumeEdges = { top: 12, bottom: 44, between: 22 };
 
 /** Counts over time as stacked bars, the first kind at the bottom; each list of kinds has a strip of its own. */
 export function volumeChart(label: string, axis: TimeAxis, ...strips: (readonly Series[])[]): Html {
-  return drawAllWidths(label, (chartWidth) => ({
-    option: volumeOption(axis, strips, chartWidth),
-    height: volumeHeight,
-  }));
+  return drawAllWidths(label, volumeHeight, (chartWidth) => volumeOption(axis, strips, chartWidth));
 }
 
 function volumeOption(axis: TimeAxis, strips: readonly (readonly Series[])[], chartWidth: ChartWidth) {
@@ -277,7 +269,7 @@ const hourMs = 3_600_000;
 
 /** Median and 90th percentile of the time to close, by the time of closing. */
 export function waitsChart(label: string, axis: TimeAxis, waits: readonly (Waits | null)[]): Html {
-  return drawAllWidths(label, (chartWidth) => ({ option: waitsOption(axis, waits, chartWidth), height: waitsHeight }));
+  return drawAllWidths(label, waitsHeight, (chartWidth) => waitsOption(axis, waits, chartWidth));
 }
 
 function waitsOption(axis: TimeAxis, waits: readonly (Waits | null)[], chartWidth: ChartWidth) {

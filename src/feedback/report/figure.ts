@@ -30,26 +30,7 @@ export function shortened(text: string, longest: number): string {
 }
 
 /** The report's colours by the name of their CSS variable. `test/feedback/report/page.test.ts` computes their contrasts. */
-export type Palette = Readonly<Record<ColorName, string>>;
-
-export type ColorName =
-  | 'paper'
-  | 'wash'
-  | 'ink'
-  | 'quiet'
-  | 'rule'
-  | 'focus'
-  | 'good'
-  | 'bad'
-  | 'blue'
-  | 'ochre'
-  | 'plum'
-  | 'moss'
-  | 'rose'
-  | 'slate'
-  | 'stone';
-
-export const light: Palette = {
+export const light = {
   paper: '#fcfbf8',
   wash: '#f3f0e9',
   ink: '#1d1c1a',
@@ -66,6 +47,9 @@ export const light: Palette = {
   slate: '#4d5d8a',
   stone: '#8a857b',
 };
+
+export type ColorName = keyof typeof light;
+export type Palette = Readonly<Record<ColorName, string>>;
 
 export const dark: Palette = {
   paper: '#15171a',
@@ -175,11 +159,6 @@ ${body}</tbody></table>
 
 use([BarChart, CustomChart, LineChart, GridComponent, SVGRenderer]);
 
-interface ChartSize {
-  width: number;
-  height: number;
-}
-
 /** Font size in charts, in their own pixels. */
 export const fontSize = 13;
 
@@ -189,7 +168,7 @@ let drawn = 0;
  * Draws a chart for a page with a strict policy, without its `<svg>` tag: no style elements or attributes, unique ids.
  * Colours are CSS variables, so that one drawing serves both colour schemes.
  */
-function drawChart(option: EChartsCoreOption, { width, height }: ChartSize): string {
+function drawChart(option: EChartsCoreOption, width: number, height: number): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
     chart.setOption({
@@ -249,12 +228,14 @@ const widths: readonly ChartWidth[] = [
 /** The drawings of a chart for all widths; `label` describes them in words. */
 export function drawAllWidths(
   label: string,
-  chart: (chartWidth: ChartWidth) => { option: Parameters<typeof drawChart>[0]; height: number },
+  heightOf: number | ((chartWidth: ChartWidth) => number),
+  optionOf: (chartWidth: ChartWidth) => EChartsCoreOption,
 ): Html {
   const drawings = widths.map((chartWidth) => {
-    const { option, height } = chart(chartWidth);
     const { kind, width } = chartWidth;
-    return html`<svg class="${kind}" role="img" aria-label="${label}" viewBox="0 0 ${width} ${height}">${raw(drawChart(option, { width, height }))}`;
+    const height = typeof heightOf === 'number' ? heightOf : heightOf(chartWidth);
+    const chart = drawChart(optionOf(chartWidth), width, height);
+    return html`<svg class="${kind}" role="img" aria-label="${label}" viewBox="0 0 ${width} ${height}">${raw(chart)}`;
   });
   return html`${drawings}`;
 }

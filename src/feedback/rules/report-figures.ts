@@ -30,13 +30,12 @@ const mostParts = 60;
 export function timeAxis({ from, to, oldest, now }: AxisSpan): TimeAxis | null {
   if (oldest === null) return null;
   const end = Math.min(to === undefined ? now.getTime() + 1 : Date.parse(to), now.getTime() + 1);
-  const earliest =
-    from === undefined ? addUnits(startOf(end - 1, 'month'), 'month', 1 - shownMonths) : Date.parse(from);
+  const earliest = from === undefined ? startOf(end - 1, 'month', 1 - shownMonths) : Date.parse(from);
   const begin = Math.max(Date.parse(oldest), earliest);
   if (begin >= end) return null;
   const unit = unitFor((end - begin) / dayMs);
   const starts: number[] = [];
-  for (let at = startOf(begin, unit); at < end; at = addUnits(at, unit, 1)) starts.push(at);
+  for (let at = startOf(begin, unit); at < end; at = startOf(at, unit, 1)) starts.push(at);
   return {
     unit,
     starts: starts.slice(-mostParts).map((ms) => new Date(ms).toISOString()),
@@ -46,8 +45,7 @@ export function timeAxis({ from, to, oldest, now }: AxisSpan): TimeAxis | null {
 
 /** The last weeks, this one included. */
 export function lastWeeks(weeks: number, now: Date): TimeAxis {
-  const thisWeek = startOf(now.getTime(), 'week');
-  const starts = Array.from({ length: weeks }, (_, index) => addUnits(thisWeek, 'week', index + 1 - weeks));
+  const starts = Array.from({ length: weeks }, (_, index) => startOf(now.getTime(), 'week', index + 1 - weeks));
   return {
     unit: 'week',
     starts: starts.map((ms) => new Date(ms).toISOString()),
@@ -58,7 +56,7 @@ export function lastWeeks(weeks: number, now: Date): TimeAxis {
 /** Whether the last part ends before its day, week, month, quarter or year. */
 export function isCutShort({ unit, starts, end }: TimeAxis): boolean {
   const last = starts.at(-1);
-  return last !== undefined && addUnits(Date.parse(last), unit, 1) > Date.parse(end);
+  return last !== undefined && startOf(Date.parse(last), unit, 1) > Date.parse(end);
 }
 
 function unitFor(days: number): AxisUnit {
@@ -68,37 +66,21 @@ function unitFor(days: number): AxisUnit {
   return days <= 12 * 366 ? 'quarter' : 'year';
 }
 
-function startOf(ms: number, unit: AxisUnit): number {
+/** When the part of the axis around `ms` begins, or the one `later` parts after it. */
+function startOf(ms: number, unit: AxisUnit, later = 0): number {
   const at = new Date(ms);
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
   switch (unit) {
     case 'day':
-      return Date.UTC(year, month, day);
+      return Date.UTC(year, month, day + later);
     case 'week':
-      return Date.UTC(year, month, day - ((at.getUTCDay() + 6) % 7));
+      return Date.UTC(year, month, day - ((at.getUTCDay() + 6) % 7) + 7 * later);
     case 'month':
-      return Date.UTC(year, month);
+      return Date.UTC(year, month + later);
     case 'quarter':
-      return Date.UTC(year, month - (month % 3));
+      return Date.UTC(year, month - (month % 3) + 3 * later);
     case 'year':
-      return Date.UTC(year, 0);
-  }
-}
-
-function addUnits(start: number, unit: AxisUnit, count: number): number {
-  const at = new Date(start);
-  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
-  switch (unit) {
-    case 'day':
-      return Date.UTC(year, month, day + count);
-    case 'week':
-      return Date.UTC(year, month, day + 7 * count);
-    case 'month':
-      return Date.UTC(year, month + count);
-    case 'quarter':
-      return Date.UTC(year, month + 3 * count);
-    case 'year':
-      return Date.UTC(year + count, 0);
+      return Date.UTC(year + later, 0);
   }
 }
 
@@ -184,7 +166,6 @@ export interface ReportFigures {
   /** Votes of contextual entries on whether the page helped. */
   helpful: Votes;
   helpfulOver: Votes[];
-  /** Number of paths with votes. */
   votedPages: number;
   mostVoted: (Votes & { path: string })[];
   /** Most votes against first. */

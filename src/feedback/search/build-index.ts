@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { lockProject, reindex, rowsPerStatement } from '../store/queries.ts';
-import type { FeedbackDatabase, SearchProgressTable } from '../store/tables.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { indexRows } from './entry-index.ts';
 import type { IndexProgress } from './feedback-search.ts';
 
-type Progress = Selectable<SearchProgressTable>;
+type Progress = Selectable<FeedbackDatabase['search_progress']>;
 
 /**
  * Indexes the next entries of a store that was moved without its index, in the order of their keys. Locks the row of the

@@ -49,7 +49,6 @@ function facet(kind: keyof typeof kinds, value: string): string {
   return `=${kinds[kind]}${createHash('sha256').update(value).digest('hex').slice(0, 16)}`;
 }
 
-/** A facet that no entry has. */
 const noFacet = '=';
 
 function facetsOf({ org_id, project_id, source, status, path, helpful, comment, code }: FeedbackTable): string[] {

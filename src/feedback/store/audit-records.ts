@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
 import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
-import { type AuditTable, columnsOf, type FeedbackDatabase, fieldsOf, storedText, storedTextOrNull } from './tables.ts';
+import { columnsOf, type FeedbackDatabase, fieldsOf, storedText, storedTextOrNull } from './tables.ts';
 
 /** The audit of an existing store, opened for nothing else. */
 export interface OpenAudit {
@@ -50,7 +50,7 @@ export async function* listAuditEntries(
 ): AsyncGenerator<AuditEntry, void, undefined> {
   let last: AuditPlace | undefined = after;
   do {
-    const rows: Selectable<AuditTable>[] = await db
+    const rows: Selectable<FeedbackDatabase['audit']>[] = await db
       .selectFrom('audit')
       .selectAll()
       .$if(since !== undefined, (query) => query.where('at', '>=', since ?? ''))
@@ -79,7 +79,7 @@ function contains(db: Kysely<FeedbackDatabase>, column: 'subject' | 'who', part 
   return sql<SqlBool>`${sql.ref(column)} ${sql.raw(isPostgres(db) ? 'ilike' : 'like')} ${pattern} escape '\\'`;
 }
 
-function rowOf({ org, ...entry }: AuditEntry): AuditTable {
+function rowOf({ org, ...entry }: AuditEntry): FeedbackDatabase['audit'] {
   return {
     ...columnsOf(entry),
     entry_id: storedText(entry.entryId),
@@ -90,7 +90,7 @@ function rowOf({ org, ...entry }: AuditEntry): AuditTable {
   };
 }
 
-function auditOf(row: Selectable<AuditTable>): AuditEntry {
+function auditOf(row: Selectable<FeedbackDatabase['audit']>): AuditEntry {
   const { orgId: org, ...entry } = fieldsOf(row);
   return { ...entry, org };
 }

@@ -280,7 +280,6 @@ interface Examined {
   schema: string;
   /** `15.18`, as the server says it. */
   version: string;
-  /** Whether the role may make tables there. */
   mayCreate: boolean;
 }
 

@@ -84,6 +84,12 @@ function explains(other: NoticeRow, row: NoticeRow): boolean {
   return other.type === 'key.refused' || other.type === 'budget.starved' || isAbout(other.subject, row.subject);
 }
 
+/** What holds, without what follows from something else that holds. */
+export function causesHolding(rows: readonly NoticeRow[]): NoticeRow[] {
+  const open = rows.filter((row) => row.open);
+  return open.filter((row) => !open.some((other) => explains(other, row)));
+}
+
 /** A pass is about its project. */
 const isAbout = (subject: string, other: string) => subject === other || subject.startsWith(`${other}/`);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readAnalyticsTarget } from '../../../src/budget/gateway/forwarded-request.ts';
+import { readAnalyticsTarget } from '../../../src/budget/gateway/gateway.ts';
 
 describe('the path of a request', () => {
   it.each([

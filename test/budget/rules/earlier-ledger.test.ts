@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastGrantOf, untilNow, windowAfter } from '../../../src/budget/rules/carry-window.ts';
+import { lastGrantOf, untilNow, windowAfter, windowAfterReset } from '../../../src/budget/rules/carry-window.ts';
 import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { configure } from '../../../src/budget/rules/window.ts';
+import { configure, setOverride, setPause, wasAhead } from '../../../src/budget/rules/window.ts';
 import { viewOf, windowFacts } from '../../../src/budget/rules/window-view.ts';
 import { granted, occupancyMs, question, Scene, settings, t0, waits } from '../../tools/window/window-support.ts';
 
@@ -19,7 +19,10 @@ describe('a new ledger (B7)', () => {
     const state = windowAfter(settings, t0 - 1_000, t0);
     const free = t0 - 1_000 + lastArrival + occupancyMs;
     expect(viewOf(state, t0)).toMatchObject({ available: 0, nextFreeAt: free, countsAsFullUntil: free });
-    const why = ['counts as full', expect.stringMatching(/^the ledger was lost or reset: nothing is granted until /)];
+    const why = [
+      'counts as full',
+      expect.stringMatching(/^the ledger was lost or reset, or its clock was ahead: nothing is granted until /),
+    ];
     expect(windowFacts(viewOf(state, t0), t0)).toContainEqual(why);
     expect(viewOf(state, free).countsAsFullUntil).toBeNull();
     expect(waits(ask(state, question('a'), t0)[1])).toMatchObject({ waitUntil: free, reason: 'window-full' });
@@ -73,5 +76,41 @@ describe('a new ledger (B7)', () => {
         expect(first - latest).toBeGreaterThanOrEqual(settings.windowMs);
       }),
     );
+  });
+});
+
+describe('a ledger whose clock was ahead (B1, B7)', () => {
+  const ahead = 30 * 86_400_000;
+  const filled = ['a', 'c'].reduce(
+    (state, holder) => ask(state, question(holder), t0 + ahead)[0],
+    windowAfter(settings, null, t0 + ahead),
+  );
+
+  it('is one once the clock is right again, if a window is the shorter wait', () => {
+    const span = settings.windowMs + lastArrival;
+    expect([span - 1, span, span + 1].map((late) => wasAhead(filled, t0 + ahead - late))).toEqual([false, false, true]);
+    expect(wasAhead(filled, t0 + ahead + span)).toBe(false);
+  });
+
+  it('grants again one window after the last request of its earlier leases can have arrived', () => {
+    const [waiting] = ask(filled, question('b'), t0 + ahead);
+    const state = windowAfterReset(waiting, t0);
+    const free = t0 + lastArrival + occupancyMs;
+    expect(viewOf(state, t0)).toMatchObject({ available: 0, countsAsFullUntil: free });
+    expect(state.waiters.map(({ holder, since }) => [holder, since])).toEqual([['b', t0]]);
+    expect(waits(ask(state, question('b'), free - 1)[1]).reason).toBe('window-full');
+    expect(granted(ask(state, question('b'), free)[1]).grantedAt).toBe(free);
+  });
+
+  it('keeps what people asked for, for as long as was left', () => {
+    const asked = setPause(
+      setOverride(filled, { requests: 3, until: null }, t0 + ahead),
+      { until: t0 + ahead + 9 },
+      t0,
+    );
+    expect(windowAfterReset(asked, t0)).toMatchObject({
+      override: { requests: 3, until: null },
+      paused: { until: t0 + 9 },
+    });
   });
 });

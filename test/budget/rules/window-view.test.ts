@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
 import { setPause } from '../../../src/budget/rules/window.ts';
-import { untouchedView, viewOf } from '../../../src/budget/rules/window-view.ts';
+import { standstillText, untouchedView, viewOf } from '../../../src/budget/rules/window-view.ts';
 import { frozen, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const view = (scene: Scene) => viewOf(frozen(scene.state), scene.now);
@@ -78,6 +78,21 @@ describe('the view of a window', () => {
     probing.report(probing.granted('a', { wants: 1 }), [t0], { unauthorized: true });
     probing.at(60_000).granted('b');
     expect(view(probing)).toMatchObject({ available: 0, pausedBy: null, pausedUntil: null });
+  });
+
+  it('says why an organization reads nothing, and nothing while the window alone decides', () => {
+    const scene = new Scene({ requests: 1 }).spend(1);
+    expect(standstillText(view(scene), scene.now)).toBeNull();
+    const refused = new Scene();
+    refused.report(refused.granted('a', { wants: 1 }), [t0], { unauthorized: true });
+    expect(standstillText(view(refused), t0)).toMatch(/^the service refuses the API key \(401\); tried again at /);
+    const throttled = new Scene();
+    throttled.report(throttled.granted('a', { wants: 1 }), [t0], { throttled: { retryAfterMs: 5_000 } });
+    expect(standstillText(view(throttled), t0)).toMatch(
+      /^the budget is paused by the service \(429\) until .*; other clients use about \d+ of 10$/,
+    );
+    const paused = new Scene().apply((state, at) => setPause(state, { until: null }, at));
+    expect(standstillText(view(paused), t0)).toBe('the budget is paused by hand until resumed');
   });
 
   it('shows a pause without an end', () => {

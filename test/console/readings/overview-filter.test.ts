@@ -113,8 +113,9 @@ describe('what the overview finds', () => {
     [
       'a project never complete that waits for requests',
       project({ newestReadAt: null, lastAt: null, state: 'waiting' } as never),
-      ['waiting', 'stale'],
+      ['waiting'],
     ],
+    ['a project that was not read yet', project({ newestReadAt: null, lastAt: null } as never), []],
   ])('%s', (_what, line, expected) => {
     expect(chips.filter((chip) => hasChip(line, chip, now))).toEqual(expected);
   });

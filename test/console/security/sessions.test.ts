@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { terminalIdentity } from '../../../src/console/security/identity.ts';
-import { Sessions } from '../../../src/console/security/sessions.ts';
+import { Sessions, terminalIdentity } from '../../../src/console/security/sessions.ts';
 
 describe('sessions', () => {
   it('end after the idle time, which people renew and scripts do not', () => {

@@ -4,9 +4,8 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ProgramStep } from '../../../src/exports/rollout/program-step.ts';
+import { ProgramStep, runProgram } from '../../../src/exports/rollout/program-step.ts';
 import type { RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
-import { runProgram } from '../../../src/exports/rollout/watched-program.ts';
 import { unguarded } from '../../tools/bundle/place.ts';
 import { publishSite, smallSiteVersion } from '../../tools/bundle/published-version.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
@@ -122,8 +121,8 @@ describe('runProgram', () => {
   it('ends with its worker, also under kill -9', async () => {
     const { folder, file } = await script('trap "" TERM; sleep 600 & echo $! > child; echo $$ > own; wait; sleep 600');
     // As a worker has it: the module in a process of its own.
-    const compiled = await compileSources('src/exports/rollout/watched-program.ts');
-    const url = pathToFileURL(join(compiled, 'src/exports/rollout/watched-program.js'));
+    const compiled = await compileSources('src/exports/rollout/program-step.ts');
+    const url = pathToFileURL(join(compiled, 'src/exports/rollout/program-step.js'));
     const options = `{ cwd: ${JSON.stringify(folder)}, env: process.env, silentMs: 60000, alive: async () => {}, signal: new AbortController().signal }`;
     const worker = spawn(
       process.execPath,

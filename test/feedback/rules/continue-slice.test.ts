@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { afterCut, afterPage, type PageReading } from '../../../src/feedback/rules/continue-slice.ts';
+import { afterCut, afterPage, type PageReading } from '../../../src/feedback/rules/next-step.ts';
 import { type PassSlice, RepeatedCursor } from '../../../src/feedback/rules/slice.ts';
 import { decided, outline, passStart, readSlice } from '../../tools/feedback/decided.ts';
 

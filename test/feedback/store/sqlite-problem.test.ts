@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FeedbackStoreUnavailable } from '../../../src/feedback/store/feedback-store-unavailable.ts';
-import { explainSqliteProblem } from '../../../src/feedback/store/sqlite-dialect.ts';
+import { explainSqliteProblem } from '../../../src/feedback/store/sqlite-store.ts';
 import { SqliteError } from '../../../src/sqlite.ts';
 
 describe('explainSqliteProblem', () => {

@@ -2,7 +2,7 @@ import { type Agent, request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { type RunningConsole, startConsole } from '../../../src/console/console.tsx';
-import type { Names, Roles } from '../../../src/console/security/identity.ts';
+import type { Names, Roles } from '../../../src/console/security/sessions.ts';
 import { type Effects, fakeSetting } from './fake-setting.ts';
 
 export interface Answer {

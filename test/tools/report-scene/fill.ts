@@ -1,7 +1,7 @@
 import { type NewEntries, type Sandbox, startSandbox } from '../../../sandbox/index.ts';
 import { createRandom, type Random } from '../../../sandbox/random.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
-import { readFeedbackPage } from '../../../src/service/feedback-page.ts';
+import { readFeedbackPage } from '../../../src/service/client.ts';
 import { type DocPage, docPages, snippetRemarks } from './voices.ts';
 
 const dayMs = 86_400_000;

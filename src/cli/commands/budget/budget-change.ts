@@ -1,13 +1,12 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Limits, WindowView } from '../../../budget/rules/permits.ts';
 import type { Operator } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlag, addActorFlags } from '../../actor.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { duration, wholeNumber } from '../../flags.ts';
-import { withOperator } from '../../operator.ts';
+import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../../operator.ts';
 import { findOrganization } from '../../selection.ts';
-import { budgetDocument, budgetOrg, budgetText } from './budget-view.ts';
+import { budgetDocument, budgetOrg, budgetText } from './budget-show.ts';
 
 export default {
   set: (command, run) =>

@@ -17,14 +17,12 @@ import { withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { indent, projectTitle, tableLines } from '../../terminal/text.ts';
-import { readBudget } from './budget-show.ts';
-import { budgetOrg } from './budget-view.ts';
+import { budgetOrg, readBudget } from './budget-show.ts';
 
 export default {
   plan: (command, run) => command.argument('[org]', budgetOrg).action(run(showBudgetPlan)),
 } satisfies CommandFile;
 
-/** Shares that a plan compares, in per cent. */
 const comparedShares = [25, 50, 75, 90];
 /** What `refresh` does unless docferry.yaml says otherwise: `every`, and the share in per cent. */
 const usual = { everyMs: 5 * 60_000, share: 0.5 };

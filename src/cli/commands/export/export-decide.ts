@@ -1,13 +1,12 @@
 import type { BundleStore } from '../../../exports/store/bundle-store.ts';
 import { compareManifests } from '../../../exports/store/compare-manifests.ts';
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlag, addActorFlags } from '../../actor.ts';
 import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
-import { withOperator } from '../../operator.ts';
+import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../../operator.ts';
 import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
 import { confirm, startInterruptibly } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';

@@ -2,12 +2,11 @@ import type { ExportParameters, ExportState } from '../../../exports/rules/site-
 import { exportOf } from '../../../operations/bulk.ts';
 import { exportState } from '../../../operations/exports.ts';
 import { runningExport } from '../../../operations/operator.ts';
-import { type ActorFlags, addActorFlag } from '../../actor.ts';
 import { cancelExports, startExports } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { addWaitFlags, duration, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
-import { withOperator } from '../../operator.ts';
+import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addBulkFlags, type BulkFlags, findSite, isBulk, refuseInBulk } from '../../selection.ts';
 import { refusedKey } from '../../session.ts';
 import { startInterruptibly } from '../../terminal/prompts.ts';

@@ -1,5 +1,5 @@
 import { budgetView } from '../../../budget/client.ts';
-import { untouchedView } from '../../../budget/rules/window-view.ts';
+import { standstillText, untouchedView } from '../../../budget/rules/window-view.ts';
 import type { OrganizationConfig, PrivacyConfig } from '../../../config/config.ts';
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
@@ -28,7 +28,7 @@ import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
 import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { answersOrNull } from '../../waiting.ts';
-import { forecastDocument } from '../budget/budget-view.ts';
+import { forecastDocument } from '../budget/budget-show.ts';
 import { privacyText } from '../config/config-check.ts';
 
 export default {
@@ -92,6 +92,8 @@ const shownPasses = 5;
 
 interface ProjectStatus extends FoundProject, StoredProject, ProjectDelays {
   running: RunningPass[];
+  /** Why nothing of its organization is read now; null while the window alone decides. */
+  standstill: string | null;
 }
 
 async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
@@ -104,17 +106,20 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
     return Promise.all([runningPasses(session, wanted), windows]);
   });
   const delays = new Map<string, ReadonlyMap<string, ProjectDelays>>();
+  const standstills = new Map<string, string | null>();
   const stored = await withFeedbackStore(config, async (store) => {
     for (const [place, organization] of organizations.entries()) {
       const window = windows[place] ?? untouchedView(organization.budget);
       delays.set(organization.id, await store.refreshDelays(organization, window, Date.now()));
+      standstills.set(organization.id, standstillText(window, Date.now()));
     }
     return store.storedProjects(wanted, shownPasses);
   });
   const statuses = stored.map((project, place): ProjectStatus => {
     const isMine = (pass: RunningPass) => pass.org === project.org && pass.project === project.project;
     const late = delays.get(project.org)?.get(project.project) ?? { expected: null, measured: null };
-    return { ...wanted[place], ...project, ...late, running: running.filter(isMine) };
+    const standstill = standstills.get(project.org) ?? null;
+    return { ...wanted[place], ...project, ...late, standstill, running: running.filter(isMine) };
   });
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
     context.output.warn(
@@ -172,10 +177,10 @@ function statusTable(statuses: readonly ProjectStatus[], { paint, columns }: Sur
       timeText(project.verifiedUpTo),
       newAfterText(project),
       running.map(({ pass, state }) => (state === null ? pass : `${pass}, ${state.phase}`)).join('; ') ||
-        (project.firstReading === null ? 'idle' : 'first reading'),
+        (project.standstill !== null ? 'stands still' : project.firstReading === null ? 'idle' : 'first reading'),
       last === undefined ? 'none yet' : outcomeText(last, paint),
       timeText(last?.startedAt ?? null),
-      printable(last?.error ?? '', 80),
+      printable(project.standstill ?? last?.error ?? '', 80),
     ]),
     columns,
     ['started (UTC)', 'why', 'complete as of (UTC)', 'organization', 'new ones after'],
@@ -203,6 +208,7 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
     verifiedUpTo === null ? '' : `complete as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(projectTitle(project))} (${org}): ${stored.join(', ')}`];
+  if (project.standstill !== null) lines.push(indent(paint.yellow(`stands still: ${project.standstill}`)));
   if (project.expected !== null) lines.push(indent(`expected: ${delaysText(project.expected)}`));
   if (project.measured !== null) lines.push(indent(`measured: ${measuredText(project.measured)}`));
   if (project.firstReading !== null) lines.push(indent(`first reading: ${firstReadingText(project.firstReading)}`));

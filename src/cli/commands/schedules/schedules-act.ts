@@ -7,11 +7,10 @@ import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/wo
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
 import { describeSchedules, type NamedSchedule, namedSchedules, scheduledTimes } from '../../../schedules/schedules.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
-import { type ActorFlags, addActorFlag } from '../../actor.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { dateRange } from '../../flags.ts';
-import { withOperator } from '../../operator.ts';
+import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addSelectionFlags, findOrganization, matcherOf, type SelectionFlags, suggesting } from '../../selection.ts';
 import { confirm } from '../../terminal/prompts.ts';
 import { indent, isoTime } from '../../terminal/text.ts';

@@ -54,15 +54,7 @@ export interface RefreshPage extends PageSums {
   requests: number;
 }
 
-const noSums: PageSums = {
-  entries: 0,
-  rate: 0,
-  openRate: 0,
-  rateSeen: 0,
-  rateSeenSquared: 0,
-  left: 0,
-  leftSince: 0,
-};
+const noSums: PageSums = { entries: 0, rate: 0, openRate: 0, rateSeen: 0, rateSeenSquared: 0, left: 0, leftSince: 0 };
 
 const sumNames = Object.keys(noSums) as readonly (keyof PageSums)[];
 
@@ -71,7 +63,6 @@ const filled = 0.95;
 
 /** What was learnt of the service, as far as it decides how lists are cut. */
 export interface PageShape {
-  /** Entries that the service sends in a page. */
   pageSize: number;
   /** The status filter is ignored: there is no open list. */
   ignoresStatus: boolean;
@@ -86,13 +77,8 @@ export interface PageShape {
   headBy: number;
 }
 
-export const usualShape: PageShape = {
-  pageSize,
-  ignoresStatus: false,
-  coarse: false,
-  headFrom: null,
-  headBy: Number.POSITIVE_INFINITY,
-};
+const headBy = Number.POSITIVE_INFINITY;
+export const usualShape: PageShape = { pageSize, ignoresStatus: false, coarse: false, headFrom: null, headBy };
 
 /** Whether an entry's list holds it. */
 export function isIn(list: RefreshList, entry: RefreshEntry): boolean {

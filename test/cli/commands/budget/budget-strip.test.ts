@@ -8,7 +8,7 @@ import {
   budgetText,
   releaseStrip,
   windowStrip,
-} from '../../../../src/cli/commands/budget/budget-view.ts';
+} from '../../../../src/cli/commands/budget/budget-show.ts';
 
 const plain = createColors(false);
 const terminal = { paint: plain, columns: 80 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { editHelmValues } from '../../../../src/exports/rollout/yaml/edit-values.ts';
+import { editHelmValues } from '../../../../src/exports/rollout/edit-values.ts';
 import { propertyRuns } from '../../../tools/property-runs.ts';
 
 const wanted = {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { editHelmValues, readHelmValues } from '../../../../src/exports/rollout/yaml/edit-values.ts';
-import { ValuesRefused } from '../../../../src/exports/rollout/yaml/values-documents.ts';
+import { editHelmValues, readHelmValues, ValuesRefused } from '../../../../src/exports/rollout/edit-values.ts';
 
 const urlOfV = 'https://bundles.acme.example/docs.acme.example/versions/20261121T040200Z-3f9a2c1b8e7d/bundle.tar.gz';
 const v = '20261121T040200Z-3f9a2c1b8e7d';
