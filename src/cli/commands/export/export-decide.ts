@@ -3,7 +3,7 @@ import { compareManifests } from '../../../exports/store/compare-manifests.ts';
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
 import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
-import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../../operator.ts';
@@ -73,7 +73,7 @@ async function decideExport(
     const { org, site } = findSite(config, name ?? '');
     const { domain } = site;
     const waiting = asked ?? (await waitingVersion(operator.installation, { org, domain }));
-    if (waiting === null) throw operationFailure('NotRunning', `no version of ${domain} waits for approval`);
+    if (waiting === null) throw noSuchThing('NotRunning', `no version of ${domain} waits for approval`);
     const version = waiting;
     const { workflowId, runId } = await runningExport(operator.installation, { org, domain });
     if (asked === undefined) context.output.note(`${version} waits`);
