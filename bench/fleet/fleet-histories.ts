@@ -31,20 +31,25 @@ const actions: ReadonlySet<string> = new Set([
   'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED',
 ]);
 
-/** Reads the history of every run of a workflow type. */
-export async function fleetHistories(client: Client, workflowType: string): Promise<FleetHistories> {
+const eventPattern = /"eventTime":\s*"([^"]+)",\s*"eventType":\s*"EVENT_TYPE_(\w+)"/g;
+
+/** Reads the history of every run of a workflow type; from a moment on, if one is given. */
+export async function fleetHistories(client: Client, workflowType: string, since?: Date): Promise<FleetHistories> {
+  const began = since?.toISOString() ?? '';
+  const then = since === undefined ? '' : ` AND (StartTime >= "${began}" OR ExecutionStatus = "Running")`;
+  const query = `WorkflowType = "${workflowType}"${then}`;
   let [runs, completed, first, last] = [0, 0, Number.POSITIVE_INFINITY, 0];
-  for await (const run of client.workflow.list({ query: `WorkflowType = "${workflowType}"` })) {
+  for await (const run of client.workflow.list({ query })) {
     runs += 1;
     if (run.status.name === 'COMPLETED') completed += 1;
     first = Math.min(first, run.startTime.getTime());
     last = Math.max(last, run.closeTime?.getTime() ?? 0);
   }
   const counts = new Map<string, number>();
-  const listed = client.workflow.list({ query: `WorkflowType = "${workflowType}"` });
+  const listed = client.workflow.list({ query });
   for await (const { history } of listed.intoHistories({ concurrency: 5 })) {
-    for (const [, type = ''] of historyToJSON(history as History).matchAll(/"eventType":\s*"EVENT_TYPE_(\w+)"/g)) {
-      counts.set(type, (counts.get(type) ?? 0) + 1);
+    for (const [, at = '', type = ''] of historyToJSON(history as History).matchAll(eventPattern)) {
+      if (at >= began) counts.set(type, (counts.get(type) ?? 0) + 1);
     }
   }
   const count = (type: string) => counts.get(type) ?? 0;

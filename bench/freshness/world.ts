@@ -33,19 +33,26 @@ export interface WorldFile extends WorldHead {
   others: number[];
 }
 
-type WorldLine = Partial<WorldHead & WorldEvent & { createdAt: number; other: number }>;
+/** A line of a world's file. */
+export type WorldLine = Partial<WorldHead & WorldEvent & { createdAt: number; other: number }>;
 
 /** Reads a world's file. Throws an error that names the line it cannot understand. */
 export async function readWorld(file: string): Promise<WorldFile> {
+  const lines: WorldLine[] = [];
+  for await (const text of createInterface({ input: createReadStream(file) })) {
+    if (text.trim() !== '') lines.push(JSON.parse(text) as WorldLine);
+  }
+  return worldFrom(lines, file);
+}
+
+/** A world of its lines. `file` names it in errors. */
+export function worldFrom(lines: Iterable<WorldLine>, file = 'the world'): WorldFile {
   let world: WorldFile | null = null;
   let count = 0;
-  for await (const text of createInterface({ input: createReadStream(file) })) {
+  for (const line of lines) {
     count += 1;
-    if (text.trim() === '') continue;
-    const line = JSON.parse(text) as WorldLine;
-    if (world === null) {
-      world = { ...(line as WorldHead), entries: [], events: [], others: [] };
-    } else if (line.other !== undefined) world.others.push(line.other);
+    if (world === null) world = { ...(line as WorldHead), entries: [], events: [], others: [] };
+    else if (line.other !== undefined) world.others.push(line.other);
     else if (line.at !== undefined) world.events.push(line as WorldEvent);
     else if (line.createdAt !== undefined) world.entries.push(line as WorldFile['entries'][number]);
     else throw new Error(`${file}, line ${count}: neither an entry, nor an event, nor a request of others`);
@@ -64,7 +71,7 @@ export interface WorldEntry {
   unseen: { at: number; kind: EventKind }[];
 }
 
-interface WorldQuery {
+export interface WorldQuery {
   project: string;
   from: number | null;
   to: number | null;

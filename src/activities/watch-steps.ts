@@ -257,7 +257,8 @@ async function recordCutPass(
   if (!isPass || row.error !== why) return null;
   return async () => {
     const passes = await feedback.listPasses({ org, project, limit: latestRuns });
-    if (passes.find((one) => one.pass === pass)?.passId !== passId) return;
+    const ended = passes.filter((one) => one.pass === pass && one.finishedAt !== null);
+    if (ended[0]?.passId !== passId) return;
     await recordNotices({ feedback, ...deps }, passNotices(row), { org, by: `pass ${passId}`, at: endedAt });
   };
 }

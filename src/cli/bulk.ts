@@ -1,4 +1,11 @@
-import type { ExportParameters } from '../exports/rules/site-export.ts';
+import type { Config } from '../config/config.ts';
+import {
+  type ExportParameters,
+  type ExportResult,
+  endsWell,
+  type RollbackResult,
+  whyEnded,
+} from '../exports/rules/site-export.ts';
 import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 import {
   type Ended,
@@ -16,14 +23,17 @@ import { type Operator, type Project, type Site, usualPass } from '../operations
 import type { Selection } from '../operations/status.ts';
 import { counted } from '../rules/text.ts';
 import { runningWork } from '../temporal/runs.ts';
+import { type AwaitedWorkflow, waitingFor } from './commands/export/wait-for-export.ts';
 import type { CommandContext } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
-import { type ExitCode, exitCodes } from './failure.ts';
+import { CliFailure, type ExitCode, exitCodes, operationFailure } from './failure.ts';
+import type { WaitFlags } from './flags.ts';
 import { withOperator } from './operator.ts';
 import { type BulkFlags, selectedInBulk } from './selection.ts';
-
+import type { Session } from './session.ts';
 import { confirm, onInterrupt } from './terminal/prompts.ts';
 import { indent } from './terminal/text.ts';
+import { type SharedWait, waitTogether } from './waiting.ts';
 
 /** One of many, named by `domain` or `project`. */
 interface BulkItem {
@@ -33,7 +43,7 @@ interface BulkItem {
 }
 
 /** A bulk command: its words, and its action on one item. */
-interface BulkCommand<Item extends BulkItem> {
+interface BulkCommand<Item extends BulkItem, Begun extends object> {
   /** Name of the list in the document. */
   kind: 'sites' | 'projects';
   /** E.g. `start` and `started`. */
@@ -44,18 +54,31 @@ interface BulkCommand<Item extends BulkItem> {
   /** An item of the plan, with what will be done to it. */
   lineOf(item: Item): string;
   /** Returns what the document says of an item besides its names. */
-  work(item: Item): Promise<object>;
+  work(item: Item): Promise<Begun>;
+  /** With `--wait`: waits for the end of all that `work` began, and says what the document says of each then. */
+  wait?(begun: readonly (Item & Begun)[], signal: AbortSignal): Promise<Ended<Item & Begun, object>[]>;
+}
+
+/** An export has ended, and not well. */
+class EndedBadly extends CliFailure {
+  readonly result: ExportResult | RollbackResult;
+
+  constructor(result: ExportResult | RollbackResult) {
+    super(operationFailure(result.outcome, `${result.outcome}: ${whyEnded(result)}`));
+    this.result = result;
+  }
 }
 
 /**
- * Shows the plan and asks (`--yes` skips that); then acts on all items, a few at a time, and prints one summary. A failure
- * is named and stops no other item; then the exit code is 1. After Ctrl-C, items that have started finish, others do not begin.
+ * Shows the plan and asks (`--yes` skips that); then acts on all items, a few at a time, waits for them if asked to, and
+ * prints one summary. A failure is named and stops no other item; then the exit code is 1. After Ctrl-C, items that have
+ * started finish, others do not begin, and no wait goes on.
  */
-export async function runBulk<Item extends BulkItem>(
+export async function runBulk<Item extends BulkItem, Begun extends object = object>(
   { output }: CommandContext,
   flags: BulkFlags,
   { items, skipped }: Plan<Item>,
-  { kind, verb, done, none, lineOf, work }: BulkCommand<Item>,
+  { kind, verb, done, none, lineOf, work, wait }: BulkCommand<Item, Begun>,
 ): Promise<ExitCode> {
   const noun = kind.slice(0, -1);
   const lines = [
@@ -70,37 +93,46 @@ export async function runBulk<Item extends BulkItem>(
     output.note(text);
   }
   const { signal, dispose } = onInterrupt();
-  signal.addEventListener('abort', () =>
-    output.note('interrupted: finishing what has started; press Ctrl-C again to stop now'),
-  );
-  const { ended, notBegun } = await forEach(items, work, signal).finally(dispose);
+  const say = () => output.note('interrupted: finishing what has started; press Ctrl-C again to stop now');
+  signal.addEventListener('abort', say);
+  const act = async () => {
+    const { ended: begun, notBegun } = await forEach(items, work, signal);
+    signal.removeEventListener('abort', say);
+    if (wait === undefined) return { ended: begun, notBegun };
+    const waited = begun.flatMap((one) => (one.ok ? [{ ...one.item, ...one.answer }] : []));
+    return { ended: [...begun.filter(({ ok }) => !ok), ...(await wait(waited, signal))], notBegun };
+  };
+  const { ended, notBegun } = await act().finally(dispose);
   const succeeded = ended.filter(({ ok }) => ok).length;
-  const failed = ended.length - succeeded;
+  const failures = ended.flatMap((one) => (one.ok || isRunning(one.error) ? [] : [one]));
+  const failed = failures.length;
+  const running = ended.length - succeeded - failed;
   const left = [...skipped, ...notBegun.map((item) => ({ item, why: 'interrupted' }))];
   const document = {
     [kind]: ended.map(documentOf),
     left: left.map(({ item, why }) => ({ ...item, why })),
-    totals: { done: succeeded, failed, left: left.length },
+    totals: { done: succeeded, failed, left: left.length, ...(wait && { running }) },
   };
   const selected = items.length + skipped.length;
   const all = succeeded === selected ? '' : `${succeeded} of `;
   const whys = [...new Set(left.map(({ why }) => why))];
   const notDone = [
     ...(failed > 0 ? [output.paint.red(`${failed} failed`)] : []),
+    ...(running > 0 ? [`${running} still running`] : []),
     ...whys.map((why) => `${left.filter((one) => one.why === why).length} ${why}`),
   ].join(', ');
   const summary = `${done} ${all}${counted(selected, noun)}${notDone === '' ? '' : `: ${notDone}`}`;
-  const failures = ended.flatMap((one) =>
-    one.ok ? [] : [`${lineOf(one.item)}: ${explainFailure(one.error).message}`],
-  );
-  output.result(document, items.length === 0 ? none : [...failures, summary].join('\n'));
-  return succeeded === items.length ? exitCodes.done : exitCodes.failed;
+  const whyFailed = failures.map(({ item, error }) => `${lineOf(item)}: ${explainFailure(error).message}`);
+  output.result(document, items.length === 0 ? none : [...whyFailed, summary].join('\n'));
+  if (succeeded === items.length) return exitCodes.done;
+  return failed === 0 && notBegun.length === 0 ? exitCodes.stillRunning : exitCodes.failed;
 }
 
 function documentOf<Item extends BulkItem>(ended: Ended<Item, object>): object {
   if (ended.ok) return { ...ended.item, ok: true, ...ended.answer };
   const { code, message, hint } = explainFailure(ended.error);
-  return { ...ended.item, ok: false, error: { code, message, hint } };
+  const result = ended.error instanceof EndedBadly ? ended.error.result : {};
+  return { ...ended.item, ok: false, ...result, error: { code, message, hint } };
 }
 
 /** Acts on what the flags select. */
@@ -108,11 +140,11 @@ async function onSelected<Kind extends keyof Selection>(
   context: CommandContext,
   flags: BulkFlags,
   kind: Kind,
-  work: (operator: Operator, selected: Selection[Kind]) => Promise<ExitCode>,
+  work: (operator: Operator, selected: Selection[Kind], config: Config) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  return withOperator(context, flags, ({ config, operator }) => work(operator, selectedInBulk(config, flags, kind)), {
-    bulk: true,
-  });
+  const act = ({ config, operator }: { config: Config; operator: Operator }) =>
+    work(operator, selectedInBulk(config, flags, kind), config);
+  return withOperator(context, flags, act, { bulk: true });
 }
 
 async function runningNow({ installation }: Operator): Promise<RunningById> {
@@ -120,32 +152,82 @@ async function runningNow({ installation }: Operator): Promise<RunningById> {
   return new Map(running.map((work) => [work.workflowId, work]));
 }
 
-/** Starts the exports of many sites; one that runs is joined or refused, as for one site. */
+/** Starts the exports of many sites, and waits for them if asked to; one that runs is joined or refused, as for one site. */
 export async function startExports(
   context: CommandContext,
-  flags: BulkFlags & { onRunning: 'join' | 'refuse' },
+  flags: BulkFlags & Pick<WaitFlags, 'wait'> & { onRunning: 'join' | 'refuse'; timeoutMs: number | null },
   parameters: ExportParameters,
 ): Promise<ExitCode> {
-  return onSelected(context, flags, 'sites', async (operator, sites) => {
+  return onSelected(context, flags, 'sites', async (operator, sites, config) => {
     const running = await runningNow(operator);
-    return runBulk<Site>(
+    const session = { client: await operator.installation.temporal(), config };
+    return runBulk<Site, BegunExport>(
       context,
       flags,
       { items: sites, skipped: [] },
       {
         kind: 'sites',
         verb: 'start the exports of',
-        done: 'started',
+        done: flags.wait ? 'exported' : 'started',
         none: 'no site is configured',
         lineOf: (site) => `${site.domain}${runs(running, exportOf(site)) ? ' (already running)' : ''}`,
         async work(site) {
-          const { handle, joined } = await operator.startExport(site, parameters, flags.onRunning);
-          return { workflowId: handle.workflowId, joined };
+          const { handle, joined, runId } = await operator.startExport(site, parameters, flags.onRunning);
+          return { workflowId: handle.workflowId, runId: runId ?? (await handle.describe()).runId, joined };
         },
+        ...(flags.wait && { wait: (begun, signal) => awaitExports(context, session, flags, begun, signal) }),
       },
     );
   });
 }
+
+interface BegunExport {
+  workflowId: string;
+  runId: string;
+  joined: boolean;
+}
+
+/** Shows the progress of exports until all have ended, or until nobody waits any more: then says how to look at them. */
+async function awaitExports(
+  { output }: CommandContext,
+  session: Session,
+  { timeoutMs, org, match }: Pick<BulkFlags, 'org' | 'match'> & { timeoutMs: number | null },
+  begun: readonly (Site & BegunExport)[],
+  interrupted: AbortSignal,
+): Promise<Ended<Site & BegunExport, object>[]> {
+  const { client } = session;
+  const paint = output.paintNotes;
+  const awaitOne = async (wait: SharedWait, { workflowId, runId, ...site }: Site & BegunExport) => {
+    const handle = client.workflow.getHandle<AwaitedWorkflow>(workflowId, runId);
+    try {
+      const result = await wait.until(await waitingFor(client, { ...site, handle, timeoutMs }, paint));
+      if (!endsWell(result.outcome)) throw new EndedBadly(result);
+      wait.live.ended(site.domain, [paint.green(result.outcome), result.version ?? ''].join('  ').trimEnd());
+      return result;
+    } catch (error) {
+      if (!isRunning(error))
+        wait.live.ended(site.domain, paint.red(error instanceof EndedBadly ? error.code : 'failed'));
+      throw error;
+    }
+  };
+  const { ended } = await waitTogether(output, session, interrupted, (wait) => {
+    // In the order of the plan, whichever answers first.
+    for (const { domain } of begun) wait.live.show(domain, { key: 'starting', text: 'starting' });
+    return forEach(begun, (one) => awaitOne(wait, one), undefined, begun.length);
+  });
+  if (ended.some((one) => !one.ok && isRunning(one.error))) {
+    const selection = [org === undefined ? '' : ` --org ${org}`, match === undefined ? '' : ` --match '${match}'`].join(
+      '',
+    );
+    output.note(
+      `what still runs goes on: look at it with \`docferry status${selection}\`, ` +
+        `cancel it with \`docferry export cancel${selection || ' --all'}\``,
+    );
+  }
+  return ended;
+}
+
+const isRunning = (error: unknown): boolean => explainFailure(error).exitCode === exitCodes.stillRunning;
 
 /** Cancels the running exports and rollbacks of many sites. */
 export async function cancelExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {

@@ -1,6 +1,8 @@
+import { setMaxListeners } from 'node:events';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { Semaphore } from '../exports/semaphore.ts';
 import { type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
 import { bulkQueueOf } from '../temporal/rules/failover.ts';
 import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
@@ -90,7 +92,7 @@ export async function answersOrNull<Item, Answer>(
 }
 
 /** A workflow that a command waits for. */
-interface Waiting<W extends Workflow, State> {
+export interface Waiting<W extends Workflow, State> {
   handle: WorkflowHandle<W>;
   /** Starts each line, e.g. the domain. */
   label: string;
@@ -100,8 +102,6 @@ interface Waiting<W extends Workflow, State> {
   troubleOf?: (state: State) => CliFailure | null;
   /** Milliseconds; null waits as long as it takes. */
   timeoutMs: number | null;
-  /** Set before the start, so that a Ctrl-C during the start detaches too. */
-  interrupt?: Interrupt | undefined;
   /** Commands for a person who stops waiting. */
   follow: string;
   cancel: string;
@@ -119,55 +119,92 @@ const silentForMs = 8_000;
 export async function waitShowing<W extends Workflow, State>(
   output: Output,
   session: Session,
-  waiting: Waiting<W, State>,
+  waiting: Waiting<W, State> & { interrupt?: Interrupt | undefined },
 ): Promise<WorkflowResultType<W>> {
-  const interrupt = waiting.interrupt ?? onInterrupt();
+  const { signal, dispose } = waiting.interrupt ?? onInterrupt();
+  return waitTogether(output, session, signal, (wait) => wait.until(waiting)).finally(dispose);
+}
+
+/** Like `waitShowing`, for work that is shown in one view: what concerns all of it is said once. */
+export async function waitTogether<Result>(
+  output: Output,
+  session: Session,
+  interrupted: AbortSignal,
+  work: (wait: SharedWait) => Promise<Result>,
+): Promise<Result> {
+  // Each wait listens for its end.
+  setMaxListeners(0, interrupted);
   const live = await output.startLive();
+  const workers = watchWorkers(output, session);
   try {
-    return await waitInView(output, session, live, waiting, interrupt.signal);
+    return await work(new SharedWait(output, session, interrupted, live));
   } finally {
+    workers.stop();
     live.end();
-    interrupt.dispose();
   }
 }
 
-/** Like `waitShowing`, in a view that others share. */
-export async function waitInView<W extends Workflow, State>(
-  output: Output,
-  { client, config }: Session,
-  live: LiveView,
-  waiting: Waiting<W, State>,
-  interrupted: AbortSignal,
-): Promise<WorkflowResultType<W>> {
-  const { handle, label, timeoutMs, readState, stepOf } = waiting;
-  const watch = watchTroubles(output, { client, config }, handle, label);
-  let reconnecting = false;
-  try {
-    return await waitForResult(client, handle, {
-      signal: interrupted,
-      ...(timeoutMs === null ? {} : { timeoutMs }),
-      readState: answering(
-        () => client.withDeadline(Date.now() + answerWithinMs, readState),
-        () => output.warn(`${label}: no worker answers; it goes on once one does`),
-      ),
-      onState: (state: State) => {
-        reconnecting = false;
-        live.show(label, stepOf(state));
-        const trouble = waiting.troubleOf?.(state);
-        if (trouble) throw trouble;
-      },
-      onReconnecting: () => {
-        if (!reconnecting) output.warn(`${label}: Temporal does not answer, trying again for 60 s`);
-        reconnecting = true;
-      },
-    });
-  } catch (error) {
-    if (error instanceof StillRunning) throw stillRunning('StillRunning', `${label} is still running`, waiting);
-    if (error instanceof TemporalUnreachable) throw new TemporalUnreachable(config.temporal.address);
-    if (error instanceof Detached) throw stillRunning('Detached', `no longer waiting; ${label} goes on`, waiting);
-    throw error;
-  } finally {
-    watch.stop();
+export class SharedWait {
+  readonly live: LiveView;
+  readonly #output: Output;
+  readonly #session: Session;
+  readonly #interrupted: AbortSignal;
+  readonly #queries = new Semaphore(callsAtOnce);
+  #answeredAt = Date.now();
+  /** Since the last answer. */
+  #told = { silence: false, reconnecting: false };
+
+  constructor(output: Output, session: Session, interrupted: AbortSignal, live: LiveView) {
+    this.#output = output;
+    this.#session = session;
+    this.#interrupted = interrupted;
+    this.live = live;
+  }
+
+  /** The result of one of those that are waited for. Throws what `waitShowing` throws. */
+  async until<W extends Workflow, State>(waiting: Waiting<W, State>): Promise<WorkflowResultType<W>> {
+    const { client, config } = this.#session;
+    const { handle, label, timeoutMs, readState, stepOf } = waiting;
+    const retries = watchRetries(this.#output, client, handle, label);
+    try {
+      return await waitForResult(client, handle, {
+        signal: this.#interrupted,
+        ...(timeoutMs === null ? {} : { timeoutMs }),
+        readState: () => this.#queries.use(this.#interrupted, () => this.#answer(readState)),
+        onState: (state: State) => {
+          this.live.show(label, stepOf(state));
+          const trouble = waiting.troubleOf?.(state);
+          if (trouble) throw trouble;
+        },
+        onReconnecting: () => {
+          if (!this.#told.reconnecting) this.#output.warn('Temporal does not answer, trying again for 60 s');
+          this.#told.reconnecting = true;
+        },
+      });
+    } catch (error) {
+      if (error instanceof StillRunning) throw stillRunning('StillRunning', `${label} is still running`, waiting);
+      if (error instanceof TemporalUnreachable) throw new TemporalUnreachable(config.temporal.address);
+      if (error instanceof Detached) throw stillRunning('Detached', `no longer waiting; ${label} goes on`, waiting);
+      throw error;
+    } finally {
+      retries.stop();
+    }
+  }
+
+  /** Asks a worker, and says once when none answers. */
+  async #answer<State>(ask: () => Promise<State>): Promise<State> {
+    try {
+      const state = await this.#session.client.withDeadline(Date.now() + answerWithinMs, ask);
+      this.#answeredAt = Date.now();
+      this.#told = { silence: false, reconnecting: false };
+      return state;
+    } catch (error) {
+      if (!this.#told.silence && Date.now() - this.#answeredAt >= silentForMs) {
+        this.#told.silence = true;
+        this.#output.warn('no worker answers; what runs goes on once one does');
+      }
+      throw error;
+    }
   }
 }
 
@@ -180,56 +217,44 @@ function stillRunning(
   return new CliFailure({ code, message, hint, exitCode: exitCodes.stillRunning });
 }
 
-/** Asks, and says once when no worker answers. */
-function answering<State>(ask: () => Promise<State>, onSilence: () => void): () => Promise<State> {
-  let answeredAt = Date.now();
-  let told = false;
-  return async () => {
-    try {
-      const state = await ask();
-      answeredAt = Date.now();
-      told = false;
-      return state;
-    } catch (error) {
-      if (!told && Date.now() - answeredAt >= silentForMs) {
-        told = true;
-        onSilence();
-      }
-      throw error;
-    }
-  };
+/** Says once each when a task queue has no worker, and when it has one again. */
+function watchWorkers(output: Output, { client, config }: Session): { stop(): void } {
+  const { taskQueue } = config.temporal;
+  let lackedBefore: readonly string[] = [];
+  return repeatedly(async () => {
+    const lacking = await queuesWithoutWorker(client, taskQueue);
+    return () => {
+      const found = lackedBefore.filter((queue) => lacking?.includes(queue) === false);
+      const isNew = lacking?.some((queue) => !lackedBefore.includes(queue));
+      if (lacking !== null && isNew) output.warn(`${noWorkerText(lacking)}: ${howToStart(taskQueue, lacking)}`);
+      if (found.length > 0) output.note(`a worker polls the task queue ${found.join(' and ')} now`);
+      lackedBefore = lacking ?? [];
+    };
+  });
 }
 
-/** Says once each what holds a workflow up: no worker, or a step that keeps failing. */
-function watchTroubles(
-  output: Output,
-  { client, config }: Session,
-  handle: WorkflowHandle,
-  label: string,
-): { stop(): void } {
-  const { taskQueue } = config.temporal;
-  let stopped = false;
-  let lackedBefore: readonly string[] = [];
+/** Says once that a step of a workflow keeps failing, and why. */
+function watchRetries(output: Output, client: Client, handle: WorkflowHandle, label: string): { stop(): void } {
   let told = '';
-  const look = async () => {
-    const lacking = await queuesWithoutWorker(client, taskQueue);
+  return repeatedly(async () => {
     const [retry] = await retriesOf(client, handle);
-    if (stopped) return;
-    if (lacking !== null) {
-      const fresh = lacking.filter((queue) => !lackedBefore.includes(queue));
-      if (fresh.length > 0) output.warn(`${noWorkerText(lacking)}: ${howToStart(taskQueue, lacking)}`);
-      const found = lackedBefore.filter((queue) => !lacking.includes(queue));
-      if (found.length > 0) output.note(`a worker polls the task queue ${found.join(' and ')} now`);
-    }
-    lackedBefore = lacking ?? [];
-    const said = retry && `${retry.paused} ${retry.reason}`;
-    if (retry && said !== told) {
-      output.warn(`${label}: ${retry.activity} ${triedAgain(retry)}: ${retry.reason}`);
-    }
-    told = said ?? told;
+    return () => {
+      const said = retry && `${retry.paused} ${retry.reason}`;
+      if (retry && said !== told) output.warn(`${label}: ${retry.activity} ${triedAgain(retry)}: ${retry.reason}`);
+      told = said ?? told;
+    };
+  });
+}
+
+/** Looks now and again until it is stopped; then no look says anything any more. */
+function repeatedly(look: () => Promise<() => void>): { stop(): void } {
+  let stopped = false;
+  const once = async () => {
+    const say = await look();
+    if (!stopped) say();
   };
-  void look();
-  const timer = setInterval(() => void look(), lookEveryMs);
+  void once();
+  const timer = setInterval(() => void once(), lookEveryMs);
   return {
     stop: () => {
       stopped = true;

@@ -32,14 +32,15 @@ export const runIdOf = (running: RunningById, target: ScheduleTarget): string | 
 
 export const runs = (running: RunningById, target: ScheduleTarget): boolean => runIdOf(running, target) !== undefined;
 
-/** Does the work for each, a few at a time: a failure of one stops no other. After an abort nothing else begins. */
+/** Does the work for each, a few at a time by default: a failure of one stops no other. After an abort nothing else begins. */
 export async function forEach<Item, Answer>(
   items: readonly Item[],
   work: (item: Item) => Promise<Answer>,
   signal?: AbortSignal,
+  atOnce = callsAtOnce,
 ): Promise<{ ended: Ended<Item, Answer>[]; notBegun: Item[] }> {
   const notBegun: Item[] = [];
-  const all = await inBatches(items, callsAtOnce, async (item): Promise<Ended<Item, Answer>[]> => {
+  const all = await inBatches(items, atOnce, async (item): Promise<Ended<Item, Answer>[]> => {
     if (signal?.aborted) {
       notBegun.push(item);
       return [];
@@ -64,7 +65,7 @@ function planOf<Item>(selected: readonly Item[], whyNot: (item: Item) => string 
 
 /** The exports to cancel. */
 export function planCancel(sites: readonly Site[], running: RunningById): Plan<Site> {
-  return planOf(sites, (site) => (runs(running, exportOf(site)) ? null : 'no export runs'));
+  return planOf(sites, (site) => (runs(running, exportOf(site)) ? null : 'without a running export'));
 }
 
 /** The versions that wait, as they are now: an approval of the plan approves none that comes later. */
@@ -82,7 +83,7 @@ export async function planApprovals<Selected extends Site>(
     if (one.ok && one.answer !== null) plan.items.push({ ...one.item, version: one.answer });
     else {
       const why = one.ok
-        ? 'no version waits'
+        ? 'without a waiting version'
         : `it cannot be asked: ${one.error instanceof Error ? one.error.message : one.error}`;
       plan.skipped.push({ item: { ...one.item, version: null }, why });
     }
@@ -109,6 +110,6 @@ export async function planHolds(
   if (kind === 'release') return planOf(known, ({ held }) => (held === null ? 'not held' : null));
   return planOf(known, ({ current, held }) => {
     if (held !== null) return 'held already';
-    return current === null ? 'nothing is published' : null;
+    return current === null ? 'without a published version' : null;
   });
 }

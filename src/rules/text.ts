@@ -124,8 +124,9 @@ export function naturalOrder(a: string, b: string): number {
 }
 
 /**
- * The name that a person most likely meant, by its letters; null when none is near. Of `organization/id` the id alone may be
- * near; what belongs to the organization that was written comes before what belongs to others.
+ * The name that a person most likely meant, by its letters; null when none is near. Of a domain its first word may be
+ * written, and of `organization/id` the id alone may be near; what belongs to the organization that was written comes before
+ * what belongs to others.
  */
 export function nearestName(written: string, names: readonly string[]): string | null {
   const [id, org] = written.toLowerCase().split('/').reverse();
@@ -134,7 +135,8 @@ export function nearestName(written: string, names: readonly string[]): string |
       const [itsId, itsOrg] = name.toLowerCase().split('/').reverse();
       const orgs = org === undefined || itsOrg === undefined ? 0 : editDistance(org, itsOrg);
       const foreign = !isNear(orgs, itsOrg);
-      return { name, foreign, orgs, ids: editDistance(id ?? '', itsId ?? '') };
+      const ids = itsId?.startsWith(`${id}.`) ? 0 : editDistance(id ?? '', itsId ?? '');
+      return { name, foreign, orgs, ids };
     })
     .filter(({ name, ids }) => isNear(ids, name.split('/').at(-1)))
     .sort((a, b) => Number(a.foreign) - Number(b.foreign) || a.ids + a.orgs - b.ids - b.orgs);

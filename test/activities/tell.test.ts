@@ -313,6 +313,9 @@ describe('a look around', () => {
     const sweep = { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'sweep' } as const;
     const ids = { workflowId: 'sync:acme:prj_1:sweep', runId: 'r1', dateFrom: null, dateTo: null };
     await feedback.beginPass({ passId: 'p1', ...sweep, ...ids, startedAt: new Date('2026-11-21T08:01:00.000Z') });
+    // The first reading of a refresh, which goes on, makes up for nothing yet.
+    const first = { ...ids, workflowId: 'refresh:acme-2026-11-21T08:01:10Z', runId: 'r5' };
+    await feedback.beginPass({ passId: 'p2', ...sweep, ...first, startedAt: new Date('2026-11-21T08:01:10.000Z') });
     const reset = cut('r1', { target: sweep, firstRunId: 'p1', wasReset: true });
     await lookFor(reset);
     expect(await feedback.getPass('p1')).toMatchObject({ outcome: 'running' });
@@ -327,6 +330,7 @@ describe('a look around', () => {
       'refresh failed terminated by op@host: stuck',
       'review failed timed out',
       'sweep failed terminated by op@host: stuck',
+      'sweep running null',
     ]);
     expect(words().filter((text) => text.startsWith('ops'))).toEqual(['ops pass.failed begun']);
   });

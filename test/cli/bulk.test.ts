@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exportState, rejectExport, startExport } from '../../src/operations/exports.ts';
 import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
@@ -87,13 +88,87 @@ describe('when one of many fails', () => {
     expect(ended.document).toMatchObject({ left: [], totals: { done: 1, failed: 1, left: 0 } });
     expect(ended.document.sites).toEqual([
       { org, domain: busy, ok: false, error: expect.objectContaining({ code: 'ExportRunning' }) },
-      { org, domain: free, ok: true, workflowId: `export:${org}:${free}`, joined: false },
+      { org, domain: free, ok: true, workflowId: `export:${org}:${free}`, runId: expect.any(String), joined: false },
     ]);
     expect(await running(`export:${org}:${free}`)).toBe(true);
     const said = await docferry([...refuse, '--config', configFile]);
     expect(said.exitCode).toBe(1);
     expect(said.stdout).toMatch(/^docs\.acme\.example.*: .*running/m);
     expect(said.stdout).toMatch(/^started 0 of 2 sites: 2 failed$/m);
+  });
+});
+
+describe('export start --all --wait', () => {
+  const [broken, unknown, good] = ['docs.acme.example', 'nobody.acme.example', 'docs2.acme.example'];
+  const organizations = (domains: string[]) => [{ id: 'acme', projects: [{ id: 'prj_1' }], domains }];
+
+  it('ends when all have ended: one document with each result, the reasons in the summary, and exit code 1', async () => {
+    scene = await setScene({
+      sandbox: { jobSeconds: 0.2, pages: 3, organizations: organizations([good, broken]) },
+      sites: [unknown, good],
+      rollout: '[{ directory: { path: /dev/null/site } }]',
+    });
+    await scene.startWorker();
+    const { org, configFile } = scene;
+    const start = ['export', 'start', '--all', '--wait', '--yes'];
+    const { exitCode, document, stderr } = await json(...start);
+    expect(exitCode).toBe(1);
+    expect(document).toMatchObject({ left: [], totals: { done: 1, failed: 2, left: 0, running: 0 } });
+    const of = (domain: string) =>
+      (document.sites as { domain: string; version?: string }[]).find((site) => site.domain === domain);
+    expect(of(good)).toMatchObject({ org, ok: true, joined: false, outcome: 'published', jobsStarted: 1, pages: 4 });
+    expect(of(broken)).toMatchObject({ ok: false, outcome: 'rollout-failed', error: { code: 'rollout-failed' } });
+    expect(of(unknown)).toMatchObject({
+      ok: false,
+      workflowId: `export:${org}:${unknown}`,
+      error: { code: 'NotFound' },
+    });
+    expect(stderr).toMatch(new RegExp(`^${good}: rendering`, 'm'));
+    expect(stderr).toMatch(new RegExp(`^${good}: published  ${of(good)?.version}$`, 'm'));
+
+    const said = await docferry([...start, '--config', configFile]);
+    expect(said.exitCode).toBe(1);
+    expect(said.stdout).toMatch(new RegExp(`^${broken}: rollout-failed: directory:/dev/null/site: .+`, 'm'));
+    expect(said.stdout.trimEnd().split('\n').at(-1)).toBe('exported 1 of 3 sites: 2 failed');
+  });
+
+  it('stops waiting after --timeout with exit code 5, and says how to look at what goes on', async () => {
+    scene = await setScene({ sites: [good] });
+    const start = ['export', 'start', '--match', 'docs*', '--wait', '--timeout', '1s', '--yes'];
+    const { exitCode, document, stderr } = await json(...start);
+    expect([exitCode, document.totals]).toEqual([5, { done: 0, failed: 0, left: 0, running: 2 }]);
+    expect(document.sites).toMatchObject([
+      { domain: broken, ok: false, error: { code: 'StillRunning', hint: expect.stringContaining('export watch') } },
+      { domain: good, ok: false },
+    ]);
+    expect(stderr).toContain("look at it with `docferry status --match 'docs*'`");
+    expect(stderr.match(/no worker polls/g)).toHaveLength(1);
+    expect(await running(`export:${scene.org}:${good}`)).toBe(true);
+  });
+});
+
+describe.skipIf(!hasTerminals)('a person who waits in a terminal for many exports', () => {
+  it('sees a table no wider than the terminal; Ctrl-C leaves the exports running', async () => {
+    const sites = Array.from({ length: 30 }, (_, n) => `a-site-with-a-name-too-long-for-a-table-${n}.acme.example`);
+    const organizations = [{ id: 'acme', projects: [{ id: 'prj_1' }], domains: ['docs.acme.example', ...sites] }];
+    scene = await setScene({ sandbox: { jobSeconds: 3_600, organizations }, sites });
+    await scene.startWorker();
+    const { org, folder, configFile } = scene;
+    const command = inShell('export', 'start', '--all', '--wait', '--yes', '--config', configFile);
+    const person = new TerminalSession(command, { cwd: folder, env: { NO_COLOR: '1' } });
+    await person.says(/docs\.acme\.example +rendering/);
+    await person.says(/… \d+ more lines/);
+    const drawn = person.said.slice(person.said.indexOf('docs.acme.example  '));
+    person.type('\u0003');
+    expect(await person.ended()).toBe(5);
+    const widths = stripVTControlCharacters(drawn)
+      .split('\r\n')
+      .map((line) => line.length);
+    expect(Math.max(...widths)).toBeLessThanOrEqual(80);
+    expect(person.said).not.toContain('MaxListenersExceeded');
+    expect(person.said).toContain('exported 0 of 31 sites: 31 still running');
+    expect(person.said).toContain('look at it with `docferry status`, cancel it with `docferry export cancel --all`');
+    expect(await running(`export:${org}:docs.acme.example`)).toBe(true);
   });
 });
 

@@ -51,6 +51,7 @@ it('a name that is nearly one of the configuration is met with that one', () => 
     return null;
   };
   expect(said(() => findSite(config, 'dcs.acme.example'))).toBe('did you mean docs.acme.example?');
+  expect(said(() => findSite(config, 'Docs'))).toBe('did you mean docs.acme.example?');
   expect(said(() => findProject(config, 'prj_11'))).toMatch(/^did you mean acme\/prj_1\?$/);
   expect(said(() => findProject(config, 'globex/prj_1'))).toBe('did you mean globex/prj_2?');
   expect(said(() => findProject(config, 'globx/prj_1'))).toMatch(/^did you mean globex\/prj_2\?$/);

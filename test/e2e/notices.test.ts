@@ -2,17 +2,15 @@ import { mkdir, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { approveUpdate, attributesOf, syncStateQuery } from '../../src/contract.ts';
+import { approveUpdate } from '../../src/contract.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
 import { exportHandle, exportState, startExport, startRollback } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
-import { budgetWorkflowId, exportWorkflowId, watchWorkflowId } from '../../src/rules/workflow-ids.ts';
+import { budgetWorkflowId, watchWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { Notice } from '../../src/runs/rules/notices.ts';
-import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import { shapeProblem } from '../tools/servers/chat-shapes.ts';
 import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
-import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain } from '../tools/temporal/workflow-run.ts';
 
@@ -239,69 +237,6 @@ describe('people are told (X9)', () => {
     await expect.poll(() => told(ops, 'feedback.pass.finished').length).toBe(3);
     expect(gone.received).toHaveLength(1);
     expect(states(ops, 'webhook.gone')).toEqual(['begun']);
-  });
-});
-
-describe('runs that an operator cuts off', () => {
-  it('leave a row that says how, in every list, and a notice where a person must know (X4)', {
-    timeout: 300_000,
-  }, async () => {
-    const ops = await receiver();
-    scene = await setScene({
-      sandbox: { jobSeconds: 600, pages: 3, entries: 250 },
-      // Room for one page: a pass waits for the window.
-      budget: '{ requests: 1, window: 1h }',
-      webhooks: `[{ url: "${ops.url}", secret: ${webhookSecret} }]`,
-      watch: { every: '1s' },
-    });
-    await scene.startWorker();
-    const { client, taskQueue, org, domain, project, configFile } = scene;
-    const json = async (...args: string[]) => (await docferryJson([...args, '--config', configFile])).document;
-    const start = async (options: object = {}) => {
-      const workflowId = exportWorkflowId(org, domain);
-      const args = [{ org, domain, parameters: {} }];
-      const typedSearchAttributes = attributesOf({ org, domain });
-      await client.workflow.start('exportSite', { workflowId, taskQueue, args, typedSearchAttributes, ...options });
-      return client.workflow.getHandle(workflowId);
-    };
-    const rows = async () =>
-      ((await json('export', 'history', domain)) as { runs: { outcome: string; reason: string | null }[] }).runs
-        .map(({ outcome, reason }) => `${outcome}: ${reason}`)
-        .sort();
-
-    // Reset, and then terminated: two runs, two rows.
-    const handle = await start();
-    await expect.poll(async () => (await exportState(client, org, domain)).phase, quick).toBe('rendering');
-    await resetRun(client, handle.workflowId, 'latest');
-    await handle.terminate('it was stuck');
-    const terminated = expect.stringMatching(/^failed: terminated by \S+@\S+: it was stuck$/);
-    const reset = expect.stringMatching(/^cancelled: reset by an operator; another run goes on/);
-    await expect.poll(rows, quick).toEqual([reset, terminated]);
-    await expect.poll(() => states(ops, 'export.failed'), quick).toEqual(['begun']);
-    expect(told(ops, 'export.failed')).toMatchObject([{ reason: expect.stringMatching(/^terminated by .*stuck$/) }]);
-    expect(await json('status')).toMatchObject({
-      sites: [{ state: 'idle', lastOutcome: 'failed', lastReason: expect.stringMatching(/^terminated by /) }],
-    });
-
-    await start({ workflowRunTimeout: '3s' });
-    const timedOut = 'failed: timed out, by the limit it was started with';
-    await expect.poll(rows, quick).toEqual([reset, terminated, timedOut]);
-
-    // The pass waits for the budget, and is terminated.
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
-    await expect.poll(async () => (await sync.query(syncStateQuery)).phase, quick).toBe('waiting-for-budget');
-    await sync.terminate('not now');
-    await expect.poll(() => states(ops, 'pass.failed'), quick).toEqual(['begun']);
-    const error = expect.stringMatching(/^terminated by .*: not now$/);
-    expect(await json('feedback', 'history', project)).toMatchObject({
-      passes: [{ pass: 'sweep', outcome: 'failed', error, pages: 1 }],
-    });
-    expect(await json('history')).toMatchObject({
-      ended: expect.arrayContaining([expect.objectContaining({ project })]),
-    });
-    // Several looks have seen all of it by now.
-    expect(states(ops, 'export.failed')).toEqual(['begun']);
-    expectFolded(ops);
   });
 });
 

@@ -68,6 +68,8 @@ export interface SceneOptions {
   temporal?: string;
   /** YAML of `privacy`; by default everything is kept. */
   privacy?: string;
+  /** Temporal; by default the server of this test run. */
+  server?: { address: string; namespace: string };
 }
 
 let scenes = 0;
@@ -82,7 +84,7 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
   const sandbox = await startSandbox(options.sandbox ?? {});
   const configFile = join(folder, 'docferry.yaml');
   for (const [name, text] of Object.entries(options.files ?? {})) await writeFile(join(folder, name), text);
-  const { address, namespace } = useDevServer();
+  const { address, namespace } = options.server ?? useDevServer();
   const text = (
     feedback: string,
     budget = options.budget ?? '{ requests: 100, window: 1h }',

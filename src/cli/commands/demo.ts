@@ -20,10 +20,10 @@ import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../fai
 import { type RunningParts, withParts } from '../parts.ts';
 import { type Session, withTemporal } from '../session.ts';
 import { bundlePlace, withFeedbackStore } from '../stores.ts';
-import type { LiveView, Output, Paint } from '../terminal/output.ts';
+import type { Output, Paint } from '../terminal/output.ts';
 import { exportStep, syncStep } from '../terminal/progress.ts';
 import { factLines, indent } from '../terminal/text.ts';
-import { waitInView } from '../waiting.ts';
+import { type SharedWait, waitTogether } from '../waiting.ts';
 import { sandboxConfigText, sandboxOrganization, startSandboxPart } from './sandbox.ts';
 import { startBundlePart } from './serve.ts';
 import { withEmbedded } from './up.ts';
@@ -256,9 +256,8 @@ interface DemoResults {
 async function playStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<DemoResults> {
   const { config, sandbox } = stage;
   return withTemporal(config, async (session) => {
-    const live = await output.startLive();
-    try {
-      const show = { output, session, live, interrupted };
+    return waitTogether(output, session, interrupted, async (wait) => {
+      const show = { paint: output.paintNotes, session, wait };
       const [first, feedback] = await Promise.all([exportOnce(show, `export of ${domain}`), syncOnce(show)]);
       const again = await exportOnce(show, 'the same again');
       const [counts, expected] = await withFeedbackStore(config, async (store) => {
@@ -273,9 +272,7 @@ async function playStory(output: Output, stage: Stage, interrupted: AbortSignal)
         stored: counts.entries,
         expected,
       };
-    } finally {
-      live.end();
-    }
+    });
   });
 }
 
@@ -287,13 +284,12 @@ async function expectedOf({ organizations }: Config, store: FeedbackStore): Prom
 }
 
 interface Show {
-  output: Output;
+  paint: Paint;
   session: Session;
-  live: LiveView;
-  interrupted: AbortSignal;
+  wait: SharedWait;
 }
 
-async function exportOnce({ output, session, live, interrupted }: Show, label: string): Promise<ExportResult> {
+async function exportOnce({ paint, session, wait }: Show, label: string): Promise<ExportResult> {
   const { client, config } = session;
   const { handle } = await startExport(
     client,
@@ -301,49 +297,34 @@ async function exportOnce({ output, session, live, interrupted }: Show, label: s
     { org, domain, parameters: {}, failover: failoverFor(config.temporal) },
     'join',
   );
-  const result = await waitInView(
-    output,
-    session,
-    live,
-    {
-      handle,
-      label,
-      readState: () => exportState(client, org, domain),
-      stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
-      timeoutMs: null,
-      ...whileDemoRuns,
-    },
-    interrupted,
-  );
+  const result = await wait.until({
+    handle,
+    label,
+    readState: () => exportState(client, org, domain),
+    stepOf: (state) => exportStep(state, Date.now(), paint),
+    timeoutMs: null,
+    ...whileDemoRuns,
+  });
   const { outcome, version } = result;
-  const facts = version === null ? [] : [version];
-  const text = [output.paintNotes.green(outcome), ...facts].join('  ');
-  live.show(label, { key: 'done', text, line: [outcome, ...facts].join(', ') });
+  wait.live.ended(label, [paint.green(outcome), ...(version === null ? [] : [version])].join(', '));
   return result;
 }
 
-async function syncOnce({ output, session, live, interrupted }: Show): Promise<SyncResult> {
+async function syncOnce({ paint, session, wait }: Show): Promise<SyncResult> {
   const { client, config } = session;
   const failover = failoverFor(config.temporal);
   const input: SyncInput = { org, project, pass: 'sweep', failover };
   const label = `feedback of ${project}`;
-  const result = await waitInView(
-    output,
-    session,
-    live,
-    {
-      handle: await startSync(client, config.temporal.taskQueue, input),
-      label,
-      readState: () => syncState(client, input),
-      stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
-      timeoutMs: null,
-      ...whileDemoRuns,
-    },
-    interrupted,
-  );
+  const result = await wait.until({
+    handle: await startSync(client, config.temporal.taskQueue, input),
+    label,
+    readState: () => syncState(client, input),
+    stepOf: (state) => syncStep(state, Date.now(), paint),
+    timeoutMs: null,
+    ...whileDemoRuns,
+  });
   const counts = [counted(result.pages, 'page'), counted(result.entries.seen, 'entry', 'entries')];
-  const text = [output.paintNotes.green('completed'), ...counts].join('  ');
-  live.show(label, { key: 'done', text, line: ['completed', ...counts].join(', ') });
+  wait.live.ended(label, [paint.green('completed'), ...counts].join(', '));
   return result;
 }
 

@@ -29,8 +29,8 @@ import type { CommandContext, CommandFile } from '../context.ts';
 import { explainFailure, workflowHint } from '../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { packageVersion } from '../package-file.ts';
-import type { Paint } from '../terminal/output.ts';
-import { printable } from '../terminal/text.ts';
+import type { Paint, Surface } from '../terminal/output.ts';
+import { printable, tableLines } from '../terminal/text.ts';
 import { howToStart, noWorkerText, queuesWithoutWorker } from '../waiting.ts';
 import { keyInFile } from './config/config-check.ts';
 import {
@@ -72,25 +72,34 @@ async function examine(
     ok,
     checks: checks.map(({ name, level, detail, fix }) => ({ name, ok: isFine(level), level, detail, fix })),
   };
-  context.output.result(document, reportText(checks, all, context.output.paint));
+  context.output.result(document, reportText(checks, all, context.output.surface));
   if (!key) context.output.note('the service was not contacted; `docferry doctor --key` tries the API keys');
   return ok ? exitCodes.done : exitCodes.failed;
 }
 
 /** Problems first, a line each; the rest in one line unless all are wanted; and a count at the end. */
-function reportText(checks: readonly Check[], all: boolean, paint: Paint): string {
+function reportText(checks: readonly Check[], all: boolean, { paint, columns }: Surface): string {
   const of = (...levels: Check['level'][]) => checks.filter(({ level }) => levels.includes(level));
   const problems = [...of('error'), ...of('warning')];
   const rest = of('ok', 'skipped');
   const shown = all ? [...problems, ...rest] : problems;
-  const width = Math.max(0, ...shown.map(({ name }) => name.length));
   const counts = [
     counted(of('error').length, 'problem'),
     ...(of('warning').length > 0 ? [counted(of('warning').length, 'warning')] : []),
     ...(of('skipped').length > 0 ? [`${of('skipped').length} skipped`] : []),
     `${of('ok').length} ok${all || rest.length === 0 ? '' : ' (`docferry doctor --all` shows them)'}`,
   ];
-  return [...shown.map((check) => lineOf(check, width, paint)), counts.join(', ')].join('\n');
+  const table =
+    shown.length === 0
+      ? []
+      : [
+          tableLines(
+            ['', '', ''],
+            shown.map((check) => cellsOf(check, paint)),
+            columns,
+          ),
+        ];
+  return [...table, counts.join(', ')].join('\n');
 }
 
 async function allChecks(context: CommandContext, askTheService: boolean): Promise<Check[]> {
@@ -130,10 +139,11 @@ function isFine(level: Check['level']): boolean {
   return level === 'ok' || level === 'warning';
 }
 
-function lineOf({ name, level, detail, fix }: Check, width: number, paint: Paint): string {
+function cellsOf({ name, level, detail, fix }: Check, paint: Paint): string[] {
   const colours = { ok: paint.green, warning: paint.yellow, error: paint.red, skipped: paint.dim };
-  const line = `${colours[level](level.padEnd(7))}  ${name.padEnd(width)}  ${printable(detail, longestText)}`;
-  return fix === null ? line : `${line}. ${paint.cyan('Fix:')} ${printable(fix, longestText)}`;
+  const said = printable(detail, longestText);
+  const how = fix === null ? '' : `. ${paint.cyan('Fix:')} ${printable(fix, longestText)}`;
+  return [colours[level](level.padEnd(7)), name, said + how];
 }
 
 const connectWithinMs = 3_000;

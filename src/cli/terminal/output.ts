@@ -1,8 +1,9 @@
 import type { createLogUpdate } from 'log-update';
 import { createColors } from 'picocolors';
 import stringWidth from 'string-width';
-import { visibleJson, visibleText } from '../../rules/text.ts';
+import { counted, visibleJson, visibleText } from '../../rules/text.ts';
 import { exitCodes, type Failure } from '../failure.ts';
+import type * as Texts from './text.ts';
 
 /** The colours of our own texts (picocolors); no foreign text can do harm with them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with the escape character
@@ -145,9 +146,9 @@ export class Output {
 
   /** Lines of progress: redrawn in place on a terminal, one for each step elsewhere, none with `--quiet`. */
   async startLive(): Promise<LiveView> {
-    if (this.quiet) return { show() {}, write() {}, end() {} };
+    if (this.quiet) return { show() {}, ended() {}, write() {}, end() {} };
     const live = this.#redraws
-      ? await LiveLines.open(this.#stderr as NodeJS.WriteStream)
+      ? await LiveLines.open(this.#stderr as NodeJS.WriteStream, () => this.surfaceOfNotes)
       : new PlainLines((line) => this.#aside(line));
     if (live instanceof LiveLines) this.#live = live;
     return {
@@ -155,6 +156,7 @@ export class Output {
         const safe = { key, text: this.#safe(text) };
         live.show(this.#safe(label), line === undefined ? safe : { ...safe, line: this.#safe(line) });
       },
+      ended: (label, text) => live.ended(this.#safe(label), this.#safe(text)),
       write: (text) => live.write(this.#safe(text)),
       end: () => {
         live.end();
@@ -222,6 +224,8 @@ export interface Step {
 export interface LiveView {
   /** Lines of parallel work have different labels. */
   show(label: string, step: Step): void;
+  /** The work of this label has ended: its last line stays, above those that are redrawn. */
+  ended(label: string, text: string): void;
   /** A line that stays. */
   write(text: string): void;
   end(): void;
@@ -242,6 +246,10 @@ class PlainLines implements LiveView {
     this.#print(`${label}: ${line ?? text}`);
   }
 
+  ended(label: string, text: string): void {
+    this.#print(`${label}: ${text}`);
+  }
+
   write(text: string): void {
     this.#print(text);
   }
@@ -249,23 +257,32 @@ class PlainLines implements LiveView {
   end(): void {}
 }
 
-/** One line for each label, redrawn in place; needs a terminal. */
+/** A line for each label, redrawn in place, or a table of as many as the terminal shows; needs a terminal. */
 class LiveLines implements LiveView {
   readonly #update: ReturnType<typeof createLogUpdate>;
   readonly #texts = new Map<string, string>();
+  readonly #layout: typeof Texts;
+  readonly #screen: () => Screen;
 
-  private constructor(update: ReturnType<typeof createLogUpdate>) {
+  private constructor(update: ReturnType<typeof createLogUpdate>, layout: typeof Texts, screen: () => Screen) {
     this.#update = update;
+    this.#layout = layout;
+    this.#screen = screen;
   }
 
-  static async open(stream: NodeJS.WriteStream): Promise<LiveLines> {
-    const { createLogUpdate } = await import('log-update');
-    return new LiveLines(createLogUpdate(stream));
+  static async open(stream: NodeJS.WriteStream, screen: () => Screen): Promise<LiveLines> {
+    const [{ createLogUpdate }, layout] = await Promise.all([import('log-update'), import('./text.ts')]);
+    return new LiveLines(createLogUpdate(stream), layout, screen);
   }
 
   show(label: string, { text }: Step): void {
     this.#texts.set(label, text);
     this.#draw();
+  }
+
+  ended(label: string, text: string): void {
+    this.#texts.delete(label);
+    this.write(`${label}  ${text}`);
   }
 
   write(text: string): void {
@@ -280,7 +297,15 @@ class LiveLines implements LiveView {
   }
 
   #draw(): void {
-    const width = Math.max(...[...this.#texts.keys()].map((label) => label.length));
-    this.#update([...this.#texts].map(([label, text]) => `${label.padEnd(width)}  ${text}`).join('\n'));
+    const lines = [...this.#texts];
+    if (lines.length < 2) {
+      this.#update(lines.map((line) => line.join('  ')).join(''));
+      return;
+    }
+    const screen = this.#screen();
+    const half = Math.floor(screen.columns / 2);
+    const rows = lines.map(([label, text]) => [this.#layout.printable(label, half), text]);
+    const table = this.#layout.tableLines(['', ''], rows, screen.columns);
+    this.#update(fittingLines(table, { ...screen, rows: screen.rows - 1 }, (count) => counted(count, 'more line')));
   }
 }

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import wrapAnsi from 'wrap-ansi';
 import { invisible } from '../../rules/text.ts';
 
 /** Longer names of facts, like those of targets, take a line of their own. */
@@ -15,10 +16,10 @@ export function factLines(facts: readonly (readonly [name: string, value: string
 }
 
 /**
- * Rows under a header, columns padded to the widest cell as a terminal shows it; colours have no width. Where that is
- * wider than `columns`, the last column is broken into lines, then those titled in `spare` are left out, the first of them
- * first; where that is not enough, each row becomes a block: its first cell, and a line for each other cell that holds
- * something.
+ * Rows under a header where columns have titles, padded to the widest cell as a terminal shows it; colours have no width.
+ * Where that is wider than `columns`, the last column is broken into lines, then those titled in `spare` are left out, the
+ * first of them first; then the words of the last column go below their row, and every wide column is broken into lines.
+ * Where that is not enough, each row becomes a block: its first cell, and a line for each other cell that holds something.
  */
 export function tableLines(
   header: readonly string[],
@@ -26,59 +27,66 @@ export function tableLines(
   columns = Number.POSITIVE_INFINITY,
   spare: readonly string[] = [],
 ): string {
-  for (let left = 0; left <= spare.length; left += 1) {
+  const without = (left: number, breaks: 'last' | 'all') => {
     const leftOut = spare.slice(0, left);
     const shown = (cells: readonly string[]) => cells.filter((_, column) => !leftOut.includes(header[column] ?? ''));
-    const text = evenLines(shown(header), rows.map(shown), columns);
+    return evenLines(shown(header), rows.map(shown), columns, breaks);
+  };
+  for (let left = 0; left <= spare.length; left += 1) {
+    const text = without(left, 'last');
     if (text !== null) return text;
   }
-  return stackedLines(header, rows);
+  return without(spare.length, 'all') ?? stackedLines(header, rows, columns);
 }
 
 /** Narrower than this, a column of words is unreadable. */
 const narrowestWords = 24;
 
-/** Null where it is wider than `columns`, even with the last column broken into lines. */
-function evenLines(header: readonly string[], rows: readonly (readonly string[])[], columns: number): string | null {
+/** Null where it is wider than `columns`, even with its last column, or all of them, broken into lines. */
+function evenLines(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: number,
+  breaks: 'last' | 'all',
+): string | null {
   const widths = header.map((title, column) =>
     Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[column] ?? ''))),
   );
   const last = header.length - 1;
-  const before = widths.slice(0, last).reduce((sum, cell) => sum + cell + 2, 0);
+  const below = breaks === 'all' && last > 0 && (widths[last] ?? 0) > narrowestWords;
+  if (below) widths.pop();
   // Titles alone are not broken, however narrow the terminal.
-  const room = rows.length === 0 ? Number.POSITIVE_INFINITY : columns - before;
-  if (room < Math.min(narrowestWords, widths[last] ?? 0)) return null;
-  const line = (cells: readonly string[]) => {
-    const padded = cells
-      .slice(0, last)
-      .map((cell, column) => `${cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell))}  `)
-      .join('');
-    const words = brokenInto(cells[last] ?? '', room);
-    return words.map((part, index) => (index === 0 ? padded + part : ' '.repeat(before) + part).trimEnd()).join('\n');
+  let over = rows.length === 0 ? 0 : widths.reduce((sum, width) => sum + width + 2, -2) - columns;
+  for (; over > 0; over -= 1) {
+    const [widest] = widths
+      .flatMap((width, column) => (width > narrowestWords && (column === last || breaks === 'all') ? [column] : []))
+      .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    if (widest === undefined) return null;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  const padded = (part: string, width: number) => part + ' '.repeat(width - stringWidth(part));
+  const linesOf = (row: readonly string[]) => {
+    const cells = widths.map((width, column) => brokenInto(row[column] ?? '', width));
+    return Array.from({ length: Math.max(...cells.map(({ length }) => length)) }, (_, index) =>
+      widths
+        .map((width, column) => padded(cells[column]?.[index] ?? '', width))
+        .join('  ')
+        .trimEnd(),
+    );
   };
-  return [header, ...rows].map(line).join('\n');
+  const words = (row: readonly string[]) => (below && isTold(row[last]) ? brokenInto(row[last], columns - 2) : []);
+  const shown = rows.flatMap((row) => [...linesOf(row), ...words(row).map((line) => `  ${line}`)]);
+  return [...(header.some((title) => title !== '') ? linesOf(header) : []), ...shown].join('\n');
 }
+
+const isTold = (cell: string | undefined): cell is string => cell !== undefined && !['', '-'].includes(cell.trim());
 
 /** The text in lines of at most this width, broken between words; a longer word is broken too. */
-function brokenInto(text: string, width: number): string[] {
-  if (stringWidth(text) <= width) return [text];
-  const lines = [''];
-  const add = (word: string) => {
-    const line = lines.at(-1) ?? '';
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line === '' || stringWidth(longer) <= width) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  };
-  for (const word of text.split(' ')) {
-    const letters = stringWidth(word) > width ? [...word] : [];
-    if (letters.length === 0) add(word);
-    for (let at = 0; at < letters.length; at += width) add(letters.slice(at, at + width).join(''));
-  }
-  return lines;
-}
+const brokenInto = (text: string, width: number): string[] =>
+  stringWidth(text) <= width ? [text] : wrapAnsi(text, width, { hard: true }).split('\n');
 
 /** A column without a title belongs to the one before it, or to the first with a title. */
-function stackedLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
+function stackedLines(header: readonly string[], rows: readonly (readonly string[])[], columns: number): string {
   const first = Math.max(
     0,
     header.findIndex((title) => title !== ''),
@@ -92,9 +100,13 @@ function stackedLines(header: readonly string[], rows: readonly (readonly string
       .join(' ');
   const blocks = rows.map((row) => {
     const cells = starts.map((start, place) => [header[start] ?? '', from(row, start, starts[place + 1])] as const);
-    const told = cells.filter(([, cell]) => cell !== '' && cell !== '-');
-    const lines = told.map(([title, cell]) => `  ${title}${' '.repeat(width - stringWidth(title))}  ${cell}`);
-    return [from(row, 0, starts[0]), ...lines].join('\n');
+    const told = cells.filter(([, cell]) => isTold(cell));
+    const lines = told.flatMap(([title, cell]) => {
+      const start = `  ${title}${' '.repeat(width - stringWidth(title))}  `;
+      const parts = brokenInto(cell, Math.max(narrowestWords, columns - stringWidth(start)));
+      return parts.map((part, index) => (index === 0 ? start : ' '.repeat(stringWidth(start))) + part);
+    });
+    return [...brokenInto(from(row, 0, starts[0]), columns), ...lines].join('\n');
   });
   return blocks.join('\n');
 }

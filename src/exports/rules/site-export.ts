@@ -136,7 +136,7 @@ export const endsWell = (outcome: string): boolean =>
  * Why a run ended as it did, in the words of every list, notice and page: the failure, or the first reason or failed target
  * and how many more there are; empty when all went well. What a person said of a declined version stands alone.
  */
-export function whyEnded({ error, reasons = [], rollouts = [] }: EndDetail): string {
+export function whyEnded({ error, reasons = [], rollouts = [] }: Omit<EndDetail, 'held'>): string {
   if (error !== undefined) return withoutFailureType(error);
   const [reason, ...others] = reasons;
   if (reason === undefined) {

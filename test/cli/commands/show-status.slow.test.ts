@@ -58,7 +58,7 @@ describe('docferry status', () => {
 
     expect((await docferryJson(['export', 'hold', '--all', '--yes'], { cwd })).document).toMatchObject({
       sites: [{ domain, ok: true, held: version }],
-      left: [{ domain: 'docs2.acme.example', why: 'nothing is published' }],
+      left: [{ domain: 'docs2.acme.example', why: 'without a published version' }],
     });
     expect(await states()).toEqual(['held', 'idle']);
     expect((await docferryJson(['status', '--failed'], { cwd })).document).toMatchObject({

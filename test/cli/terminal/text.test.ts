@@ -60,12 +60,45 @@ describe('a table that is wider than the terminal', () => {
     ];
     expect(tableLines(['site', 'last', 'why'], rows, 54).split('\n')).toEqual([
       'site                last    why',
-      'docs.acme.example   failed  no room in',
-      `                            /var/lib/${'x'.repeat(17)}`,
-      `                            ${'x'.repeat(7)}, and 2 more`,
+      'docs.acme.example   failed  no room in /var/lib/xxxxxx',
+      `                            ${'x'.repeat(18)}, and 2`,
+      '                            more',
       'docs2.acme.example  idle',
     ]);
-    expect(tableLines(['site', 'last', 'why'], rows, 51).split('\n')[1]).toBe('  last  failed');
+  });
+
+  it('puts those words below their row, and breaks long names, where nothing is left to spare', () => {
+    const red = (text: string) => `\u001b[31m${text}\u001b[39m`;
+    const rows = [
+      [red('a-long-name-of-a-site.acme.example'), 'idle', '2026-11-21 04:02', `no room in /var/lib/${'x'.repeat(24)}`],
+      ['docs.acme.example', 'idle', '2026-11-21 04:02', ''],
+    ];
+    const lines = (columns: number) =>
+      tableLines(['site', 'last', 'ended', 'why'], rows, columns, ['ended']).split('\n');
+    expect(lines(42)).toEqual([
+      'site                                last',
+      `${red('a-long-name-of-a-site.acme.example')}  idle`,
+      '  no room in',
+      `  /var/lib/${'x'.repeat(24)}`,
+      'docs.acme.example                   idle',
+    ]);
+    expect(lines(32).slice(0, 4)).toEqual([
+      'site                        last',
+      `${red('a-long-name-of-a-site.acme')}  idle`,
+      red('.example'),
+      `  no room in /var/lib/${'x'.repeat(10)}`,
+    ]);
+    expect(lines(29)).toEqual([
+      red('a-long-name-of-a-site.acme.ex'),
+      red('ample'),
+      '  last   idle',
+      '  ended  2026-11-21 04:02',
+      `  why    no room in /var/lib/${'x'.repeat(4)}`,
+      `         ${'x'.repeat(20)}`,
+      'docs.acme.example',
+      '  last   idle',
+      '  ended  2026-11-21 04:02',
+    ]);
   });
 
   it('stays a table when it is empty', () => {

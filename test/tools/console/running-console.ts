@@ -75,7 +75,10 @@ export function ask(
 }
 
 /** Signs in by the link, and returns the cookie. */
-export async function signIn(console: RunningConsole, link = console.signInUrl ?? ''): Promise<string> {
+export async function signIn(
+  console: Pick<RunningConsole, 'port' | 'signInUrl'>,
+  link = console.signInUrl ?? '',
+): Promise<string> {
   const { pathname, search } = new URL(link);
   const { headers } = await ask(console, pathname + search);
   return String(headers['set-cookie']?.[0]).split(';')[0] ?? '';
@@ -102,7 +105,7 @@ export async function send(
 }
 
 /** The token that every form of the session carries. */
-export async function formToken(console: RunningConsole, cookie: string): Promise<string> {
+export async function formToken(console: { port: number }, cookie: string): Promise<string> {
   const { text } = await ask(console, '/', { headers: { cookie } });
   return /name="token" value="([^"]+)"/.exec(text)?.[1] ?? '';
 }

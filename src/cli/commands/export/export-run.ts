@@ -1,14 +1,12 @@
-import type { ExportParameters, ExportState } from '../../../exports/rules/site-export.ts';
+import type { ExportParameters } from '../../../exports/rules/site-export.ts';
 import { exportOf } from '../../../operations/bulk.ts';
-import { exportState } from '../../../operations/exports.ts';
 import { runningExport } from '../../../operations/operator.ts';
 import { cancelExports, startExports } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { addWaitFlags, duration, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
-import { addBulkFlags, type BulkFlags, findSite, isBulk, refuseInBulk } from '../../selection.ts';
-import { refusedKey } from '../../session.ts';
+import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
 import { startInterruptibly } from '../../terminal/prompts.ts';
 import { type AwaitedWorkflow, waitForExport } from './wait-for-export.ts';
 
@@ -45,8 +43,7 @@ async function startOrJoinExport(
   flags: StartFlags,
 ): Promise<ExitCode> {
   if (isBulk(name, flags, 'domain')) {
-    refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout });
-    return startExports(context, flags, parametersOf(flags));
+    return startExports(context, { ...flags, timeoutMs: waitTimeout(flags) }, parametersOf(flags));
   }
   const timeoutMs = waitTimeout(flags);
   const { output } = context;
@@ -67,15 +64,9 @@ async function startOrJoinExport(
       interrupt.dispose();
       return exitCodes.done;
     }
-    const read = () => exportState(client, org, domain);
-    const refusal = await refusedKey(client, { org, joined, read, refusedOf });
-    const troubleOf = (state: ExportState) => refusal(state, `docferry export cancel ${domain}`);
-    return waitForExport(context, { config, client }, { org, domain, handle, timeoutMs, interrupt, troubleOf });
+    return waitForExport(context, { config, client }, { org, domain, handle, joined, timeoutMs, interrupt });
   });
 }
-
-/** When a refused key is tried again; null while it works. */
-const refusedOf = ({ unauthorized }: ExportState): number | null => unauthorized?.nextTryAt ?? null;
 
 function parametersOf({ siteVersion, path, promote, force }: StartFlags): ExportParameters {
   return {

@@ -26,7 +26,7 @@ import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
-import type { Paint } from '../../terminal/output.ts';
+import type { Surface } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
 import { answerOrNull } from '../../waiting.ts';
 import { holdText } from './wait-for-export.ts';
@@ -69,7 +69,7 @@ async function showExportStatus(context: CommandContext, domain: string): Promis
     }
     const stored = await storedOf(context, config, site);
     const found: Status = { org, domain: site.domain, ...running, ...stored, ...runs };
-    context.output.result(documentOf(found), textOf(found, context.output.paint));
+    context.output.result(documentOf(found), textOf(found, context.output.surface));
     return exitCodes.done;
   });
 }
@@ -157,7 +157,7 @@ function shownProgress({ samples: _samples, storeId: _storeId, ignored: _ignored
 
 function textOf(
   { domain, workflowId, status, state, retries, hold, targets, runs, runsUnread }: Status,
-  paint: Paint,
+  { paint, columns }: Surface,
 ): string {
   const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId, domain))));
@@ -174,7 +174,7 @@ function textOf(
   if (seen.length > 0) lines.push(indent(factLines(seen)));
   if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);
   else if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
-  else lines.push('', runsTable(runs), ...runs.flatMap(reasonsOf));
+  else lines.push('', runsTable(runs, columns), ...runs.flatMap(reasonsOf));
   return lines.join('\n');
 }
 
@@ -226,7 +226,7 @@ function reasonsOf({ finishedAt, outcome, detail }: ExportRunRow): string[] {
   return reasons.length === 0 ? [] : ['', `${timeText(finishedAt)} ${outcome}:`, indent(reasons.join('\n'))];
 }
 
-function runsTable(runs: readonly ExportRunRow[]): string {
+function runsTable(runs: readonly ExportRunRow[], columns: number): string {
   return tableLines(
     ['ended (UTC)', 'outcome', 'version', 'polls', 'why'],
     runs.map(({ finishedAt, outcome, version, polls, detail }) => [
@@ -236,5 +236,7 @@ function runsTable(runs: readonly ExportRunRow[]): string {
       `${polls}`,
       whyEnded(JSON.parse(detail) as EndDetail),
     ]),
+    columns,
+    ['polls'],
   );
 }

@@ -180,6 +180,7 @@ async function listVersions(context: CommandContext, name: string): Promise<Exit
     ['', 'version', 'published (UTC)', 'pages', 'archive', 'job'],
     rows,
     context.output.surface.columns,
+    ['job'],
   );
   const lines = [rows.length === 0 ? `nothing published of ${domain} yet` : table];
   for (const { name: target } of current === null ? [] : site.rollout) {

@@ -1,8 +1,9 @@
-import type { WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import {
   type ExportInput,
   type ExportResult,
   type ExportState,
+  endsWell,
   failedTargets,
   type Reason,
   type RollbackInput,
@@ -13,13 +14,13 @@ import type { SiteHold } from '../../../exports/store/bundle-store.ts';
 import { exportState } from '../../../operations/exports.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import type { CommandContext } from '../../context.ts';
-import { type CliFailure, type ExitCode, exitCodes } from '../../failure.ts';
-import type { Session } from '../../session.ts';
+import { type ExitCode, exitCodes } from '../../failure.ts';
+import { refusedKey, type Session } from '../../session.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { exportStep } from '../../terminal/progress.ts';
 import type { Interrupt } from '../../terminal/prompts.ts';
 import { factLines, indent, timeText } from '../../terminal/text.ts';
-import { waitShowing } from '../../waiting.ts';
+import { type Waiting, waitShowing } from '../../waiting.ts';
 
 /** What runs under the id of a site's exports. */
 export type AwaitedWorkflow = (input: ExportInput & RollbackInput) => Promise<ExportResult | RollbackResult>;
@@ -30,34 +31,44 @@ interface Awaited {
   handle: WorkflowHandle<AwaitedWorkflow>;
   /** Null waits as long as it takes. */
   timeoutMs: number | null;
-  /** From before the start. */
-  interrupt?: Interrupt | undefined;
-  /** A failure that ends the waiting while the export continues. */
-  troubleOf?: (state: ExportState) => CliFailure | null;
+  /** Whether it ran before the command that started it; absent where none did. */
+  joined?: boolean;
 }
 
 /** Shows the progress of a site's export or rollback until it ends, then its result; returns the exit code. */
 export async function waitForExport(
   { output }: CommandContext,
   session: Session,
-  { org, domain, handle, timeoutMs, interrupt, troubleOf }: Awaited,
+  { interrupt, ...awaited }: Awaited & { interrupt?: Interrupt },
 ): Promise<ExitCode> {
-  const result = await waitShowing(output, session, {
-    handle,
-    label: domain,
-    readState: () => exportState(session.client, org, domain),
-    stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
-    ...(troubleOf && { troubleOf }),
-    timeoutMs,
-    interrupt,
-    follow: `docferry export watch ${domain}`,
-    cancel: `docferry export cancel ${domain}`,
-  });
+  const waiting = await waitingFor(session.client, awaited, output.paintNotes);
+  const result = await waitShowing(output, session, { ...waiting, interrupt });
   const { paint } = output;
   output.result(result, 'previous' in result ? rollbackResultText(result, paint) : exportResultText(result, paint));
   // A failure too, though its result is printed.
-  const failed = result.outcome === 'rejected' || result.outcome === 'rollout-failed';
-  return failed ? exitCodes.failed : exitCodes.done;
+  return endsWell(result.outcome) ? exitCodes.done : exitCodes.failed;
+}
+
+/** What a wait for a site's export or rollback asks and shows; a refused key ends it while the export continues. */
+export async function waitingFor(
+  client: Client,
+  { org, domain, handle, timeoutMs, joined }: Awaited,
+  paint: Paint,
+): Promise<Waiting<AwaitedWorkflow, ExportState>> {
+  const readState = () => exportState(client, org, domain);
+  const refusedOf = ({ unauthorized }: ExportState) => unauthorized?.nextTryAt ?? null;
+  const refusal = joined === undefined ? null : await refusedKey(client, { org, joined, read: readState, refusedOf });
+  const cancel = `docferry export cancel ${domain}`;
+  return {
+    handle,
+    label: domain,
+    readState,
+    stepOf: (state) => exportStep(state, Date.now(), paint),
+    ...(refusal && { troubleOf: (state) => refusal(state, cancel) }),
+    timeoutMs,
+    follow: `docferry export watch ${domain}`,
+    cancel,
+  };
 }
 
 /** The result of an export for people. */

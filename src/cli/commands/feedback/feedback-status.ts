@@ -16,6 +16,7 @@ import { describeWorkflow } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { counted, countText } from '../../../rules/text.ts';
+import { searchAttributes, workflowTypes } from '../../../rules/workflow-ids.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { runningWork } from '../../../temporal/runs.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
@@ -76,6 +77,16 @@ async function describedPasses({ client }: Session, { org, project }: FoundProje
   return described.flat();
 }
 
+/** The steps of the running refresh that fail or are paused. */
+async function refreshRetries({ client }: Session, org: string): Promise<Retry[]> {
+  const query = `${searchAttributes.org} = "${org}" AND WorkflowType = "${workflowTypes.refreshFeedback}" AND ExecutionStatus = "Running"`;
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    const description = await describeWorkflow(client.workflow.getHandle(workflowId));
+    if (description !== null) return retriesIn(client, description);
+  }
+  return [];
+}
+
 async function listedPasses({ client, config }: Session, projects: readonly FoundProject[]): Promise<ListedPass[]> {
   const wanted = new Set(projects.map(({ org, project }) => JSON.stringify([org, project])));
   const running = await runningWork(client, config.temporal.taskQueue);
@@ -92,6 +103,8 @@ const shownPasses = 5;
 
 interface ProjectStatus extends FoundProject, StoredProject, ProjectDelays {
   running: RunningPass[];
+  /** Of its organization, where a single project is shown. */
+  refresh: readonly Retry[];
   /** Why nothing of its organization is read now; null while the window alone decides. */
   standstill: string | null;
 }
@@ -100,10 +113,12 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
   const organizations = config.organizations.filter(({ id }) => wanted.some(({ org }) => org === id));
-  const [running, windows] = await withTemporal(config, (session) => {
+  const [running, windows, refresh] = await withTemporal(config, (session) => {
     const windowOf = ({ id }: OrganizationConfig) => budgetView(session.client, id);
     const windows = answersOrNull(session.client, config.temporal.taskQueue, organizations, windowOf);
-    return Promise.all([runningPasses(session, wanted), windows]);
+    const [only, ...others] = wanted;
+    const retries = only && others.length === 0 ? refreshRetries(session, only.org) : [];
+    return Promise.all([runningPasses(session, wanted), windows, retries]);
   });
   const delays = new Map<string, ReadonlyMap<string, ProjectDelays>>();
   const standstills = new Map<string, string | null>();
@@ -119,7 +134,7 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
     const isMine = (pass: RunningPass) => pass.org === project.org && pass.project === project.project;
     const late = delays.get(project.org)?.get(project.project) ?? { expected: null, measured: null };
     const standstill = standstills.get(project.org) ?? null;
-    return { ...wanted[place], ...project, ...late, standstill, running: running.filter(isMine) };
+    return { ...wanted[place], ...project, ...late, standstill, running: running.filter(isMine), refresh };
   });
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
     context.output.warn(
@@ -139,7 +154,7 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
   return exitCodes.done;
 }
 
-function documentOf({ running, passes: ended, ...project }: ProjectStatus): object {
+function documentOf({ running, passes: ended, refresh: _refresh, ...project }: ProjectStatus): object {
   return {
     ...project,
     running: running.map(({ workflowId, runId, pass, state }) => ({
@@ -199,7 +214,7 @@ function outcomeText({ pass, outcome }: PassRow, paint: Paint): string {
 }
 
 function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns }: Surface): string {
-  const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, passes: last } = project;
+  const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, refresh, passes: last } = project;
   const stored = [
     counted(entries, 'entry', 'entries'),
     rejects > 0 ? `${countText(rejects)} not understood` : '',
@@ -214,13 +229,13 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
   if (project.firstReading !== null) lines.push(indent(`first reading: ${firstReadingText(project.firstReading)}`));
   const personal = privacyText(privacy);
   if (personal !== null) lines.push(indent(`personal data: ${personal}${sinceText(project)}`));
+  const troubles = (retries: readonly Retry[], of = '') =>
+    retries.map((retry) => indent(`${of}${retry.activity} ${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`));
   for (const { pass, state, retries } of running) {
     const step = state === null ? paint.yellow('running') : syncStep(state, Date.now(), paint).text;
-    lines.push(indent(`${pass}: ${step}`));
-    for (const retry of retries) {
-      lines.push(indent(`${retry.activity} ${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`));
-    }
+    lines.push(indent(`${pass}: ${step}`), ...troubles(retries));
   }
+  lines.push(...troubles(refresh, 'refresh: '));
   if (last.length > 0) lines.push(indent(passesTable(last, columns - 2)));
   return lines.join('\n');
 }

@@ -59,11 +59,9 @@ function textOf({ schedules, unread }: ScheduleViews, columns: number): string {
   if (schedules.length + unread.length === 0) return 'there are no schedules';
   return tableLines(
     ['schedule', 'when', 'state', 'next (UTC)', 'last (UTC)', 'outcome', 'detail'],
-    [
-      ...schedules.map(rowOf),
-      ...unread.map(({ target }) => [targetName(target), '?', 'Temporal did not answer', '?', '?', '?', '']),
-    ],
+    [...schedules.map(rowOf), ...unread.map(({ target }) => [targetName(target), '?', 'unknown', '?', '?', '?', ''])],
     columns,
+    ['when', 'last (UTC)', 'outcome'],
   );
 }
 
