@@ -1,7 +1,7 @@
-import { SqliteDriver } from 'kysely';
+import { PostgresDriver, SqliteDriver } from 'kysely';
 
 /**
- * Loaded into a process by `node --import`: counts its transactions in SQLite, and ends it by SIGKILL before or after
+ * Loaded into a process by `node --import`: counts its transactions in the store, and ends it by SIGKILL before or after
  * the commit with the number KILL_AT: odd ones before the commit (KILL_AT + 1) / 2, even ones after it.
  */
 const killAt = Number(process.env.KILL_AT);
@@ -12,9 +12,11 @@ function passed() {
   if (step === killAt) process.kill(process.pid, 'SIGKILL');
 }
 
-const { commitTransaction } = SqliteDriver.prototype;
-SqliteDriver.prototype.commitTransaction = async function (...args) {
-  passed();
-  await Reflect.apply(commitTransaction, this, args);
-  passed();
-};
+for (const { prototype } of [SqliteDriver, PostgresDriver]) {
+  const { commitTransaction } = prototype;
+  prototype.commitTransaction = async function (...args) {
+    passed();
+    await Reflect.apply(commitTransaction, this, args);
+    passed();
+  };
+}

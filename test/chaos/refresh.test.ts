@@ -2,36 +2,29 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Database } from '../../src/sqlite.ts';
-import { compareWithTruth, type Differences } from '../tools/feedback/feedback-truth.ts';
+import { type Differences, differences } from '../tools/feedback/feedback-truth.ts';
+import { postgresBinaries } from '../tools/servers/postgres-binaries.ts';
+import { createDatabase, hasPostgres } from '../tools/servers/postgres-database.ts';
+import { type PostgresServer, startPostgres } from '../tools/servers/postgres-server.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /**
- * The refresh with workers that are killed -9 before and after each of their commits, beside a second worker, with passes
- * on demand in between: nothing is lost, nothing tombstoned that is there, at most one page is asked for again a kill
- * (B1, S2, S4).
+ * The refresh with two workers that are killed -9 before and after each of their commits, with passes
+ * on demand in between, on a server and a store that are started again: nothing is lost, nothing tombstoned that is
+ * there, at most one page is asked for again a kill (B1, S2, S4).
  */
 
 const limit = 20;
 const projects = ['prj_1', 'prj_2'];
-/** So many workers die, each two steps later than the one before: before its next commit, or after it. */
+/** So many workers of two die, each two steps later than the one before: before its next commit, or after it. */
 const deaths = 10;
 let scene: ChaosScene;
 
 afterEach(() => scene.end());
 
 const analytics = () => scene.sandbox.log().filter((entry) => entry.kind === 'analytics');
-const files = () => ({ folder: join(scene.folder, 'data'), sandbox: scene.sandbox });
 const isSame = ({ missing, different, surplus, unrejected }: Differences) =>
   missing + different + surplus + unrejected === 0;
-
-function rows(sql: string): Record<string, unknown>[] {
-  const db = new Database(join(scene.folder, 'data/feedback.db'), { readOnly: true });
-  try {
-    return db.prepare(sql).all();
-  } finally {
-    db.close();
-  }
-}
 
 /** The changes of one kind of a round: of entries that nothing else changes, of all projects and ages. */
 function plant(project: string, round: number, ids: readonly string[], deleted: Set<string>): void {
@@ -46,16 +39,41 @@ function plant(project: string, round: number, ids: readonly string[], deleted: 
   deleted.add(lost);
 }
 
-const tombstoned = () =>
-  rows("select distinct id from feedback_changes where field = 'deleted_at' and new is not null").map(
-    ({ id }) => `${id}`,
-  );
+/** The feedback store of a test, read past docferry's code. */
+interface Store {
+  rows(sql: string): Promise<Record<string, unknown>[]>;
+  /** As after a crash of its machine. */
+  restart(): Promise<void>;
+}
+
+const sqlite: Store = {
+  rows: async (sql) => {
+    const db = new Database(join(scene.folder, 'data/feedback.db'), { readOnly: true });
+    try {
+      return db.prepare<Record<string, unknown>>(sql).all();
+    } finally {
+      db.close();
+    }
+  },
+  restart: async () => {},
+};
+
+async function tombstoned({ rows }: Store): Promise<string[]> {
+  const changes = await rows("select distinct id from feedback_changes where field = 'deleted_at' and new is not null");
+  return changes.map(({ id }) => `${id}`);
+}
 
 /** Once all of these projects are as the service has them. */
-const allKnown = (all: readonly string[]) =>
-  expect
-    .poll(() => all.map((project) => isSame(compareWithTruth(files(), project))), { timeout: 400_000, interval: 1_000 })
+async function allKnown({ rows }: Store, all: readonly string[]): Promise<void> {
+  const isKnown = async (project: string) => {
+    const of = (table: string) => rows(`select * from ${table} where project_id = '${project}'`);
+    const held = { entries: await of('feedback'), rejects: await of('feedback_rejects') };
+    return isSame(differences(scene.sandbox, project, held));
+  };
+  await expect
+    .poll(() => Promise.all(all.map(isKnown)), { timeout: 400_000, interval: 1_000 })
     .toEqual(all.map(() => true));
+}
 
 describe('the refresh', () => {
   it('reads five projects for the first time, then finds changes of all kinds, within the limit of a short window', async () => {
@@ -73,7 +91,7 @@ describe('the refresh', () => {
     });
     await scene.up();
     const began = performance.now();
-    await allKnown(five);
+    await allKnown(sqlite, five);
     const first = [performance.now() - began, analytics().length] as const;
     const deleted = new Set<string>();
     const ids = new Map(
@@ -84,9 +102,9 @@ describe('the refresh', () => {
       await sleep(10_000);
     }
     const planted = [performance.now(), analytics().length] as const;
-    await allKnown(five);
+    await allKnown(sqlite, five);
     const found = [performance.now() - planted[0], analytics().length - planted[1]] as const;
-    expect(tombstoned().sort()).toEqual([...deleted].sort());
+    expect((await tombstoned(sqlite)).sort()).toEqual([...deleted].sort());
     expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(most);
     const status = scene.start(['feedback', 'status', '--json']);
     expect(await status.ended(), status.output).toBe(0);
@@ -101,51 +119,91 @@ describe('the refresh', () => {
     );
   });
 
-  it('loses and tombstones nothing when its workers are killed at every step of a run', async () => {
-    const organization = { id: 'acme', projects: projects.map((id) => ({ id, entries: 250 })), domains: [] };
-    scene = await ChaosScene.begin({
-      sandbox: { requests: limit, windowMs: 5_000, organizations: [organization] },
-      budget: `{ requests: ${limit}, window: 5s, arrival: 1s }`,
-      projects,
-      organization: '    refresh: { every: 1s, share: 90% }',
-    });
-    await scene.orphanedServer();
-    const preload = resolve('test/chaos/kill-at-commit.mjs');
-    const deleted = new Set<string>();
-    for (let step = 1; step <= deaths; step += 1) {
-      const worker = scene.start(['worker'], {
-        NODE_OPTIONS: `--import ${preload}`,
-        KILL_AT: `${2 * step + (step % 2)}`,
-      });
-      for (const project of projects) {
-        const all = [...scene.sandbox.truth(project)] as { id: string }[];
-        const id = all[(step * 7) % all.length]?.id ?? '';
-        scene.sandbox.addEntries(project, { count: 1 });
-        scene.sandbox.changeEntries(project, [{ id, fields: { comment: `edited at step ${step}` } }]);
-      }
-      if (step % 4 === 0) {
-        const [entry] = scene.sandbox.truth('prj_1') as Generator<{ id: string }>;
-        deleted.add(entry?.id ?? '');
-        scene.sandbox.deleteEntries('prj_1', [entry?.id ?? '']);
-      }
-      // Also of a pass that a person asks for, and of the server.
-      const asked = step % 3 === 0 ? scene.start(['feedback', 'sync', 'prj_2', '--pass', 'sweep', '--json']) : null;
-      await worker.ended();
-      expect(worker.child.signalCode, worker.output).toBe('SIGKILL');
-      await asked?.ended();
-      if (step === deaths / 2) await scene.restartServer();
-    }
-    // Two at once, and a person's pass.
-    const pair = [await scene.worker(), await scene.worker()];
-    const sync = scene.start(['feedback', 'sync', 'prj_1', '--pass', 'incremental', '--wait', '--json']);
-    expect(await sync.ended(), sync.output).toBe(0);
-    await pair[0]?.kill('SIGKILL');
-    await allKnown(projects);
-    await pair[1]?.kill('SIGTERM');
-    expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(limit);
-    expect(tombstoned().filter((id) => !deleted.has(id))).toEqual([]);
-    const [counted] = rows('select sum(requests) as requests from sync_passes');
-    process.stderr.write(`  ${deaths} kills, ${analytics().length} requests, ${counted?.requests} counted\n`);
-    expect(analytics().length).toBeLessThanOrEqual(Number(counted?.requests) + deaths + 1);
+  it('loses and tombstones nothing when its two workers are killed at every step of a run', async () => {
+    await killAtEveryStep(sqlite, '');
   }, 1_800_000);
+
+  it.skipIf(!hasPostgres())(
+    'does neither on a PostgreSQL that crashes meanwhile',
+    async () => {
+      await using server = await ownPostgres();
+      const database = await createDatabase(server.address);
+      const restart = async () => {
+        await server.crash();
+        await server.start();
+      };
+      await killAtEveryStep({ rows: database.rows, restart }, `store: { feedback: "${database.url}" }`);
+    },
+    1_800_000,
+  );
 });
+
+async function ownPostgres(): Promise<PostgresServer & AsyncDisposable> {
+  const server = await startPostgres(postgresBinaries() ?? '', { ssl: false });
+  return { ...server, [Symbol.asyncDispose]: () => server.stop() };
+}
+
+async function killAtEveryStep(store: Store, config: string): Promise<void> {
+  const organization = { id: 'acme', projects: projects.map((id) => ({ id, entries: 250 })), domains: [] };
+  scene = await ChaosScene.begin({
+    sandbox: { requests: limit, windowMs: 5_000, organizations: [organization] },
+    budget: `{ requests: ${limit}, window: 5s, arrival: 1s }`,
+    projects,
+    organization: '    refresh: { every: 1s, share: 90% }',
+    config,
+    // A busy machine takes longer than the two seconds of a fast one to replay what a killed worker knew.
+    failover: 'tolerant',
+  });
+  await scene.orphanedServer();
+  const preload = resolve('test/chaos/kill-at-commit.mjs');
+  const deleted = new Set<string>();
+  let started = 0;
+  const mortal = () => {
+    started += 1;
+    const killAt = `${2 * started + (started % 2)}`;
+    return scene.start(['worker'], { NODE_OPTIONS: `--import ${preload}`, KILL_AT: killAt });
+  };
+  const workers = [mortal(), mortal()];
+  // One that starts while there is no server or store ends with an error.
+  const ready = () => Promise.all(workers.map((worker) => worker.says('worker: ready').catch(() => undefined)));
+  let restarts = 0;
+  for (let step = 1; step <= deaths; step += 1) {
+    for (const project of projects) {
+      const all = [...scene.sandbox.truth(project)] as { id: string }[];
+      const id = all[(step * 7) % all.length]?.id ?? '';
+      scene.sandbox.addEntries(project, { count: 1 });
+      scene.sandbox.changeEntries(project, [{ id, fields: { comment: `edited at step ${step}` } }]);
+    }
+    if (step % 4 === 0) {
+      const [entry] = scene.sandbox.truth('prj_1') as Generator<{ id: string }>;
+      deleted.add(entry?.id ?? '');
+      scene.sandbox.deleteEntries('prj_1', [entry?.id ?? '']);
+      await ready();
+      await store.restart();
+      restarts += 1;
+    }
+    // Also of a pass that a person asks for, and of the server.
+    const asked = step % 3 === 0 ? scene.start(['feedback', 'sync', 'prj_2', '--pass', 'sweep', '--json']) : null;
+    const place = await Promise.race(workers.map((worker, index) => worker.ended().then(() => index)));
+    expect(workers[place]?.child.signalCode, workers[place]?.output).toBe('SIGKILL');
+    workers[place] = mortal();
+    await asked?.ended();
+    if (step !== deaths / 2) continue;
+    await ready();
+    await scene.restartServer();
+  }
+  for (const worker of workers) await worker.kill('SIGKILL');
+  // Two that stay, and a person's pass.
+  const [other, last] = [await scene.worker(), await scene.worker()];
+  const sync = scene.start(['feedback', 'sync', 'prj_1', '--pass', 'incremental', '--wait', '--json']);
+  expect(await sync.ended(), sync.output).toBe(0);
+  await other.kill('SIGKILL');
+  await allKnown(store, projects);
+  await last.kill('SIGTERM');
+  expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(limit);
+  expect((await tombstoned(store)).filter((id) => !deleted.has(id))).toEqual([]);
+  const [counted] = await store.rows('select sum(requests) as requests from sync_passes');
+  process.stderr.write(`  ${deaths} kills, ${analytics().length} requests, ${counted?.requests} counted\n`);
+  // One a kill, the last three too, and one of each worker that the store's crash interrupted.
+  expect(analytics().length).toBeLessThanOrEqual(Number(counted?.requests) + deaths + 3 + 2 * restarts);
+}

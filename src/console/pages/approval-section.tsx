@@ -66,7 +66,7 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
       <h2 id="approval-title">Waits for approval</h2>
       <div class="acts">
         <p>
-          <Version name={version} /> has waited <When at={since} lasting />; without a decision it counts as rejected{' '}
+          <Version name={version} /> came <When at={since} />; without a decision it counts as rejected{' '}
           <When at={expiresAt} />.
         </p>
         <p>{changesText(changes)}</p>

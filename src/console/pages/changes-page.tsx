@@ -1,11 +1,20 @@
 import type { ComparedVersion, FileCounts } from '../../exports/store/compare-manifests.ts';
 import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
-import { visible } from '../../feedback/report/figure.ts';
 import { counted, countText, pagePath, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide, PathList } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { Act, Facts, Foreign, previewAddress, Reason, siteAddress, type Viewer } from './parts.tsx';
+import {
+  Act,
+  Facts,
+  Foreign,
+  previewAddress,
+  Reason,
+  shortVersion,
+  siteAddress,
+  Version,
+  type Viewer,
+} from './parts.tsx';
 
 interface Changes {
   viewer: Viewer;
@@ -22,7 +31,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
   const isCurrent = from?.version === to.version;
   const shownTexts = new Map(texts.map(({ path }, place) => [path, place]));
   return (
-    <Page title={`What ${to.version} changes`} viewer={viewer}>
+    <Page title={`What ${shortVersion(to.version)} changes`} viewer={viewer}>
       <p class="under">
         <a id="to-site" href={address}>
           <Foreign text={site.domain} />
@@ -40,8 +49,8 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
       </p>
       <Facts
         facts={[
-          ['in service', from === null ? 'nothing yet' : wholeText(from)],
-          [to.version === waiting ? 'waits for approval' : 'compared with it', wholeText(to)],
+          ['in service', from === null ? 'nothing yet' : <Compared version={from} />],
+          [to.version === waiting ? 'waits for approval' : 'compared with it', <Compared version={to} />],
           ['pages', countsText(counts.pages)],
           ['all files', countsText(counts.files)],
         ]}
@@ -151,8 +160,13 @@ function Part({ part }: { part: DiffPart }) {
   }
 }
 
-function wholeText({ version, pages, bytes }: ComparedVersion): string {
-  return `${visible(version)}: ${counted(pages, 'page')}, ${sizeText(bytes)}`;
+function Compared({ version: { version, pages, bytes } }: { version: ComparedVersion }) {
+  return (
+    <>
+      <Version name={version} />
+      {`: ${counted(pages, 'page')}, ${sizeText(bytes)}`}
+    </>
+  );
 }
 
 function countsText({ added, removed, changed, moved, unchanged }: FileCounts): string {

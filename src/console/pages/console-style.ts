@@ -71,7 +71,7 @@ ${shapeStyle}
 form.filter,form.act,.fields{display:flex;flex-wrap:wrap;gap:.375rem .625rem;align-items:end}
 form.filter,.fields{margin-bottom:.5rem}
 label{font-size:.8125rem;color:var(--quiet)}
-label.tick{color:inherit;font-size:inherit}
+label.tick{color:inherit;font-size:inherit;align-self:center}
 input,select,textarea,button,.button{font:inherit;color:var(--ink);background:var(--paper);border:1px solid var(--stone);border-radius:4px;padding:.1875rem .5rem;min-height:2rem;max-width:100%}
 input[type=checkbox]{min-height:0;width:1.0625rem;height:1.0625rem;margin:0 .125rem;accent-color:var(--focus);vertical-align:-.1875rem}
 .field{display:flex;flex-direction:column;min-width:0}
@@ -135,13 +135,18 @@ dialog form{margin-top:.75rem}
 .diff ins,.diff del{text-decoration:none;background:var(--wash);border-left:4px solid var(--good);display:block;padding-left:.5rem}
 .diff del{border-color:var(--bad);text-decoration:line-through;text-decoration-color:var(--bad)}
 ${figureStyle}
-.lead{margin-bottom:1.25rem}
+.lead{margin-bottom:1rem;font-size:1.0625rem;max-width:60rem}
+.key-figures strong{font-size:1.5rem}
+.part{padding:1.5rem 0 2rem}
+.part h3{font-size:1rem}
 .bottom{margin-top:1rem;padding:.75rem 0 1.5rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.8125rem}
 .narrow{max-width:42rem}
 .narrow .facts{margin-bottom:1.25rem}
 mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1px var(--marked)}
 .fields .sought{flex:1 1 18rem;max-width:40rem}
-.fields .grow{flex:1 1 14rem;max-width:28rem}
+.fields .grow{flex:1 1 10rem;max-width:28rem}
+input[pattern]{width:8rem}
+main>figure{max-width:47.5rem;margin-bottom:1rem}
 .hits{border-top:1px solid var(--rule)}
 .hits>li{display:grid;grid-template-columns:minmax(0,1fr);gap:.25rem;padding:.625rem 0;border-bottom:1px solid var(--rule)}
 .hits .page-of{font-weight:600}
@@ -157,6 +162,8 @@ mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1
 .dense :is(td[data-name=status],td[data-name=why]){width:50%;max-width:0}
 .dense th[scope=row]{width:38%;max-width:0}
 .dense.log th[scope=row]{width:16%}
+.dense td[data-name=what]{width:26%;max-width:0}
+.windows :is(td,th){vertical-align:middle}
 .dense .select{width:1.75rem;padding-right:.375rem}
 .hits>li{grid-template-columns:16rem minmax(0,1fr);gap:2rem}
 .beside{position:absolute;right:0;margin-top:-2.375rem}
@@ -176,6 +183,8 @@ main{position:relative}
 }
 @media (max-width:47.99rem){
 .top .name,#day{display:none}
+.beside .field:has([type=search]){flex:1 1 6rem}
+.beside [type=search]{width:100%}
 .menu summary{max-width:5.5rem}
 .cards thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
 .cards tr{display:flex;flex-wrap:wrap;gap:0 .75rem;padding:.4375rem 0;border-bottom:1px solid var(--rule);height:auto!important}

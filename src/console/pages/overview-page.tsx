@@ -356,6 +356,7 @@ function InService({ line }: { line: OverviewLine & { kind: 'site' } }) {
     <>
       <Version name={line.current} />
       {line.held !== null && <span class="fine"> held</span>}
+      {line.drift?.current === line.current && <span class="fine"> drifted</span>}
     </>
   );
 }

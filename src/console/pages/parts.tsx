@@ -47,15 +47,21 @@ export function When({ at, lasting = false }: { at: string | number | null /** `
   );
 }
 
+/** The time of a version and the beginning of its digest; another name as it is. */
+export function shortVersion(name: string): string {
+  const [, month, day, hour, minute, digest] = /^\d{4}(\d\d)(\d\d)T(\d\d)(\d\d)\d\dZ-(.{4})/.exec(name) ?? [];
+  return digest === undefined ? name : `${Number(day)} ${months[Number(month) - 1]} ${hour}:${minute} ${digest}`;
+}
+
 /** `21 Nov 04:02 a3f9` for `20261121T040200Z-a3f9…`, which hovering shows and a click copies; a dash for none. */
 export function Version({ name }: { name: string | null }) {
   if (name === null) return <span class="quiet">–</span>;
-  const [, month, day, hour, minute, digest] = /^\d{4}(\d\d)(\d\d)T(\d\d)(\d\d)\d\dZ-(.{4})/.exec(name) ?? [];
-  if (digest === undefined) return <Foreign text={name} />;
+  const short = shortVersion(name);
+  if (short === name) return <Foreign text={name} />;
   return (
     <span class="version" data-copy={name} title={`${name}: click to copy`}>
       <span class="unseen">{name}</span>
-      <span aria-hidden="true">{`${Number(day)} ${months[Number(month) - 1]} ${hour}:${minute} ${digest}`}</span>
+      <span aria-hidden="true">{short}</span>
     </span>
   );
 }

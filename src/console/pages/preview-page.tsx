@@ -3,7 +3,7 @@ import { pagePath } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { changesAddress, Foreign, siteAddress, type Viewer } from './parts.tsx';
+import { changesAddress, Foreign, shortVersion, siteAddress, Version, type Viewer } from './parts.tsx';
 
 interface ShownVersion {
   version: string;
@@ -27,7 +27,7 @@ interface Preview {
 export function PreviewPage({ viewer, site, shown, inService, path, waits }: Preview) {
   const { version } = shown;
   return (
-    <Page title={`Preview of ${version}`} viewer={viewer}>
+    <Page title={`Preview of ${shortVersion(version)}`} viewer={viewer}>
       <p class="under">
         <a id="to-site" href={siteAddress(site.org, site.domain)}>
           <Foreign text={site.domain} />
@@ -64,7 +64,7 @@ function Frame({ id, title, shown: { version, address } }: { id: string; title: 
     <section aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
       <p class="fine">
-        {visible(version)}
+        <Version name={version} />
         {' · '}
         <a id={`${id}-alone`} href={address} target="_blank" rel="noopener noreferrer">
           in a tab of its own

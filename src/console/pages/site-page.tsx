@@ -277,7 +277,7 @@ function InService({ stored: { current, url, hold, targets } }: { stored: Stored
               ),
             ],
             ['put there', ({ version }) => <Version name={version} />],
-            ['read back', ({ seen }) => (seen === null ? <span class="quiet">not yet</span> : <Seen seen={seen} />)],
+            ['read back', (target) => <Seen {...target} />],
             ['since', ({ seen }) => <When at={seen?.since ?? null} />],
           ]}
         />
@@ -296,8 +296,15 @@ function TargetHealth({ current, version, seen }: { current: string | null } & O
   return <Health look={seen === null ? 'none' : 'good'} text={seen === null ? 'not read back yet' : 'as in service'} />;
 }
 
-function Seen({ seen }: { seen: NonNullable<Target['seen']> }) {
-  return seen.runs === 'version' ? <Version name={seen.version} /> : <Foreign text={sightingText(seen)} />;
+function Seen({ version, seen }: Target) {
+  if (seen === null) return <span class="quiet">not yet</span>;
+  if (seen.runs !== 'version') return <Foreign text={sightingText(seen)} />;
+  return (
+    <>
+      <Version name={seen.version} />
+      {seen.version !== version && <span class="fine"> drifted</span>}
+    </>
+  );
 }
 
 interface Kept {

@@ -187,18 +187,20 @@ export function settingsFacts(settings: ScheduleSettings): Record<string, string
   };
 }
 
-/** `every 15m (offset 2m 3s)`, `0 6 * * * Europe/Berlin`; several are joined by `and`. */
+/** `every 15m (offset 2m 3s)`, `every day at 06:03:20 UTC`, `0 6 * * * Europe/Berlin`; several are joined by `and`. */
 export function whenText({
   intervals,
   calendars,
   timezone,
 }: Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'>): string {
   const zone = timezone === '' ? 'UTC' : timezone;
-  const times = [
-    ...intervals.map(({ everyMs, offsetMs }) => `every ${durationText(everyMs)} (offset ${durationText(offsetMs)})`),
-    ...calendars.map((calendar) => `${calendarText(calendar)} ${zone}`),
-  ];
+  const times = [...intervals.map(intervalText), ...calendars.map((calendar) => `${calendarText(calendar)} ${zone}`)];
   return times.length === 0 ? 'never' : times.sort().join(' and ');
+}
+
+function intervalText({ everyMs, offsetMs }: ScheduleSettings['intervals'][number]): string {
+  if (everyMs === 86_400_000) return `every day at ${new Date(offsetMs).toISOString().slice(11, 19)} UTC`;
+  return `every ${durationText(everyMs)} (offset ${durationText(offsetMs)})`;
 }
 
 /** The differences as `name: before → after`. */

@@ -31,32 +31,42 @@ const known = [
   'lang',
 ];
 
+/** What a store holds of a project, read past docferry's code. */
+interface Held {
+  entries: readonly Fields[];
+  rejects: readonly Fields[];
+}
+
 /** Compares the store with the sandbox's truth, field by field, past both their code (S1). */
-export function compareWithTruth(scene: Pick<ActivityScene, 'folder' | 'sandbox'>, project = 'prj_1'): Differences {
-  const db = new Database(join(scene.folder, 'feedback.db'), { readOnly: true });
+export function compareWithTruth({ folder, sandbox }: Pick<ActivityScene, 'folder' | 'sandbox'>, project = 'prj_1') {
+  const db = new Database(join(folder, 'feedback.db'), { readOnly: true });
   try {
-    const all = db.prepare<Fields>('select * from feedback where project_id = ?').all(project);
-    const rows = new Map(all.map((row) => [row.id, row]));
-    const rejects = db.prepare<Fields>('select * from feedback_rejects where project_id = ?').all(project);
-    const rejected = new Set(rejects.map(({ raw }) => raw));
-    const found: Differences = { entries: 0, missing: 0, different: 0, surplus: 0, unrejected: 0 };
-    const ids = new Set<unknown>();
-    for (const entry of scene.sandbox.truth(project)) {
-      if (!isUnderstandable(entry)) {
-        if (!rejected.has(clean(JSON.stringify(entry)))) found.unrejected += 1;
-        continue;
-      }
-      found.entries += 1;
-      ids.add(entry.id);
-      const row = rows.get(entry.id);
-      if (row === undefined || row.deleted_at !== null) found.missing += 1;
-      else if (!isSame(entry, row)) found.different += 1;
-    }
-    found.surplus = all.filter((row) => row.deleted_at === null && !ids.has(row.id)).length;
-    return found;
+    const rowsOf = (table: string) => db.prepare<Fields>(`select * from ${table} where project_id = ?`).all(project);
+    return differences(sandbox, project, { entries: rowsOf('feedback'), rejects: rowsOf('feedback_rejects') });
   } finally {
     db.close();
   }
+}
+
+/** The same with what was read from any store. */
+export function differences(sandbox: ActivityScene['sandbox'], project: string, held: Held): Differences {
+  const rows = new Map(held.entries.map((row) => [row.id, row]));
+  const rejected = new Set(held.rejects.map(({ raw }) => raw));
+  const found: Differences = { entries: 0, missing: 0, different: 0, surplus: 0, unrejected: 0 };
+  const ids = new Set<unknown>();
+  for (const entry of sandbox.truth(project)) {
+    if (!isUnderstandable(entry)) {
+      if (!rejected.has(clean(JSON.stringify(entry)))) found.unrejected += 1;
+      continue;
+    }
+    found.entries += 1;
+    ids.add(entry.id);
+    const row = rows.get(entry.id);
+    if (row === undefined || row.deleted_at !== null) found.missing += 1;
+    else if (!isSame(entry, row)) found.different += 1;
+  }
+  found.surplus = held.entries.filter((row) => row.deleted_at === null && !ids.has(row.id)).length;
+  return found;
 }
 
 function isUnderstandable(entry: unknown): entry is Fields {
