@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { ExplainedError } from './rules/errors.ts';
 
 /** Where a server listens; `flag` is the one that chooses another port. */
-export interface ListenPlace {
+interface ListenPlace {
   host: string;
   port: number;
   flag: string;

@@ -2,7 +2,7 @@ import { errorCode } from '../files.ts';
 import { ExplainedError } from '../rules/errors.ts';
 
 /** A failure of the embedded Temporal server that a person can fix. */
-export class EmbeddedError extends ExplainedError {
+class EmbeddedError extends ExplainedError {
   readonly code: string;
   readonly hint: string;
 
