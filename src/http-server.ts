@@ -3,15 +3,24 @@ import { isIPv6, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { ExplainedError } from './rules/errors.ts';
 
-/** Another program uses the port. */
+/** Where a server listens; `flag` is the one that chooses another port. */
+interface ListenPlace {
+  host: string;
+  port: number;
+  flag: string;
+}
+
+/** Another program uses the port; `owner` names it where this is known. */
 export class PortTaken extends ExplainedError {
   override readonly name = 'PortTaken';
   readonly code = 'PortTaken';
   readonly hint: string;
+  readonly place: ListenPlace;
 
-  constructor(host: string, port: number, flag: string) {
-    super(`port ${port} on ${host} is taken`);
-    this.hint = `stop what listens there, or choose another with ${flag}`;
+  constructor(place: ListenPlace, owner?: string) {
+    super(`port ${place.port} on ${place.host} is in use${owner === undefined ? '' : ` by ${owner}`}`);
+    this.hint = `stop that program, or choose another port with ${place.flag}`;
+    this.place = place;
   }
 }
 
@@ -26,17 +35,17 @@ export const requestLimits = {
 };
 
 /**
- * Listens there; port 0 picks a free one, `flag` is the one that chooses another. Throws `PortTaken`.
+ * Listens there; port 0 picks a free one. Throws `PortTaken`.
  *
  * @returns the port, and the address as a URL
  */
 export function listen(
   server: Server,
-  { host, port, flag = '--port' }: { host: string; port: number; flag?: string },
+  { host, port, flag = '--port' }: Omit<ListenPlace, 'flag'> & Partial<ListenPlace>,
 ): Promise<{ port: number; url: string }> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new PortTaken(host, port, flag) : error);
+      reject(error.code === 'EADDRINUSE' ? new PortTaken({ host, port, flag }) : error);
     });
     server.listen(port, host, () => {
       const address = server.address();

@@ -16,8 +16,8 @@ it('says where it listens, and names the port that is taken and the flag that ch
   expect(url).toBe(`http://127.0.0.1:${port}`);
   await expect(listen(silent(), { host: '127.0.0.1', port, flag: '--bundle-port' })).rejects.toMatchObject({
     code: 'PortTaken',
-    message: `port ${port} on 127.0.0.1 is taken`,
-    hint: 'stop what listens there, or choose another with --bundle-port',
+    message: `port ${port} on 127.0.0.1 is in use`,
+    hint: 'stop that program, or choose another port with --bundle-port',
   });
 });
 

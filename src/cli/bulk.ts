@@ -49,6 +49,8 @@ interface BulkCommand<Item extends BulkItem, Begun extends object> {
   /** E.g. `start` and `started`. */
   verb: string;
   done: string;
+  /** Said when the plan is empty. */
+  none: string;
   /** An item of the plan, with what will be done to it. */
   lineOf(item: Item): string;
   /** Returns what the document says of an item besides its names. */
@@ -76,7 +78,7 @@ export async function runBulk<Item extends BulkItem, Begun extends object = obje
   { output }: CommandContext,
   flags: BulkFlags,
   { items, skipped }: Plan<Item>,
-  { kind, verb, done, lineOf, work, wait }: BulkCommand<Item, Begun>,
+  { kind, verb, done, none, lineOf, work, wait }: BulkCommand<Item, Begun>,
 ): Promise<ExitCode> {
   const noun = kind.slice(0, -1);
   const lines = [
@@ -86,7 +88,7 @@ export async function runBulk<Item extends BulkItem, Begun extends object = obje
   const text = `${verb} ${counted(items.length, noun)}:\n${indent(lines.join('\n'))}`;
   if (items.length > 0 && flags.yes !== true) {
     const question = `${text}\n${verb} ${counted(items.length, noun)}?`;
-    await confirm({ text: question, declined: 'nothing was done' }, false);
+    await confirm({ text: question, declined: 'cancelled, nothing changed' }, false);
   } else if (items.length > 0) {
     output.note(text);
   }
@@ -121,7 +123,7 @@ export async function runBulk<Item extends BulkItem, Begun extends object = obje
   ].join(', ');
   const summary = `${done} ${all}${counted(selected, noun)}${notDone === '' ? '' : `: ${notDone}`}`;
   const whyFailed = failures.map(({ item, error }) => `${lineOf(item)}: ${explainFailure(error).message}`);
-  output.result(document, items.length === 0 ? `nothing to ${verb}` : [...whyFailed, summary].join('\n'));
+  output.result(document, items.length === 0 ? none : [...whyFailed, summary].join('\n'));
   if (succeeded === items.length) return exitCodes.done;
   return failed === 0 && notBegun.length === 0 ? exitCodes.stillRunning : exitCodes.failed;
 }
@@ -167,6 +169,7 @@ export async function startExports(
         kind: 'sites',
         verb: 'start the exports of',
         done: flags.wait ? 'exported' : 'started',
+        none: 'no site is configured',
         lineOf: (site) => `${site.domain}${runs(running, exportOf(site)) ? ' (already running)' : ''}`,
         async work(site) {
           const { handle, joined, runId } = await operator.startExport(site, parameters, flags.onRunning);
@@ -234,6 +237,7 @@ export async function cancelExports(context: CommandContext, flags: BulkFlags): 
       kind: 'sites',
       verb: 'cancel the exports of',
       done: 'cancelling',
+      none: 'no export is running',
       lineOf: ({ domain }) => domain,
       async work(site) {
         // The run of the plan, and none that began since.
@@ -251,6 +255,7 @@ export async function approveExports(context: CommandContext, flags: BulkFlags):
       kind: 'sites',
       verb: 'approve the versions of',
       done: 'approved',
+      none: 'no version waits for approval',
       lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
       async work({ version, ...site }) {
         if (version === null) throw new Error('only the versions shown in the plan are approved');
@@ -268,6 +273,7 @@ export async function holdSites(context: CommandContext, flags: BulkFlags): Prom
       kind: 'sites',
       verb: 'hold',
       done: 'held',
+      none: 'nothing to hold',
       lineOf: ({ domain, current }) => (current === null ? domain : `${domain}  ${current}`),
       async work(site) {
         const { version, since } = await operator.hold(site);
@@ -284,6 +290,7 @@ export async function releaseSites(context: CommandContext, flags: BulkFlags): P
       kind: 'sites',
       verb: 'release',
       done: 'released',
+      none: 'nothing to release',
       lineOf: ({ domain, held }) => (held === null ? domain : `${domain}  held at ${held}`),
       work: async (site) => ({ held: null, released: await operator.release(site) }),
     }),
@@ -318,6 +325,7 @@ export async function startSyncs(
         kind: 'projects',
         verb: 'start a pass of',
         done: 'started',
+        none: 'no project is configured',
         lineOf: (pass) => `${passLine(pass)}${runs(running, passOf(pass)) ? ' (already running)' : ''}`,
         async work({ pass, ...project }) {
           const { handle, joined } = await operator.startPass(project, pass, dates);
@@ -343,6 +351,7 @@ export async function cancelSyncs(context: CommandContext, flags: BulkFlags & { 
         kind: 'projects',
         verb: 'cancel the running passes of',
         done: 'cancelling',
+        none: 'no pass is running',
         lineOf: passLine,
         async work(pass) {
           const { workflowId } = await operator.cancel(passOf(pass), runIdOf(running, passOf(pass)));

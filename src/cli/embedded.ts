@@ -4,10 +4,9 @@ import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { foreignIn, type KnownHosts, knownHosts } from '../console/security/request-guard.ts';
-import { listen, requestLimits, stopListening } from '../http-server.ts';
+import { listen, PortTaken, requestLimits, stopListening } from '../http-server.ts';
 import { devServerTool, resolveBinary } from '../local/binaries.ts';
 import { type DevServer, startDevServer } from '../local/dev-server.ts';
-import { PortTaken } from '../local/embedded-errors.ts';
 import { counted } from '../rules/text.ts';
 import { searchAttributes } from '../rules/workflow-ids.ts';
 import { isEmptyPlan, type SchedulePlan } from '../schedules/rules/desired-schedules.ts';
@@ -38,7 +37,8 @@ export async function startEmbedded(
   { uiPort, ...settings }: EmbeddedSettings,
   interrupted: AbortSignal,
 ): Promise<{ server: DevServer; uiUrl: string | null; part: Part }> {
-  if (settings.port === uiPort) throw new PortTaken(uiPort, '--ui-port', 'the Temporal server itself');
+  if (settings.port === uiPort)
+    throw new PortTaken({ host: '127.0.0.1', port: uiPort, flag: '--ui-port' }, 'the Temporal server itself');
   // Building the program takes minutes, for which a Ctrl-C does not wait.
   const resolving = resolveBinary(devServerTool, { env, onProgress: (line) => output.note(line) });
   const binary = await Promise.race([resolving, untilAborted(interrupted)]);

@@ -20,7 +20,7 @@ export async function findVersion(store: BundleStore, domain: string, wanted: st
   if (others.length > 0) throw usageFailure(`${wanted} is the beginning of several versions`, listed(matches));
   if (first !== undefined) return first;
   const nearest = nearestName(wanted, [previous, ...names]);
-  const hint = nearest === null ? listed(names) : `did you mean ${nearest}? ${listed(names)}`;
+  const hint = nearest === null ? listed(names) : `did you mean ${nearest}?`;
   throw noSuchThing('NoSuchVersion', `${domain} has no version ${printable(JSON.stringify(wanted), 80)}`, hint);
 }
 

@@ -44,6 +44,18 @@ export const duration = (flag: string) => (text: string) => {
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h`);
 };
 
+/** A date, or how long ago, as an ISO 8601 moment. */
+export const moment =
+  (flag: string) =>
+  (text: string): string => {
+    const ago = parseDuration(text);
+    const ms = ago === null ? isoInstant(text) : Date.now() - ago;
+    if (ms !== null) return new Date(ms).toISOString();
+    throw usageFailure(
+      `${flag} is ${JSON.stringify(text)}: it must be an ISO 8601 date or date-time, or how long ago: 30d`,
+    );
+  };
+
 export const wholeNumber = (flag: string) => (text: string) => {
   if (/^\d{1,7}$/.test(text)) return Number(text);
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a whole number`);
@@ -100,8 +112,8 @@ export function waitTimeout({ wait, timeout }: WaitFlags): number | null {
 /** What a list of the past is narrowed down to. */
 export interface HistoryFlags<Outcome extends string = never> {
   outcome?: Outcome;
-  /** Milliseconds before now. */
-  since?: number;
+  /** An ISO 8601 moment. */
+  since?: string;
   limit: number;
 }
 
@@ -109,7 +121,7 @@ export interface HistoryFlags<Outcome extends string = never> {
 export function historyFilter<Outcome extends string>({ outcome, since, limit }: HistoryFlags<Outcome>) {
   return {
     ...(outcome !== undefined && { outcome }),
-    ...(since !== undefined && { since: new Date(Date.now() - since).toISOString() }),
+    ...(since !== undefined && { since }),
     limit: limit + 1,
   };
 }

@@ -4,6 +4,8 @@ import { createServer } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { errorCode } from '../files.ts';
+import { PortTaken } from '../http-server.ts';
+import { ownerOf } from '../local/ports.ts';
 import { CliFailure, type ExitCode, exitCodes, type Failure, failureOf, usageFailure } from './failure.ts';
 import type { HostAndPort } from './flags.ts';
 import type { Output } from './terminal/output.ts';
@@ -63,7 +65,7 @@ export async function withParts(
     return await work(parts, interrupt.signal);
   } catch (error) {
     if (interrupt.signal.aborted && error === interrupt.signal.reason) return exitCodes.done;
-    throw error;
+    throw error instanceof PortTaken ? new PortTaken(error.place, await ownerOf(error.place.port)) : error;
   } finally {
     await parts.stop((name, error) => {
       output.warn(`${name} did not stop cleanly: ${error instanceof Error ? error.message : String(error)}`);
@@ -93,8 +95,8 @@ export async function freeAddress(flag: string, { host, port }: HostAndPort): Pr
 
 function cannotListen(flag: string, address: string, code: string | undefined): CliFailure {
   if (code === 'EADDRINUSE') {
-    const hint = `stop what listens there, or choose another port with ${flag}`;
-    return new CliFailure({ code: 'PortTaken', message: `${address} is taken`, hint, exitCode: exitCodes.usage });
+    const hint = `stop that program, or choose another port with ${flag}`;
+    return new CliFailure({ code: 'PortTaken', message: `${address} is in use`, hint, exitCode: exitCodes.usage });
   }
   const hint = 'use an address of this machine, such as 127.0.0.1, and a port from 1024 on';
   return usageFailure(`${flag}: cannot listen on ${address} (${code ?? 'unknown'})`, hint);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Minimatch } from 'minimatch';
 import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../config/config.ts';
 import type { Selection } from '../operations/status.ts';
-import { naturalOrder, nearNames } from '../rules/text.ts';
+import { naturalOrder, nearestName } from '../rules/text.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
 import type { ActorFlags } from './operator.ts';
 
@@ -108,12 +108,11 @@ export function findOrganization(config: Config, name: string | undefined): Orga
   );
 }
 
-/** What a person may have meant, and what there is: what is near comes first. */
+/** What a person may have meant; what there is where no name is near. */
 export function suggesting(written: string, what: string, names: readonly string[]): string {
   const sorted = [...names].sort(naturalOrder);
-  const near = nearNames(written, sorted);
-  const meant = near[0] === undefined ? '' : `did you mean ${near[0]}? `;
-  return `${meant}${listed(what, [...new Set([...near, ...sorted])])}`;
+  const nearest = nearestName(written, sorted);
+  return nearest === null ? listed(what, sorted) : `did you mean ${nearest}?`;
 }
 
 function listed(what: string, names: readonly string[]): string {

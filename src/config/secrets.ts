@@ -42,6 +42,8 @@ export function referencedNames(text: string): string[] {
 
 /** Where a secret comes from. Printing it shows the place, never the value. */
 export interface SecretSource {
+  /** `text` stands in docferry.yaml itself. */
+  readonly kind: 'text' | 'environment' | 'file';
   /** E.g. `the environment variable ACME_API_KEY`. */
   describe(): string;
   /** The present value; throws `ConfigError` when there is none. */
@@ -50,6 +52,7 @@ export interface SecretSource {
 
 /** A secret that shows only its source when printed. */
 abstract class HiddenSecret implements SecretSource {
+  abstract readonly kind: SecretSource['kind'];
   abstract describe(): string;
   abstract read(): string;
 
@@ -82,6 +85,10 @@ export class TextSecret extends HiddenSecret {
     this.#check = check;
   }
 
+  get kind(): 'text' | 'environment' {
+    return referencedNames(this.#template).length === 0 ? 'text' : 'environment';
+  }
+
   describe(): string {
     const names = referencedNames(this.#template);
     if (names.length === 0) return 'the configuration file';
@@ -104,6 +111,7 @@ export class TextSecret extends HiddenSecret {
 
 /** A secret in a file, read again whenever the file has changed. */
 export class FileSecret extends HiddenSecret {
+  readonly kind = 'file';
   readonly #file: string;
   #known: { stamp: string; value: string } | null = null;
 
@@ -123,7 +131,11 @@ export class FileSecret extends HiddenSecret {
       if (this.#known?.stamp !== stamp) this.#known = { stamp, value: readFileSync(this.#file, 'utf8').trim() };
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-      throw new ConfigError(`the API key cannot be read from ${this.describe()} (${code})`);
+      const why = new Map([
+        ['ENOENT', 'no such file'],
+        ['EACCES', 'no permission'],
+      ]).get(code);
+      throw new ConfigError(`the API key cannot be read from ${this.describe()} (${why ?? code})`);
     }
     if (this.#known.value === '') throw new ConfigError(`there is no API key in ${this.describe()}`);
     return this.#known.value;

@@ -2,7 +2,7 @@ import { errorCode } from '../files.ts';
 import { ExplainedError } from '../rules/errors.ts';
 
 /** A failure of the embedded Temporal server that a person can fix. */
-export class EmbeddedError extends ExplainedError {
+class EmbeddedError extends ExplainedError {
   readonly code: string;
   readonly hint: string;
 
@@ -32,20 +32,6 @@ export class TemporalBinaryMissing extends EmbeddedError {
       `do one of these:${waysOut.map((way) => `\n  - ${way}`).join('')}`,
     );
     this.tried = tried;
-  }
-}
-
-/** Another program uses a port that the server needs. */
-export class PortTaken extends EmbeddedError {
-  readonly port: number;
-
-  constructor(port: number, option: string, owner: string | undefined) {
-    super(
-      'PortTaken',
-      `port ${port} on 127.0.0.1 is in use${owner === undefined ? '' : ` by ${owner}`}`,
-      `stop that program, or choose another port with ${option}`,
-    );
-    this.port = port;
   }
 }
 

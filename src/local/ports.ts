@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { errorCode } from '../files.ts';
-import { PortTaken } from './embedded-errors.ts';
+import { PortTaken } from '../http-server.ts';
 import { runCommand, timeLimit } from './run-command.ts';
 import { describeProcess } from './server-record.ts';
 
@@ -17,7 +17,7 @@ export function loopbackAddress(port: number): string {
 export async function assertPortFree(port: number, option: string): Promise<void> {
   // macOS allows listening on 127.0.0.1 beside a program that listens on every address, so connect as well.
   if ((await canListen(port)) && !(await answers(port))) return;
-  throw new PortTaken(port, option, await ownerOf(port).catch(() => undefined));
+  throw new PortTaken({ host: loopback, port, flag: option }, await ownerOf(port));
 }
 
 /** Below the ephemeral ports (on Linux from 32768 on), so that no other program gets the port by chance. */
@@ -77,9 +77,10 @@ export function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Name and id of the process that listens on the port, if this user may know it. */
-async function ownerOf(port: number): Promise<string | undefined> {
-  const pid = process.platform === 'linux' ? await listenerFromProc(port) : await listenerFromLsof(port);
+/** Name and id of the process that listens on the port, if this user may know it; undefined otherwise. */
+export async function ownerOf(port: number): Promise<string | undefined> {
+  const listener = process.platform === 'linux' ? listenerFromProc(port) : listenerFromLsof(port);
+  const pid = await listener.catch(() => undefined);
   if (pid === undefined) return undefined;
   const program = (await describeProcess(pid))?.command.split(' ')[0]?.split('/').at(-1);
   return `${program ?? 'a process'} (process ${pid})`;

@@ -124,13 +124,13 @@ export function naturalOrder(a: string, b: string): number {
 }
 
 /**
- * The names that a person may have meant, by their letters, the nearest first. Of a domain its first word may be written, and
- * of `organization/id` the id alone may be near;
- * what belongs to the organization that was written comes before what belongs to others.
+ * The name that a person most likely meant, by its letters; null when none is near. Of a domain its first word may be
+ * written, and of `organization/id` the id alone may be near; what belongs to the organization that was written comes before
+ * what belongs to others.
  */
-export function nearNames(written: string, names: readonly string[]): string[] {
+export function nearestName(written: string, names: readonly string[]): string | null {
   const [id, org] = written.toLowerCase().split('/').reverse();
-  return names
+  const near = names
     .map((name) => {
       const [itsId, itsOrg] = name.toLowerCase().split('/').reverse();
       const orgs = org === undefined || itsOrg === undefined ? 0 : editDistance(org, itsOrg);
@@ -139,15 +139,11 @@ export function nearNames(written: string, names: readonly string[]): string[] {
       return { name, foreign, orgs, ids };
     })
     .filter(({ name, ids }) => isNear(ids, name.split('/').at(-1)))
-    .sort((a, b) => Number(a.foreign) - Number(b.foreign) || a.ids + a.orgs - b.ids - b.orgs)
-    .map(({ name }) => name);
+    .sort((a, b) => Number(a.foreign) - Number(b.foreign) || a.ids + a.orgs - b.ids - b.orgs);
+  return near[0]?.name ?? null;
 }
 
 const isNear = (distance: number, name = ''): boolean => distance <= Math.max(1, Math.floor(name.length / 3));
-
-/** The name that a person most likely meant; null when none is near. */
-export const nearestName = (written: string, names: readonly string[]): string | null =>
-  nearNames(written, names)[0] ?? null;
 
 /** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
@@ -161,6 +157,21 @@ function editDistance(a: string, b: string): number {
     row = next;
   }
   return row.at(-1) ?? 0;
+}
+
+/** Characters that are invisible or turn a line around; the joiners inside an emoji do neither. */
+export const invisible =
+  /(?!(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Path or address of a page as people write it: percent-encoded characters as themselves, unless one is invisible. */
+export function pagePath(path: string): string {
+  try {
+    // What would change the meaning, such as %2F or %25, stays encoded.
+    const decoded = decodeURI(path.replaceAll('%25', '%2525'));
+    return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(decoded) ? decoded : path;
+  } catch {
+    return path;
+  }
 }
 
 const isoPattern =

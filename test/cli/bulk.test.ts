@@ -208,7 +208,7 @@ describe.skipIf(!hasTerminals)('a person who is asked in a terminal', () => {
     expect(again.said).toContain(second);
     again.type('n\n');
     expect(await again.ended()).toBe(1);
-    expect(again.said).toContain('nothing was done');
+    expect(again.said).toContain('cancelled, nothing changed');
     expect(await state()).toMatchObject({ phase: 'awaiting-approval' });
   });
 });

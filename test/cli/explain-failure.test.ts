@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { explainFailure, workflowHint } from '../../src/cli/explain-failure.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/store/feedback-store-unavailable.ts';
-import { PortTaken } from '../../src/local/embedded-errors.ts';
+import { PortTaken } from '../../src/http-server.ts';
 import { ExportRunning } from '../../src/operations/exports.ts';
 import { TemporalUnreachable } from '../../src/temporal/connection.ts';
 
@@ -72,7 +72,7 @@ describe('other errors', () => {
     [grpcError(4, 'deadline exceeded'), 'TemporalUnreachable', 3],
     [grpcError(16, 'bad token'), 'TemporalRefused', 3],
     [grpcError(5, 'Namespace docs is not found.'), 'TemporalNotFound', 2],
-    [new PortTaken(7233, '--port', undefined), 'PortTaken', 1],
+    [new PortTaken({ host: '127.0.0.1', port: 7233, flag: '--port' }), 'PortTaken', 1],
     [new ExportRunning('runs already'), 'ExportRunning', 1],
     [new FeedbackStoreUnavailable('f.db', 'it is locked', 'Close it.'), 'StoreUnavailable', 1],
     [Object.assign(new Error('EROFS: read-only'), { code: 'EROFS', path: '/data' }), 'FileSystem', 1],

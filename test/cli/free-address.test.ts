@@ -16,8 +16,8 @@ describe('freeAddress', () => {
     const taken = freeAddress('--metrics', { host: '127.0.0.1', port });
     await expect(taken).rejects.toMatchObject({
       code: 'PortTaken',
-      message: `127.0.0.1:${port} is taken`,
-      hint: 'stop what listens there, or choose another port with --metrics',
+      message: `127.0.0.1:${port} is in use`,
+      hint: 'stop that program, or choose another port with --metrics',
       exitCode: 2,
     });
   });

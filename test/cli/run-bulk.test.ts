@@ -37,6 +37,7 @@ async function doToAll(at: TemporaryStore, meanwhile: (site: Site) => Promise<vo
         kind: 'sites',
         verb: 'start the exports of',
         done: 'started',
+        none: 'no site is configured',
         lineOf: ({ domain }) => domain,
         async work(site) {
           await meanwhile(site);
@@ -103,6 +104,7 @@ it('the summary of a bulk command says how many of the selected, and why not the
     kind: 'sites',
     verb: 'hold',
     done: 'held',
+    none: 'nothing to hold',
     lineOf: ({ domain }) => domain,
     async work({ domain }) {
       if (domain === sites[0]?.domain) throw new Error('no room');

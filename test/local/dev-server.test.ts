@@ -9,8 +9,9 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PortTaken } from '../../src/http-server.ts';
 import { type DevServer, type DevServerOptions, startDevServer } from '../../src/local/dev-server.ts';
-import { DatabaseInUse, DataFolderNotWritable, DevServerFailed, PortTaken } from '../../src/local/embedded-errors.ts';
+import { DatabaseInUse, DataFolderNotWritable, DevServerFailed } from '../../src/local/embedded-errors.ts';
 import { findFreePort } from '../../src/local/ports.ts';
 import { describeProcess, writeRecord } from '../../src/local/server-record.ts';
 import { compileSources } from '../tools/compiled-sources.ts';
@@ -304,7 +305,11 @@ describe('the start is refused', () => {
     await listen(options.port);
     const error = await failureOf(start());
     expect(error).toBeInstanceOf(PortTaken);
-    expect(error).toMatchObject({ code: 'PortTaken', port: options.port, hint: expect.stringContaining('--port') });
+    expect(error).toMatchObject({
+      code: 'PortTaken',
+      place: { port: options.port },
+      hint: expect.stringContaining('--port'),
+    });
     if (process.platform === 'linux') expect(String(error)).toContain(`process ${process.pid}`);
   });
 

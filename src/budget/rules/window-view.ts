@@ -159,8 +159,9 @@ export function windowFacts(view: WindowView, now: number, rows = Number.POSITIV
   }
   if (view.holders.length > rows) facts.push(['in use', `by ${view.holders.length - rows} more`]);
   for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters.slice(0, rows)) {
-    const isLate = expectedAt + comeBackGraceMs <= now;
-    const due = isLate ? `late since ${momentText(expectedAt, now)}` : `expected ${momentText(expectedAt, now)}`;
+    const at = Math.max(expectedAt, view.pausedUntil ?? 0);
+    const isLate = at + comeBackGraceMs <= now;
+    const due = isLate ? `late since ${momentText(at, now)}` : `expected ${momentText(at, now)}`;
     const expected = openEnd ? 'until resumed' : `${due}${done(forecast)}`;
     facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
   }

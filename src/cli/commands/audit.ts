@@ -3,7 +3,7 @@ import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { type AuditAction, type AuditEntry, auditActions, detailText } from '../../runs/rules/audit.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import { duration, type HistoryFlags, historyFilter, listLimit } from '../flags.ts';
+import { type HistoryFlags, historyFilter, listLimit, moment } from '../flags.ts';
 import { matcherOf } from '../selection.ts';
 import { withFeedbackStore } from '../stores.ts';
 import { historyList, printable, timeText } from '../terminal/text.ts';
@@ -11,7 +11,11 @@ import { historyList, printable, timeText } from '../terminal/text.ts';
 export default {
   audit: (command, run) =>
     command
-      .option('--since <duration>', 'only what was done within this time, e.g. 7d', duration('--since'))
+      .option(
+        '--since <when>',
+        'only what was done from this ISO 8601 date or date-time on, or within e.g. 7d',
+        moment('--since'),
+      )
       .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
       .option('--org <org>', 'only what was done to this organization')
       .addOption(new Option('--action <action>', 'only audit entries of this kind').choices(auditActions))

@@ -5,6 +5,7 @@ import { askForKeyCheck, budgetView } from '../../budget/client.ts';
 import type { KeyCheck, WindowView } from '../../budget/rules/permits.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import type { SecretSource } from '../../config/secrets.ts';
 import { clockTime, counted, spanText } from '../../rules/text.ts';
 import { budgetWorkflowId } from '../../rules/workflow-ids.ts';
 import {
@@ -31,6 +32,7 @@ import { packageVersion } from '../package-file.ts';
 import type { Paint, Surface } from '../terminal/output.ts';
 import { printable, tableLines } from '../terminal/text.ts';
 import { howToStart, noWorkerText, queuesWithoutWorker } from '../waiting.ts';
+import { keyInFile } from './config/config-check.ts';
 import {
   bad,
   type Check,
@@ -359,12 +361,16 @@ async function checkEncryption(client: Client, { temporal, organizations }: Conf
 const tolerableSkewMs = 30_000;
 
 /** Whether the organization's key can be read here; never shows it. */
-function keyCheck({ id, apiKey }: OrganizationConfig): Check {
+function keyCheck(organization: OrganizationConfig): Check {
+  const { id, apiKey } = organization;
   const name = `api-key:${id}`;
   try {
     const key = apiKey.read();
-    if (/^[\x21-\x7e]+$/.test(key)) return good(name, `from ${apiKey.describe()}`);
-    return bad(name, `${apiKey.describe()} contains characters that no key has`, 'put only the key there');
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      return bad(name, `${apiKey.describe()} contains characters that no key has`, 'put only the key there');
+    }
+    const [inFile, fix] = keyInFile(organization)?.split('; ') ?? [];
+    return inFile === undefined ? good(name, `from ${apiKey.describe()}`) : warning(name, inFile, `${fix}`);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return bad(
@@ -389,17 +395,22 @@ async function keyChecks(
       if (!client || !worker) return check;
       const asked = client.withDeadline(Date.now() + answerWithinMs, () => budgetView(client, organization.id));
       // Without an answer nothing is known, as when nothing was ever asked.
-      return unlessRefused(check, await asked.catch(() => null));
+      return unlessRefused(check, await asked.catch(() => null), organization.apiKey);
     }),
   );
 }
 
 /** The check, or an error when the budget waits for a key that the service accepts. */
-export function unlessRefused(check: Check, budget: Pick<WindowView, 'pausedBy'> | null): Check {
-  if (check.level !== 'ok' || budget?.pausedBy !== 'unauthorized') return check;
+export function unlessRefused(check: Check, budget: Pick<WindowView, 'pausedBy'> | null, apiKey: SecretSource): Check {
+  if (check.level === 'error' || budget?.pausedBy !== 'unauthorized') return check;
   const detail = `${check.detail}; the service refused the workers' key (401), and the budget waits for another`;
-  return bad(check.name, detail, workflowHint('Unauthorized') ?? 'correct organizations[].apiKey');
+  return bad(check.name, detail, newKeyText(apiKey));
 }
+
+const newKeyText = (apiKey: SecretSource): string =>
+  apiKey.kind === 'file'
+    ? `put a working key into ${apiKey.describe()}; no restart needed`
+    : 'set a working key and restart the workers';
 
 /** What the service says to the workers' keys; at most one request for each organization. */
 async function askService(
@@ -407,7 +418,7 @@ async function askService(
   { client, worker }: { client: Client | null; worker: boolean },
 ): Promise<Check[]> {
   const checks: Check[] = [];
-  for (const { id } of config.organizations) {
+  for (const { id, apiKey } of config.organizations) {
     const name = `key-accepted:${id}`;
     if (!client || !worker) {
       checks.push(
@@ -417,7 +428,10 @@ async function askService(
     }
     try {
       checks.push(
-        ...verdictsOn(id, await askForKeyCheck(client, config.temporal.taskQueue, id, failoverFor(config.temporal))),
+        ...verdictsOn(
+          { id, apiKey },
+          await askForKeyCheck(client, config.temporal.taskQueue, id, failoverFor(config.temporal)),
+        ),
       );
     } catch (error) {
       checks.push(failed(name, explainFailure(error)));
@@ -427,7 +441,7 @@ async function askService(
 }
 
 /** The verdicts on a worker's request: on the key, and on the clocks if the service sent its own. */
-export function verdictsOn(org: string, check: KeyCheck): Check[] {
+export function verdictsOn({ id: org, apiKey }: Pick<OrganizationConfig, 'id' | 'apiKey'>, check: KeyCheck): Check[] {
   const name = `key-accepted:${org}`;
   switch (check.outcome) {
     case 'no-project':
@@ -437,14 +451,18 @@ export function verdictsOn(org: string, check: KeyCheck): Check[] {
     case 'accepted':
       return [good(name, `the service returned an entry of ${check.project}`), ...clockVerdicts(org, check)];
     case 'refused':
-      return [refusal(name, check), ...clockVerdicts(org, check)];
+      return [refusal(name, apiKey, check), ...clockVerdicts(org, check)];
   }
 }
 
-function refusal(name: string, { type, message, project }: KeyCheck & { outcome: 'refused' }): Check {
+function refusal(
+  name: string,
+  apiKey: SecretSource,
+  { type, message, project }: KeyCheck & { outcome: 'refused' },
+): Check {
   // The key is accepted: the service counts the requests of the organization.
   if (type === 'RateLimited') return warning(name, message, 'run it again later');
-  const fix = workflowHint(type) ?? 'see the message';
+  const fix = type === 'Unauthorized' ? newKeyText(apiKey) : (workflowHint(type) ?? 'see the message');
   return bad(name, type === 'NotFound' ? `${project}: ${message}` : message, fix);
 }
 

@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 export default {
   history: (command, run) =>
     addSelectionFlags(command, 'those')
-      .option('--since <duration>', 'what ended within this time; default: 24h', duration('--since'), dayMs)
+      .option('--since <duration>', 'what ended within this time; default: 24h', duration('--since'))
       .option('--failed', 'only what failed, was refused, or failed at a target')
       .addHelpText('after', '\nReads the feedback store alone; see `export history` and `feedback history` for one.')
       .action(run(showHistory)),
@@ -23,7 +23,7 @@ export default {
 
 interface HistoryFlags extends SelectionFlags {
   /** Milliseconds. */
-  since: number;
+  since?: number;
   failed?: boolean;
 }
 
@@ -47,7 +47,8 @@ async function showHistory(context: CommandContext, flags: HistoryFlags): Promis
   const config = await loadContextConfig(context);
   const { sites, projects } = selected(config, flags);
   const wanted = new Set([...sites, ...projects].map((one) => nameOf(one)));
-  const since = new Date(Date.now() - flags.since).toISOString();
+  const { since: sinceMs = dayMs } = flags;
+  const since = new Date(Date.now() - sinceMs).toISOString();
   const all = await withFeedbackStore(config, async (store) => {
     const filter = { endedSince: since };
     const [runs, passes] = [await store.listExportRuns(filter), await store.listPasses(filter)];
@@ -68,7 +69,7 @@ async function showHistory(context: CommandContext, flags: HistoryFlags): Promis
     version ?? pass ?? '-',
     reason ?? '',
   ]);
-  const count = `${counted(totals.ended, 'run')} ended in the last ${spanText(flags.since)}, ${totals.failed} failed`;
+  const count = `${counted(totals.ended, 'run')} ended in the last ${spanText(sinceMs)}, ${totals.failed} failed`;
   const header = ['name', 'outcome', 'ended (UTC)', 'took', 'version or pass', 'why'];
   const table = rows.length === 0 ? [] : [tableLines(header, rows, columns, ['took', 'version or pass']), ''];
   context.output.result({ since, ended: shown, totals }, [...table, count].join('\n'));

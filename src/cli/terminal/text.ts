@@ -1,5 +1,6 @@
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
+import { invisible } from '../../rules/text.ts';
 
 /** Longer names of facts, like those of targets, take a line of their own. */
 const longestFactName = 24;
@@ -134,7 +135,7 @@ export function utcText(iso: string): string {
 
 /** Foreign text, safe for a terminal: control characters are replaced, long texts are cut in the middle. */
 export function printable(text: string, longest = 60): string {
-  const safe = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+  const safe = text.replaceAll(invisible, '\uFFFD');
   const characters = [...safe];
   if (characters.length <= longest) return safe;
   const half = Math.floor((longest - 1) / 2);

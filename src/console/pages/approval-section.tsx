@@ -1,13 +1,12 @@
 import type { Child } from 'hono/jsx';
 import { type AwaitedApproval, changesText, reasonText } from '../../exports/rules/site-export.ts';
-import { counted, countText } from '../../rules/text.ts';
+import { counted, countText, pagePath } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import {
   Act,
   changesAddress,
   Foreign,
   Health,
-  pagePath,
   previewAddress,
   Reason,
   siteAddress,

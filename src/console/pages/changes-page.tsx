@@ -1,6 +1,6 @@
 import type { ComparedVersion, FileCounts } from '../../exports/store/compare-manifests.ts';
 import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
-import { counted, countText, sizeText } from '../../rules/text.ts';
+import { counted, countText, pagePath, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide, PathList } from './approval-section.tsx';
 import { Page } from './layout.tsx';
@@ -8,7 +8,6 @@ import {
   Act,
   Facts,
   Foreign,
-  pagePath,
   previewAddress,
   Reason,
   shortVersion,

@@ -1,11 +1,11 @@
 import type { Child } from 'hono/jsx';
 import { shortened } from '../../feedback/report/figure.ts';
-import { countText } from '../../rules/text.ts';
+import { countText, pagePath } from '../../rules/text.ts';
 import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
 import { projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Facts, Foreign, pagePath, projectAddress, type Viewer, When } from './parts.tsx';
+import { Aged, Facts, Foreign, projectAddress, type Viewer, When } from './parts.tsx';
 
 /**
  * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that

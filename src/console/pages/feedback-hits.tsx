@@ -1,8 +1,9 @@
 import { shortened, visible } from '../../feedback/report/figure.ts';
 import { nameText } from '../../feedback/report/report-words.ts';
 import type { FoundEntry, FoundText, SearchAnswer } from '../../feedback/search/feedback-search.ts';
+import { pagePath } from '../../rules/text.ts';
 import { entryAddress, type FilterChoices } from './feedback-filter.tsx';
-import { Foreign, pagePath, When } from './parts.tsx';
+import { Foreign, When } from './parts.tsx';
 
 /**
  * What a reader has written, for a page: lines stay, and so do the joiners that emoji and some scripts need; what cannot be

@@ -1,12 +1,12 @@
 import { raw } from 'hono/html';
 import { shortened, visible } from '../../feedback/report/figure.ts';
 import type { DocumentAnswer, IndexProgress, SearchAnswer } from '../../feedback/search/feedback-search.ts';
-import { counted, countText } from '../../rules/text.ts';
+import { counted, countText, pagePath } from '../../rules/text.ts';
 import { type FeedbackQuery, feedbackAddress, utcOf } from '../readings/feedback-query.ts';
 import { documentAddress, FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
 import { Hits, projectNames } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Foreign, pagePath, type Viewer, When } from './parts.tsx';
+import { Aged, Foreign, type Viewer, When } from './parts.tsx';
 
 interface Documents {
   query: FeedbackQuery;

@@ -15,17 +15,6 @@ export function Foreign({ text }: { text: string }) {
   return <bdi>{visible(text)}</bdi>;
 }
 
-/** Path or address of a page as people write it: percent-encoded characters as themselves, unless one is invisible. */
-export function pagePath(path: string): string {
-  try {
-    // What would change the meaning, such as %2F or %25, stays encoded.
-    const decoded = decodeURI(path.replaceAll('%25', '%2525'));
-    return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(decoded) ? decoded : path;
-  } catch {
-    return path;
-  }
-}
-
 const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
 /** `21 Nov 2026` of an ISO 8601 moment, in UTC. */

@@ -1,8 +1,9 @@
 import { visible } from '../../feedback/report/figure.ts';
+import { pagePath } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
 import { Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { changesAddress, Foreign, pagePath, shortVersion, siteAddress, Version, type Viewer } from './parts.tsx';
+import { changesAddress, Foreign, shortVersion, siteAddress, Version, type Viewer } from './parts.tsx';
 
 interface ShownVersion {
   version: string;

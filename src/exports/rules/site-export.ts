@@ -150,6 +150,16 @@ export function whyEnded({ error, reasons = [], rollouts = [] }: Omit<EndDetail,
   return `${reason.rule}${place}: ${reason.detail}${andMore(more.reduce((sum, count) => sum + count, 0))}`;
 }
 
+/** Each reason of an end that has several, where `whyEnded` gives the first; empty for others. */
+export function allReasons({ error, reasons = [], rollouts = [] }: EndDetail): string[] {
+  const failed = reasons.length > 0 ? [] : rollouts.filter(({ outcome }) => outcome === 'failed');
+  const all = [
+    ...reasons.map(reasonText),
+    ...failed.map(({ target, detail }) => `${target}: ${withoutFailureType(detail)}`),
+  ];
+  return error === undefined && all.length > 1 ? all : [];
+}
+
 const andMore = (count: number): string => (count === 0 ? '' : `, and ${countText(count)} more`);
 
 /** Progress of a download. */

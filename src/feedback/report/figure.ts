@@ -3,6 +3,7 @@ import { GridComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { html, raw } from 'hono/html';
+import { invisible } from '../../rules/text.ts';
 import type { TimeAxis } from '../rules/report-figures.ts';
 import { axisLabels } from './report-words.ts';
 
@@ -16,7 +17,7 @@ export async function htmlText(part: Html): Promise<string> {
 
 /** Foreign text in a line of ours, such as a path: invisible characters, and those that reverse it, become U+FFFD. */
 export function visible(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+  return text.replaceAll(invisible, '\uFFFD');
 }
 
 /** Cut in the middle to at most `longest` characters: paths differ at both ends. */

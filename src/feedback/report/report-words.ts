@@ -99,6 +99,10 @@ export function nameText(name: string | null): string {
   return name === null ? 'others' : (names.get(name) ?? name);
 }
 
+/** Many of a source, in words. */
+export const severalText = (source: string | null): string =>
+  source !== null && names.has(source) ? `${nameText(source)}s` : nameText(source);
+
 /** Two-sided normal quantile of 95 %. */
 const z = 1.96;
 

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { counted, countText } from '../../rules/text.ts';
+import { counted, countText, pagePath } from '../../rules/text.ts';
 import {
   type AgentPage,
   type Excerpt,
@@ -13,7 +13,16 @@ import {
 import type { TrendPart } from '../search/feedback-search.ts';
 import { helpfulOverTime, rowsChart, volumeChart, waitsChart } from './charts.ts';
 import { figure, type Html, type LegendEntry, seriesColors, visible } from './figure.ts';
-import { byUnit, dayText, nameText, partText, percentText, waitText, wilsonInterval } from './report-words.ts';
+import {
+  byUnit,
+  dayText,
+  nameText,
+  partText,
+  percentText,
+  severalText,
+  waitText,
+  wilsonInterval,
+} from './report-words.ts';
 
 interface Section {
   id: string;
@@ -70,7 +79,7 @@ export function agentsSection({ agents }: ReportFigures, id: string): Html {
         ),
         table: {
           columns: ['page', 'entries', 'open'],
-          rows: pages.map(({ path, entries: all, open }) => [visible(path), countText(all), countText(open)]),
+          rows: pages.map(({ path, entries: all, open }) => [visible(pagePath(path)), countText(all), countText(open)]),
         },
       }),
       quotes(pages),
@@ -82,7 +91,7 @@ function quotes(pages: readonly AgentPage[]): Html | null {
   const quoted = pages.filter(({ complaints }) => complaints.length > 0);
   if (quoted.length === 0) return null;
   const items = quoted.map(
-    ({ path, complaints }) => html`<li><h4><bdi>${visible(path)}</bdi></h4>
+    ({ path, complaints }) => html`<li><h4><bdi>${visible(pagePath(path))}</bdi></h4>
 ${complaints.map(
   (complaint) => html`<blockquote dir="auto">${excerpt(complaint)}</blockquote>
 ${complaint.times > 1 && html`<p class="times">${countText(complaint.times)} times</p>`}`,
@@ -150,7 +159,7 @@ function item(comment: RecentComment): Html {
     helpful !== null &&
     html` <span class="${helpful ? 'vote yes' : 'vote no'}">${helpful ? 'helpful' : 'not helpful'}</span>`;
   return html`<li data-source="${source}" data-status="${status}" data-page="${path}">
-<p class="of"><bdi class="path">${visible(path)}</bdi><span class="facts">${date} · <bdi>${visible(nameText(source))}</bdi> · <bdi>${visible(nameText(status))}</bdi>${vote}</span></p>
+<p class="of"><bdi class="path">${visible(pagePath(path))}</bdi><span class="facts">${date} · <bdi>${visible(nameText(source))}</bdi> · <bdi>${visible(nameText(status))}</bdi>${vote}</span></p>
 <blockquote dir="auto">${excerpt(comment)}</blockquote></li>
 `;
 }
@@ -299,7 +308,7 @@ function worstSection({ worst, helpful }: ReportFigures, id: string): Html {
         ),
         table: {
           columns: ['page', 'helpful', 'not helpful', 'share'],
-          rows: worst.map((page) => [visible(page.path), ...voteCells(page)]),
+          rows: worst.map((page) => [visible(pagePath(page.path)), ...voteCells(page)]),
         },
       }),
     ],
@@ -321,7 +330,7 @@ export function volumeSection(figures: ReportFigures, id: string): Html | null {
   if (axis === null) return null;
   const [first] = sources;
   const share = first === undefined ? '' : percentText(first.entries / entries);
-  const most = first === undefined ? '' : `Most of it, ${share}, is ${visible(nameText(first.name))}. `;
+  const most = first === undefined ? '' : `The largest share, ${share}, is ${visible(severalText(first.name))}. `;
   const waiting = `In total, ${counted(open.entries, 'entry', 'entries')} ${open.entries === 1 ? 'is' : 'are'} still open.`;
   return section({
     id: `${id}-volume`,

@@ -1,4 +1,4 @@
-import { groupCommand, helpfulCommand, type Notice, type Noticed, type NoticeType } from './notices.ts';
+import { helpfulCommand, type Notice, type Noticed, type NoticeType } from './notices.ts';
 
 /** A condition that holds or has ended, and what people know of it. Times are ISO 8601. */
 export interface NoticeRow extends Required<Pick<Noticed, 'type' | 'subject' | 'facts'>> {
@@ -112,6 +112,8 @@ export function noticeOf(org: string, rows: readonly [NoticeRow, ...NoticeRow[]]
     room -= JSON.stringify(other).length;
     return room < 0 ? [] : [other];
   });
-  const command = open ? groupCommand(type, org) : null;
+  // A person looks at each version that waits: never one command for all of them.
+  const shows = type.startsWith('approval.') ? `docferry export status ${subject}` : `docferry status --org ${org}`;
+  const command = open ? shows : null;
   return { org, subject, state, since, reason, command, facts: {}, others: { count: further.length, named } };
 }

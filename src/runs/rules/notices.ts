@@ -190,12 +190,6 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
   return commands[type];
 }
 
-/** The command that shows, or decides on, all that a message about several is about. */
-export function groupCommand(type: NoticeType, org: string): string {
-  const isApproval = type === 'approval.wanted' || type === 'approval.expiring';
-  return isApproval ? `docferry export approve --org ${org}` : `docferry status --org ${org}`;
-}
-
 /** Input of `watchOrganization`. */
 export interface WatchInput extends WithFailover {
   org: string;

@@ -82,7 +82,7 @@ describe('docferry console', () => {
     expect(`${stdout}${stderr}`).not.toContain('sign-in?');
   });
 
-  it('names the flag when its port is taken', async () => {
+  it('names the flag and who listens when its port is taken', async () => {
     const scene = await setScene();
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
@@ -93,6 +93,7 @@ describe('docferry console', () => {
     });
     const { exitCode, stderr } = await docferry(['console', '--port', `${port}`], { cwd: scene.folder });
     expect([exitCode === 0, stderr]).toEqual([false, expect.stringContaining('--port')]);
+    if (process.platform === 'linux') expect(stderr).toContain(`(process ${process.pid})`);
   });
 
   it('removes the previews of a killed console at its start, and not those of one that lives', async () => {

@@ -18,6 +18,7 @@ import {
   proxyCheck,
   webhookChecks,
 } from '../../../src/cli/commands/doctor-installation.ts';
+import { FileSecret, TextSecret } from '../../../src/config/secrets.ts';
 import { openSqliteFeedbackStore } from '../../../src/feedback/store/sqlite-store.ts';
 import { load, organizationWith } from '../../config/config-folder.ts';
 import { certificate } from '../../service/certificate.ts';
@@ -145,18 +146,23 @@ describe('certificate authorities', () => {
 describe('a key that can be read', () => {
   const readable = { name: 'api-key:acme', level: 'ok', detail: 'from ACME_API_KEY', fix: null } as const;
 
-  it('is an error when the budget knows that the service refuses it', () => {
-    expect(unlessRefused(readable, { pausedBy: 'unauthorized' })).toMatchObject({
+  const fromEnvironment = new TextSecret('API key', `\${ACME_API_KEY}`, { ACME_API_KEY: 'k' });
+
+  it.each([
+    [fromEnvironment, 'set a working key and restart the workers'],
+    [new FileSecret('/keys/acme'), 'put a working key into the file /keys/acme; no restart needed'],
+  ])('is an error when the budget knows that the service refuses it: %s', (apiKey, fix) => {
+    expect(unlessRefused(readable, { pausedBy: 'unauthorized' }, apiKey)).toMatchObject({
       name: 'api-key:acme',
       level: 'error',
       detail: expect.stringContaining('refused'),
-      fix: expect.any(String),
+      fix,
     });
   });
 
   it('is fine when the budget waits for something else, or says nothing', () => {
     for (const budget of [{ pausedBy: 'throttled' } as const, { pausedBy: null }, null]) {
-      expect(unlessRefused(readable, budget)).toEqual(readable);
+      expect(unlessRefused(readable, budget, fromEnvironment)).toEqual(readable);
     }
   });
 });
@@ -192,7 +198,8 @@ describe('search attributes', () => {
 
 describe('what the service said to a key', () => {
   const asked = { project: 'prj_1', clockAheadMs: null };
-  const levels = (check: Parameters<typeof verdictsOn>[1]) => verdictsOn('acme', check).map(({ level }) => level);
+  const acme = { id: 'acme', apiKey: new FileSecret('/keys/acme') };
+  const levels = (check: Parameters<typeof verdictsOn>[1]) => verdictsOn(acme, check).map(({ level }) => level);
 
   it('gives no verdict on the key when the window is full', () => {
     expect(levels({ outcome: 'refused', type: 'RateLimited', message: '429', ...asked })).toEqual(['warning']);
@@ -201,12 +208,12 @@ describe('what the service said to a key', () => {
   });
 
   it('names the project that the service does not know', () => {
-    const [check] = verdictsOn('acme', { outcome: 'refused', type: 'NotFound', message: 'unknown (404)', ...asked });
+    const [check] = verdictsOn(acme, { outcome: 'refused', type: 'NotFound', message: 'unknown (404)', ...asked });
     expect(check).toMatchObject({ level: 'error', detail: 'prj_1: unknown (404)' });
   });
 
   it('shows clocks that are half a minute apart', () => {
-    const clock = (clockAheadMs: number) => verdictsOn('acme', { outcome: 'accepted', ...asked, clockAheadMs })[1];
+    const clock = (clockAheadMs: number) => verdictsOn(acme, { outcome: 'accepted', ...asked, clockAheadMs })[1];
     expect([29_000, -29_000].map((ms) => clock(ms)?.level)).toEqual(['ok', 'ok']);
     expect([31_000, -31_000].map((ms) => clock(ms)?.level)).toEqual(['warning', 'warning']);
   });

@@ -127,7 +127,7 @@ describe('docferry doctor --key', () => {
     expect(check(`key-accepted:${here.org}`)).toMatchObject({
       level: 'error',
       detail: expect.stringContaining('401'),
-      fix: expect.stringContaining('apiKey'),
+      fix: 'set a working key and restart the workers',
     });
     expect(exitCode).toBe(1);
     expect(here.sandbox.log()).toHaveLength(1);
@@ -176,6 +176,12 @@ describe('docferry doctor on a broken installation names what is wrong, with the
     });
     const set = await doctor({ cwd, env: { ACME_API_KEY: 'k' } });
     expect(set.check('api-key:acme').level).toBe('ok');
+    const literal = await doctor({ cwd: await folderWithConfig() });
+    expect(literal.check('api-key:acme')).toMatchObject({
+      level: 'warning',
+      detail: 'the key stands in the file',
+      fix: `\${ACME_API_KEY} or apiKeyFile keeps it out`,
+    });
   });
 
   it('4: a Temporal that cannot be reached', async () => {

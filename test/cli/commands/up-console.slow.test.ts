@@ -61,7 +61,7 @@ describe('the console of `docferry up`', () => {
     await holding(port);
     const { addresses, stderr } = await up(scene, '--console-port', `${port}`);
     expect(addresses).toMatchObject({ console: null, bundles: expect.stringContaining('http://') });
-    expect(stderr).toContain(`the console does not run: port ${port} on 127.0.0.1 is taken`);
+    expect(stderr).toContain(`the console does not run: port ${port} on 127.0.0.1 is in use`);
     expect(stderr).toContain('--console-port');
   });
 

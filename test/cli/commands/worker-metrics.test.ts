@@ -69,8 +69,8 @@ describe('--metrics', () => {
     const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'metrics-taken' });
     const port = await takenPort();
     const { exitCode, document } = await docferryJson(['worker', '--metrics', `127.0.0.1:${port}`], { cwd });
-    const hint = 'stop what listens there, or choose another port with --metrics';
-    expect(document).toEqual({ error: { code: 'PortTaken', message: `127.0.0.1:${port} is taken`, hint } });
+    const hint = 'stop that program, or choose another port with --metrics';
+    expect(document).toEqual({ error: { code: 'PortTaken', message: `127.0.0.1:${port} is in use`, hint } });
     expect(exitCode).toBe(2);
   });
 

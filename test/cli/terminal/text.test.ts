@@ -121,3 +121,8 @@ it('gives the long name of a fact a line of its own, and all values one column',
     ]).split('\n'),
   ).toEqual(['url  http://x', long, '     switched']);
 });
+
+it('keeps the joiners of an emoji, and no others', () => {
+  for (const emoji of ['👩‍💻', '🏳️‍🌈', '👩🏽‍💻']) expect(printable(`a ${emoji} b`)).toBe(`a ${emoji} b`);
+  expect(printable('a\u200db \u200d💻 💻\u200d')).toBe('a\uFFFDb \uFFFD💻 💻\uFFFD');
+});

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pagePath, sentence } from '../../../src/console/pages/parts.tsx';
+import { sentence } from '../../../src/console/pages/parts.tsx';
+import { pagePath } from '../../../src/rules/text.ts';
 
 describe('a message as a sentence', () => {
   it.each([

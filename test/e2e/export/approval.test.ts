@@ -50,6 +50,10 @@ describe('what people do with a version, by the command line', () => {
       exitCode: 0,
       document: { state: { phase: 'awaiting-approval', approval: { version: first, changes: { against: null } } } },
     });
+    expect((await json('export', 'diff', domain)).document).toMatchObject({ from: null, to: { version: first } });
+    expect((await json('export', 'versions', domain)).document).toMatchObject({ current: null, waiting: first });
+    const shown = await docferry(['export', 'status', domain, '--config', scene.configFile]);
+    expect(shown.stdout).toContain(`docferry export approve ${domain} ${first}`);
     const watched = docferry(['export', 'watch', domain, '--config', scene.configFile]);
     expect((await json('export', 'approve', domain, '20200101T000000Z-000000000000')).document).toMatchObject({
       error: { code: 'InvalidInput', message: expect.stringContaining(`${first} waits`) },

@@ -161,7 +161,13 @@ server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; proxy_cach
     const guard = `if ($http_authorization != "Bearer planted-token") { rewrite ^ /login.html break; }`;
     const url = await nginx(folder, serving(root, guard));
     await expect(check(url).take(request)).rejects.toMatchObject(refused(/index.html: a sign-in page$/));
-    const headers = { authorization: { describe: () => 'the environment', read: () => 'Bearer planted-token' } };
+    const headers = {
+      authorization: {
+        kind: 'environment' as const,
+        describe: () => 'the environment',
+        read: () => 'Bearer planted-token',
+      },
+    };
     expect(await check(url, { headers }).take(request)).toContain('5 pages');
     expect(await check(url, { expect: 'status' }).take(request)).toContain('5 pages');
   });
@@ -263,7 +269,9 @@ describe('readers who get no page', () => {
       answer.end();
     });
     const url = await listening((_, answer) => answer.writeHead(302, { location: elsewhere }).end());
-    const headers = { authorization: { describe: () => 'the environment', read: () => 'planted' } };
+    const headers = {
+      authorization: { kind: 'environment' as const, describe: () => 'the environment', read: () => 'planted' },
+    };
     await expect(check(url, { withinMs: 200, headers }).take(request)).rejects.toMatchObject(refused(/a redirect to/));
     expect(seen).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  allReasons,
   type ContentChanges,
   changesMarkdown,
   changesText,
@@ -104,4 +105,15 @@ describe('versionTime', () => {
   it.each(['v1', '20261121T040200Z-XYZ', '20261399T990000Z-3f9a2c1b8e7d'])('is null for %j', (name) => {
     expect(versionTime(name)).toBeNull();
   });
+});
+
+it('names every reason of an end that has several', () => {
+  const reasons = [
+    { rule: 'secret-file', path: '.env', detail: 'x' },
+    { rule: 'no-index', path: null, detail: 'y' },
+  ];
+  expect(allReasons({ reasons })).toEqual(['secret-file (.env): x', 'no-index: y']);
+  const rollouts = ['a', 'b'].map((target) => ({ target, outcome: 'failed', detail: 'no' }));
+  expect(allReasons({ rollouts })).toEqual(['a: no', 'b: no']);
+  expect(allReasons({ reasons: reasons.slice(0, 1) })).toEqual([]);
 });

@@ -186,7 +186,7 @@ describe('the bundle server', () => {
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
     await expect(startBundleServer({ root, port: server.port })).rejects.toMatchObject({
       name: 'PortTaken',
-      message: expect.stringContaining(`port ${server.port} on 127.0.0.1 is taken`),
+      message: expect.stringContaining(`port ${server.port} on 127.0.0.1 is in use`),
     });
     controller.abort();
     await server.stop();

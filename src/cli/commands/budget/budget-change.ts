@@ -1,5 +1,5 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import type { WindowView } from '../../../budget/rules/permits.ts';
+import type { Limits, WindowView } from '../../../budget/rules/permits.ts';
 import type { Operator } from '../../../operations/operator.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
@@ -32,6 +32,9 @@ interface ChangeFlags extends ActorFlags {
   for?: number;
 }
 
+/** A typing error must not stop the feedback for a year; who means it leaves `--for` out. */
+const longestPauseMs = 30 * 86_400_000;
+
 const changes = {
   set: (operator: Operator, org: string, { for: forMs, requests, reserve }: ChangeFlags) => {
     const limits = { ...(requests !== undefined && { requests }), ...(reserve !== undefined && { reserve }) };
@@ -53,15 +56,27 @@ async function changeBudget(
   if (kind === 'set' && flags.requests === undefined && flags.reserve === undefined) {
     throw usageFailure('give --requests, --reserve or both');
   }
+  if (kind === 'pause' && (flags.for ?? 0) > longestPauseMs) {
+    throw usageFailure('--for is longer than 30 days', 'without --for the pause lasts until `budget resume`');
+  }
   return withOperator(context, flags, async ({ config, operator }) => {
     const organization = findOrganization(config, name);
     const view = await refusedAsUsage(() => changes[kind](operator, organization.id, flags));
     const { output } = context;
     const text = budgetText(organization, view, Date.now(), output.surface);
-    output.result(budgetDocument(organization, view), text);
+    const differs = kind === 'set' ? differing(flags, organization.budget) : [];
+    const note = `by hand, instead of docferry.yaml: ${differs.join(', ')}`;
+    output.result(budgetDocument(organization, view), differs.length === 0 ? text : `${text}\n  ${note}`);
     return exitCodes.done;
   });
 }
+
+/** What a person set that docferry.yaml sets otherwise. */
+const differing = (flags: ChangeFlags, configured: Limits): string[] =>
+  (['requests', 'reserve'] as const).flatMap((name) => {
+    const set = flags[name];
+    return set === undefined || set === configured[name] ? [] : [`${name} ${set}, not ${configured[name]}`];
+  });
 
 /** What the budget refuses is a mistake on the command line. */
 async function refusedAsUsage(change: () => Promise<WindowView>): Promise<WindowView> {

@@ -1,3 +1,4 @@
+import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import {
   delaysText,
   delayText,
@@ -7,7 +8,7 @@ import {
 } from '../../../feedback/rules/refresh/expected.ts';
 import { requestsAnHour, useOfOthers } from '../../../feedback/rules/refresh/pace.ts';
 import { refreshedProjects } from '../../../feedback/rules/refresh-run.ts';
-import { spanText } from '../../../rules/text.ts';
+import { counted, spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
@@ -49,7 +50,18 @@ interface RefreshPlan {
 /** Changes nothing and always ends with 0. If the budget does not answer, it uses what `refresh` remembers of other clients. */
 async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const organization = findOrganization(config, name);
+  const { organizations } = config;
+  const chosen = name === undefined && organizations.length > 1 ? organizations : [findOrganization(config, name)];
+  const plans: RefreshPlan[] = [];
+  for (const organization of chosen) plans.push(await planOf(config, organization));
+  const { surface } = context.output;
+  const texts = plans.map((plan) => `${chosen.length > 1 ? `${plan.org}: ` : ''}${planText(plan, surface)}`);
+  const [only] = plans.map(planDocument);
+  context.output.result(chosen.length > 1 ? { plans: plans.map(planDocument) } : (only ?? {}), texts.join('\n\n'));
+  return exitCodes.done;
+}
+
+async function planOf(config: Config, organization: OrganizationConfig): Promise<RefreshPlan> {
   const { budget, refresh, projects } = organization;
   const [seen, othersUnknown] = await withTemporal(config, (session) => readBudget(session, organization)).then(
     ({ otherClients }) => [otherClients, null] as const,
@@ -67,7 +79,7 @@ async function showBudgetPlan(context: CommandContext, name?: string): Promise<E
   };
   const { projects: ofProjects, ...expected } = outlook(share);
   const known = new Set(ofProjects.map(({ project }) => project));
-  const plan: RefreshPlan = {
+  return {
     org: organization.id,
     limit,
     reserve,
@@ -84,8 +96,6 @@ async function showBudgetPlan(context: CommandContext, name?: string): Promise<E
       return { share: percent / 100, ...delays };
     }),
   };
-  context.output.result(planDocument(plan), planText(plan, context.output.surface));
-  return exitCodes.done;
 }
 
 function planDocument({ projects, ...plan }: RefreshPlan): object {
@@ -94,13 +104,18 @@ function planDocument({ projects, ...plan }: RefreshPlan): object {
 
 function planText(plan: RefreshPlan, { paint, columns }: Surface): string {
   const { share, expected, projects, unread, shares, reserve, limit, otherClients, othersUnknown } = plan;
-  const count = `${projects.length} project${projects.length === 1 ? '' : 's'}`;
+  const count = counted(projects.length, 'project');
+  const all = projects.length + unread.length;
+  const said =
+    projects.length === 0
+      ? `none of ${counted(all, 'project')} has been read yet`
+      : `${count}: ${delaysText(expected)}`;
   const hour = plan.windowMs === 3_600_000 ? 'an hour' : `in ${spanText(plan.windowMs)}`;
   const taken = Math.min(limit - 1, Math.max(reserve, otherClients));
   const taker = otherClients > reserve ? 'other clients leave' : 'the reserve leaves';
   const left =
     taken > 0 ? `the ${limit - taken} of ${limit} requests ${hour} that ${taker}` : `${limit} requests ${hour}`;
-  const lines = [`At ${percentText(share ?? usual.share)} of ${left}, ${count}: ${delaysText(expected)}`];
+  const lines = [`At ${percentText(share ?? usual.share)} of ${left}, ${said}`];
   if (share === null) {
     lines.push(
       paint.yellow(
@@ -112,7 +127,7 @@ function planText(plan: RefreshPlan, { paint, columns }: Surface): string {
     const assumed = otherClients > 0 ? `${otherClients} of ${limit}, as last seen` : 'nothing';
     lines.push(paint.yellow(`what other clients use now is unknown, and taken to be ${assumed}: ${othersUnknown}`));
   }
-  if (unread.length > 0) lines.push(`not read yet, and not counted: ${unread.join(', ')}`);
+  if (unread.length > 0 && projects.length > 0) lines.push(`not read yet, and not counted: ${unread.join(', ')}`);
   if (projects.length === 0) return lines.join('\n');
   const header = ['new entries', '95 % within', 'changes of status', 'silent edits, deletions'];
   const rows = projects.map((project) => [projectTitle(project), ...cells(project)]);

@@ -193,12 +193,26 @@ export function privacyText({ contacts, comments, retentionMs }: PrivacyConfig):
   return [`contacts ${contacts}`, `comments ${comments}`, ...days].join(', ');
 }
 
+/** Keys of the sandbox begin so: they are fakes. */
+const fakeKey = 'dk_admin_sandbox_';
+
+/** What to do about an API key that docferry.yaml itself holds, without the key; null for one that it does not hold. */
+export function keyInFile({ id, apiKey }: OrganizationConfig): string | null {
+  if (apiKey.kind !== 'text' || apiKey.read().startsWith(fakeKey)) return null;
+  const name = `${id.replaceAll(/\W/g, '_').toUpperCase()}_API_KEY`;
+  return `the key stands in the file; \${${name}} or apiKeyFile keeps it out`;
+}
+
 async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<ExitCode> {
   const config = await loadContextConfig(context, 'required');
   if (flags.expand) {
     const expanded = expandedConfig(config);
     context.output.result(expanded, stringify(expanded, { lineWidth: 0 }).trimEnd());
     return exitCodes.done;
+  }
+  for (const organization of config.organizations) {
+    const wrong = keyInFile(organization);
+    if (wrong !== null) context.output.warn(`${organization.id}: ${wrong}`);
   }
   context.output.result(documentOf(config), textOf(config, context.output.paint));
   return exitCodes.done;
@@ -236,7 +250,7 @@ function textOf({ file, temporal, service, organizations, store, privacy }: Conf
     const { requests, windowMs, reserve } = budget;
     facts.push([id, `key from ${apiKey.describe()}`]);
     // With `auto` this is what the budget sees others use: `budget show` says how many that are now.
-    const others = reserve === 0 ? 'what other clients use left to them' : `${reserve} left to others`;
+    const others = reserve === 0 ? 'leaves other clients what they use' : `${reserve} left to others`;
     facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${others}`]);
     if (refresh)
       facts.push(['', `refresh every ${spanText(refresh.everyMs)} with ${percentText(refresh.share)} of them`]);

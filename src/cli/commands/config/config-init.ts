@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { configJsonSchema } from '../../../config/json-schema.ts';
+import { errorCode } from '../../../files.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
 import { readPackageFile } from '../../package-file.ts';
@@ -35,13 +36,10 @@ async function writeExampleConfig(
     await output.data(example);
     return exitCodes.done;
   }
-  if (flags.force) {
-    await replaceOutput('--out', file, one(example));
-  } else {
-    await writeFile(file, example, { flag: 'wx' }).catch((error: unknown) => {
-      throw explained(named, error);
-    });
-  }
+  const writing = flags.force ? replaceOutput('--out', file, one(example)) : writeFile(file, example, { flag: 'wx' });
+  await writing.catch((error: unknown) => {
+    throw explained(named, error);
+  });
   const next = flags.sandbox
     ? 'run `docferry up --sandbox`'
     : 'edit it, set ACME_API_KEY, and check it with `docferry config check`';
@@ -60,7 +58,10 @@ async function* one(text: string): AsyncGenerator<string, void, undefined> {
 }
 
 function explained(named: string, error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const code = errorCode(error);
+  if (code === 'EACCES' || code === 'EPERM') {
+    return usageFailure(`${named} cannot be written: no permission`, 'name another file with --out');
+  }
   if (code === 'EEXIST') {
     return usageFailure(`${named} already exists`, 'replace it with --force, or name another file with --out');
   }

@@ -3,7 +3,7 @@ import { compareManifests } from '../../../exports/store/compare-manifests.ts';
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
 import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
-import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
 import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../../operator.ts';
@@ -72,9 +72,10 @@ async function decideExport(
   return withOperator(context, flags, async ({ config, operator }) => {
     const { org, site } = findSite(config, name ?? '');
     const { domain } = site;
+    const waiting = asked ?? (await waitingVersion(operator.installation, { org, domain }));
+    if (waiting === null) throw noSuchThing('NotRunning', `no version of ${domain} waits for approval`);
+    const version = waiting;
     const { workflowId, runId } = await runningExport(operator.installation, { org, domain });
-    const version = asked ?? (await waitingVersion(operator.installation, { org, domain }));
-    if (version === null) throw operationFailure('InvalidInput', 'no version waits for approval');
     if (asked === undefined) context.output.note(`${version} waits`);
     const document = { workflowId, runId, org, domain, version, decision };
     if (decision === 'approved') {
@@ -141,7 +142,7 @@ async function confirmRollback(store: BundleStore, domain: string, version: stri
       ['pages', counts ?? `${manifest.pages}`],
     ]),
   )}\nroll back?`;
-  await confirm({ text, declined: 'nothing was done' }, false);
+  await confirm({ text, declined: 'cancelled, nothing changed' }, false);
 }
 
 async function holdSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import type { ExportRunRow } from '../../../feedback/store/run-records.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
-import { duration, type HistoryFlags, historyFilter, listLimit, siteHelp } from '../../flags.ts';
+import { type HistoryFlags, historyFilter, listLimit, moment, siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
@@ -14,7 +14,11 @@ export default {
     command
       .argument('<domain>', siteHelp)
       .addOption(new Option('--outcome <outcome>', 'only runs with this outcome').choices(runOutcomes))
-      .option('--since <duration>', 'only runs that began within this time, e.g. 7d', duration('--since'))
+      .option(
+        '--since <when>',
+        'only runs that began from this ISO 8601 date or date-time on, or within e.g. 7d',
+        moment('--since'),
+      )
       .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
       .action(run(showExportHistory)),
 } satisfies CommandFile;

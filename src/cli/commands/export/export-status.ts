@@ -1,6 +1,7 @@
 import type { Config, SiteConfig } from '../../../config/config.ts';
 import { sightingText } from '../../../exports/rules/rollout-steps.ts';
 import {
+  allReasons,
   changesText,
   type EndDetail,
   type ExportProgress,
@@ -159,7 +160,7 @@ function textOf(
   { paint, columns }: Surface,
 ): string {
   const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
-  if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
+  if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId, domain))));
   const failing = retries.map((retry): [string, string] => [
     retry.activity,
     `${triedAgain(retry)}: ${withoutFailureType(retry.reason)}`,
@@ -173,13 +174,14 @@ function textOf(
   if (seen.length > 0) lines.push(indent(factLines(seen)));
   if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);
   else if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
-  else lines.push('', runsTable(runs, columns));
+  else lines.push('', runsTable(runs, columns), ...runs.flatMap(reasonsOf));
   return lines.join('\n');
 }
 
 function stateFacts(
   { phase, progress, nextPoll, download, version, approval, parameters, ignored }: ExportState,
   workflowId: string,
+  domain: string,
 ): [string, string][] {
   const facts: [string, string][] = [
     ['workflow', workflowId],
@@ -206,6 +208,7 @@ function stateFacts(
     facts.push(['approval', `waits until ${timeText(new Date(approval.expiresAt).toISOString())} UTC`]);
     facts.push(...approval.asks.map((reason): [string, string] => ['because', reasonText(reason)]));
     facts.push(['changes', changesText(approval.changes)]);
+    facts.push(['decide', `docferry export approve ${domain} ${approval.version}, or reject`]);
   }
   facts.push(...ignoredFacts(ignored));
   return facts;
@@ -215,6 +218,12 @@ function stateFacts(
 function jobText(jobId: string | null, polls: number): string {
   if (jobId === null) return 'none yet';
   return `${jobId}, ${polls === 0 ? 'not polled yet' : `polled ${counted(polls, 'time')}`}`;
+}
+
+/** The reasons of a run that has several: its row gives the first. */
+function reasonsOf({ finishedAt, outcome, detail }: ExportRunRow): string[] {
+  const reasons = allReasons(JSON.parse(detail) as EndDetail);
+  return reasons.length === 0 ? [] : ['', `${timeText(finishedAt)} ${outcome}:`, indent(reasons.join('\n'))];
 }
 
 function runsTable(runs: readonly ExportRunRow[], columns: number): string {

@@ -38,12 +38,15 @@ export default {
   versions: (command, run) => command.argument('<domain>', siteHelp).action(run(listVersions)),
 } satisfies CommandFile;
 
+/** `from` is null for a first version. */
+type Comparison = Omit<ManifestDiff, 'from'> & { from: ComparedVersion | null };
+
 /** What differs between two versions, for people; at most `most` files of each kind. */
-function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
+function diffText(domain: string, diff: Comparison, most: number, paint: Paint): string {
   const { from, to, counts } = diff;
   const facts = factLines([
-    ['from', versionLine(from)],
-    ['to', `${versionLine(to)}${sizeChange(from.bytes, to.bytes)}`],
+    ...(from === null ? [] : [['from', versionLine(from)] as const]),
+    ['to', `${versionLine(to)}${from === null ? '' : sizeChange(from.bytes, to.bytes)}`],
   ]);
   if (diff.equal) {
     return [`${domain}: ${paint.green('equal')}, both versions have the same files`, indent(facts)].join('\n');
@@ -52,7 +55,8 @@ function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint
     ['pages', countsLine(counts.pages)],
     ['files', countsLine(counts.files)],
   ]);
-  const lines = [`${domain}: what changed`, indent(facts), indent(totals)];
+  const what = from === null ? `first version: ${counted(to.pages, 'page')} added` : 'what changed';
+  const lines = [`${domain}: ${what}`, indent(facts), indent(totals)];
   const list = <T>(title: string, files: readonly T[], line: (file: T) => string) => {
     if (files.length === 0) return;
     lines.push(`${title}:`, ...files.slice(0, most).map((file) => `  ${line(file)}`));
@@ -102,30 +106,35 @@ async function showDiff(
   const { domain } = site;
   const store = await openBundleStore(config.store.bundles);
   const find = (wanted: string) => findVersion(store, domain, wanted);
-  const newer = b === undefined ? await currentVersion(store, domain) : await find(b);
   const names = a === undefined ? (await store.versions(domain)).map(({ version }) => version) : [];
-  const waits = await waitingBeside(context, config, store, { org, domain }, names, newer);
-  const older = a === undefined ? (waits ? newer : versionBefore(names, domain, newer)) : await find(a);
+  const current = (await store.current(domain))?.version ?? null;
+  const named = b === undefined ? current : await find(b);
+  const waits = await waitingBeside(context, config, store, { org, domain }, names, named);
+  const newer = waits ?? named ?? (await currentVersion(store, domain));
+  const before = async () => (waits === null ? versionBefore(names, domain, newer) : named);
+  const older = a === undefined ? await before() : await find(a);
+  const isFirst = older === null;
   const diff = compareManifests(
-    await manifestOf(store, domain, older),
-    await manifestOf(store, domain, waits ?? newer),
+    isFirst ? null : await manifestOf(store, domain, older),
+    await manifestOf(store, domain, newer),
   );
+  const shown: Comparison = { ...diff, ...(isFirst && { from: null }) };
   const most = all ? Number.POSITIVE_INFINITY : shownFiles;
-  context.output.result({ domain, ...diff }, diffText(domain, diff, most, context.output.paint));
+  context.output.result({ domain, ...shown }, diffText(domain, shown, most, context.output.paint));
   return exitCodes.done;
 }
 
-/** The version that waits for a release or an approval while the current one is in service; null when none does, or nobody can say. */
+/** The version that waits for a release or an approval, newer than the current one; null when none does, or nobody can say. */
 async function waitingBeside(
   context: CommandContext,
   config: Config,
   store: BundleStore,
   site: Site,
   names: readonly string[],
-  current: string,
+  current: string | null,
 ): Promise<string | null> {
   // What waits is newer: without such a version Temporal need not be there.
-  if (!names.some((name) => name > current)) return null;
+  if (!names.some((name) => current === null || name > current)) return null;
   const held = (await store.holds.of(site.domain))?.waiting ?? null;
   if (held !== null && names.includes(held)) return held;
   try {
@@ -150,15 +159,17 @@ async function manifestOf(store: BundleStore, domain: string, version: string): 
 
 async function listVersions(context: CommandContext, name: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { site } = findSite(config, name);
+  const { org, site } = findSite(config, name);
   const { domain } = site;
   const store = await openBundleStore(config.store.bundles);
   const current = (await store.current(domain))?.version ?? null;
   const versions = await store.versions(domain);
   const hold = await store.holds.of(domain);
-  const document = { domain, current, held: hold?.version ?? null, hold, versions };
+  const names = versions.map(({ version }) => version);
+  const waiting = await waitingBeside(context, config, store, { org, domain }, names, current);
+  const document = { domain, current, waiting, held: hold?.version ?? null, hold, versions };
   const rows = versions.map(({ version, publishedAt, pages, bytes, jobId }) => [
-    version === current ? '*' : '',
+    version === current ? '*' : version === waiting ? 'waits' : '',
     version,
     timeText(publishedAt),
     `${pages}`,

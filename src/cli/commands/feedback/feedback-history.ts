@@ -5,7 +5,7 @@ import { withoutFailureType } from '../../../rules/errors.ts';
 import { countText, spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
-import { duration, type HistoryFlags, historyFilter, listLimit, projectHelp } from '../../flags.ts';
+import { type HistoryFlags, historyFilter, listLimit, moment, projectHelp } from '../../flags.ts';
 import { findProject } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
@@ -15,7 +15,11 @@ export default {
     command
       .argument('<project>', projectHelp)
       .addOption(new Option('--outcome <outcome>', 'only passes with this outcome').choices(passOutcomes))
-      .option('--since <duration>', 'only passes that began within this time, e.g. 7d', duration('--since'))
+      .option(
+        '--since <when>',
+        'only passes that began from this ISO 8601 date or date-time on, or within e.g. 7d',
+        moment('--since'),
+      )
       .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
       .action(run(showFeedbackHistory)),
 } satisfies CommandFile;

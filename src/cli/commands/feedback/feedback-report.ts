@@ -1,9 +1,10 @@
 import { mkdir, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { overviewPage, type RankedProject, ranked } from '../../../feedback/report/report-overview.ts';
 import { type ReportBounds, type ReportProject, reportPage } from '../../../feedback/report/report-page.ts';
 import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
+import { errorCode, isThere } from '../../../files.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
@@ -44,6 +45,13 @@ async function isFolderName({ cwd }: CommandContext, out: string): Promise<boole
   return (await stat(resolve(cwd, out)).catch(() => null))?.isDirectory() === true;
 }
 
+/** Level by level: all at once, Node tries for ever where a file system has no new folders, as `/proc`. */
+async function makeFolder(path: string): Promise<void> {
+  if (await isThere(path)) return;
+  await makeFolder(dirname(path));
+  await mkdir(path, { mode: 0o700 });
+}
+
 /** What was written about a project. */
 interface ProjectPage extends RankedProject {
   comments: number;
@@ -61,7 +69,12 @@ async function writeReportFolder(
   projects: AsyncIterable<ReportProject>,
 ): Promise<{ pages: ProjectPage[]; bytes: number }> {
   // Pages hold what people wrote, so a new folder is this user's only, as are the files.
-  await mkdir(resolve(context.cwd, out, 'projects'), { recursive: true, mode: 0o700 });
+  await makeFolder(resolve(context.cwd, out, 'projects')).catch((error: unknown) => {
+    throw usageFailure(
+      `--out names ${out}: it cannot be made (${errorCode(error) ?? 'unknown error'})`,
+      'name another',
+    );
+  });
   const pages: ProjectPage[] = [];
   let bytes = 0;
   for await (const project of projects) {

@@ -1,6 +1,5 @@
 import { Option } from 'commander';
 import type { Config } from '../../../config/config.ts';
-import { parseDuration } from '../../../config/field-schemas.ts';
 import type { FeedbackRecord } from '../../../feedback/files/feedback-record.ts';
 import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
 import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
@@ -14,10 +13,10 @@ import {
   type SearchAnswer,
   SearchRefused,
 } from '../../../feedback/search/feedback-search.ts';
-import { countText, isoInstant } from '../../../rules/text.ts';
+import { countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
-import { anyOf, formulaSafeHelp, listLimit, projectHelp, recordFilter } from '../../flags.ts';
+import { anyOf, formulaSafeHelp, listLimit, moment, projectHelp, recordFilter } from '../../flags.ts';
 import { addSelectionFlags, findProject, type SelectionFlags, selected } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
@@ -39,6 +38,7 @@ export default {
           'none',
         ]),
       )
+      .option('--with-words', 'only entries with a comment or code')
       .option('--document <page>', 'only about this page, by path or address')
       .option('--since <when>', 'created from this ISO 8601 date or date-time on, or within e.g. 30d')
       .option('--until <when>', 'created before this')
@@ -55,7 +55,7 @@ export default {
       .option('--contacts', 'show contacts and, in records, unknown fields')
       .addHelpText(
         'after',
-        '\nCase and accents do not matter. Words side by side: \'"two words"\'. A beginning: confi\\*. Chinese, Japanese, Korean' +
+        "\nCase and accents do not matter. Words side by side: '\"two words\"'. A beginning: 'confi*'. Chinese, Japanese, Korean" +
           '\nand Thai are found without blanks. Punctuation is ignored: foo_bar() finds foo and bar side by side.',
       )
       .action(run(searchFeedback));
@@ -67,6 +67,7 @@ interface SearchFlags extends SelectionFlags {
   source?: string;
   status?: string;
   helpful?: 'yes' | 'no' | 'none';
+  withWords?: boolean;
   document?: string;
   since?: string;
   until?: string;
@@ -74,8 +75,8 @@ interface SearchFlags extends SelectionFlags {
 }
 
 /** What the command line asks to find. Throws a usage failure, or that there is no such project. */
-function searchSelection(config: Config, words: readonly string[], flags: SearchFlags, now: Date): EntrySelection {
-  const { org, match, project, source, status, helpful, document, since, until, newSince } = flags;
+function searchSelection(config: Config, words: readonly string[], flags: SearchFlags): EntrySelection {
+  const { org, match, project, source, status, helpful, withWords, document, since, until, newSince } = flags;
   const { sources, statuses } = recordFilter({
     ...(source !== undefined && { source }),
     ...(status !== undefined && { status }),
@@ -87,10 +88,11 @@ function searchSelection(config: Config, words: readonly string[], flags: Search
     ...(sources !== undefined && { sources }),
     ...(statuses !== undefined && { statuses }),
     ...(helpful !== undefined && { helpful }),
+    ...(withWords === true && { withWords }),
     ...(document !== undefined && { document }),
-    ...(since !== undefined && { since: moment('--since', since, now) }),
-    ...(until !== undefined && { until: moment('--until', until, now) }),
-    ...(newSince !== undefined && { firstSeenAfter: moment('--new-since', newSince, now) }),
+    ...(since !== undefined && { since: moment('--since')(since) }),
+    ...(until !== undefined && { until: moment('--until')(until) }),
+    ...(newSince !== undefined && { firstSeenAfter: moment('--new-since')(newSince) }),
   };
 }
 
@@ -108,16 +110,6 @@ function projectsOf(
   const { projects } = selected(config, { ...(org !== undefined && { org }), ...(match !== undefined && { match }) });
   if (projects.length > 0) return { projects: projects.map((found) => found.project) };
   throw noSuchThing('UnknownProject', 'no configured project matches', 'see `docferry feedback status`');
-}
-
-/** A date, or how long ago. */
-function moment(flag: string, text: string, now: Date): string {
-  const ago = parseDuration(text);
-  const ms = ago === null ? isoInstant(text) : now.getTime() - ago;
-  if (ms !== null) return new Date(ms).toISOString();
-  throw usageFailure(
-    `${flag} is ${JSON.stringify(text)}: it must be an ISO 8601 date or date-time, or how long ago: 30d`,
-  );
 }
 
 interface FeedbackSearchFlags extends SearchFlags {
@@ -140,7 +132,7 @@ async function searchFeedback(
   const { output } = context;
   requireTogether(flags, output);
   const config = await loadContextConfig(context);
-  const selection = searchSelection(config, words, flags, new Date());
+  const selection = searchSelection(config, words, flags);
   const { limit = usualLimit, after, contacts = false } = flags;
   const query = { ...selection, limit, contacts, ...(after !== undefined && { after }) };
   try {
@@ -198,10 +190,11 @@ function noteIndex(output: Output, { complete, percent }: IndexProgress): void {
   output.warn(`the index covers ${percent} % of the entries so far: a worker is adding the rest; search again later`);
 }
 
-function nothing({ words }: EntrySelection): string {
-  return words === undefined
-    ? 'no entry is like that'
-    : 'no entry has these words; a word may end in * for its beginning';
+function nothing({ words, document }: EntrySelection): string {
+  if (words !== undefined) return 'no entry has these words; a word may end in * for its beginning';
+  if (document === undefined) return 'no entry matches these options';
+  const isPlace = document.startsWith('/') || document.includes('://');
+  return `no entry is about ${printable(document)}${isPlace ? '' : `; did you mean /${printable(document)}?`}`;
 }
 
 /** Characters of a text in a line, and before the first word found. */
@@ -230,7 +223,7 @@ export function entriesText({ entries, total, after }: SearchAnswer, output: Out
       timeText(entry.createdAt),
       printable(entry.project),
       printable(entry.id),
-      printable(entry.document),
+      printable(pagePath(entry.document)),
       printable(entry.source),
       printable(entry.status),
       entry.helpful === null ? '-' : entry.helpful ? 'yes' : 'no',
@@ -247,7 +240,7 @@ function documentsText({ documents, total, more }: DocumentAnswer, { surface }: 
   const table = tableLines(
     ['page', 'project', 'entries', 'helped', 'did not', 'latest (UTC)'],
     documents.map(({ document, project, entries, helpful, latest }) => [
-      printable(document),
+      printable(pagePath(document)),
       printable(project),
       countText(entries),
       countText(helpful.yes),

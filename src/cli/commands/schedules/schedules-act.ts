@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { longestReason } from '../../../exports/rules/site-export.ts';
 import type { Operator } from '../../../operations/operator.ts';
-import { isoInstant } from '../../../rules/text.ts';
+import { counted, isoInstant } from '../../../rules/text.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
 import { describeSchedules, type NamedSchedule, namedSchedules, scheduledTimes } from '../../../schedules/schedules.ts';
@@ -12,7 +12,8 @@ import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failu
 import { dateRange } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addSelectionFlags, findOrganization, matcherOf, type SelectionFlags, suggesting } from '../../selection.ts';
-import { isoTime } from '../../terminal/text.ts';
+import { confirm } from '../../terminal/prompts.ts';
+import { indent, isoTime } from '../../terminal/text.ts';
 
 export default {
   pause: (command, run) =>
@@ -36,12 +37,16 @@ function addScheduleNames(command: Command): Command {
     '[schedule...]',
     'names of schedules: docs.acme.example, acme/docs.acme.example, acme/refresh, a full id, or all',
   );
-  return addSelectionFlags(named.option('--all', 'all schedules'), 'schedules');
+  return addSelectionFlags(named.option('--all', 'all schedules'), 'schedules').option(
+    '--yes',
+    'with --all, --org or --match, on a terminal: do not ask',
+  );
 }
 
 /** Many schedules, instead of names. */
 interface ManyFlags extends SelectionFlags, ActorFlags {
   all?: boolean;
+  yes?: boolean;
 }
 
 /** A name of the command line, and the schedules it may mean. */
@@ -79,7 +84,7 @@ function theOnlyMatch({ name, matches }: WantedSchedule, known: readonly NamedSc
   const [first, ...others] = matches;
   if (!first) {
     const near = suggesting(name, 'known schedules', [...new Set(known.map(({ target }) => targetName(target)))]);
-    const hint = `${near}; \`docferry schedules apply\` creates the configured ones`;
+    const hint = `${near} (\`docferry schedules apply\` creates the configured ones)`;
     throw noSuchThing('UnknownSchedule', `there is no schedule ${name}`, hint);
   }
   if (others.length > 0) {
@@ -104,6 +109,7 @@ interface ScheduleAnswer {
 /** Does the work with each schedule that the words or the flags name, and prints `{schedules: [{id, …}]}`. */
 async function withSchedules(
   context: CommandContext,
+  verb: string,
   words: readonly string[],
   flags: ManyFlags,
   work: (operator: Operator, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
@@ -120,6 +126,13 @@ async function withSchedules(
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
     const chosen = await chosenSchedules(client, known, wantedSchedules(known, words, flags));
+    // Scripts name many on purpose.
+    if (many && chosen.length > 0 && process.stdin.isTTY === true) {
+      const names = indent(chosen.map(({ target }) => targetName(target)).join('\n'));
+      const question = `${verb} ${counted(chosen.length, 'schedule')}`;
+      const text = `${question}:\n${names}\n${question}?`;
+      await confirm({ text, declined: 'cancelled, nothing changed' }, flags.yes === true);
+    }
     const answers = await inBatches(chosen, callsAtOnce, (schedule) => work(operator, schedule));
     const schedules = answers.map(({ document }, index) => ({ id: chosen[index]?.id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
@@ -152,14 +165,14 @@ async function pauseOrResumeSchedules(
   { note, ...flags }: { note: string } & ManyFlags,
 ): Promise<ExitCode> {
   const reason = note.trim().slice(0, longestReason) || null;
-  return withSchedules(context, words, { ...flags, reason }, async (operator, { target }) => {
+  return withSchedules(context, kind, words, { ...flags, reason }, async (operator, { target }) => {
     await (kind === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note));
     return { document: { paused: kind === 'pause' }, line: `${kind}d ${targetName(target)}` };
   });
 }
 
 async function triggerSchedules(context: CommandContext, words: string[], flags: ManyFlags): Promise<ExitCode> {
-  return withSchedules(context, words, flags, async (operator, { target }) => {
+  return withSchedules(context, 'trigger', words, flags, async (operator, { target }) => {
     const { alreadyRunning } = await operator.triggerSchedule(target);
     const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
     const line = `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``;
@@ -186,7 +199,7 @@ const mostRuns = 1_000;
 
 async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
-  return withSchedules(context, words, flags, async (operator, { id, target }) => {
+  return withSchedules(context, 'backfill', words, flags, async (operator, { id, target }) => {
     if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };
     const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
     if (times.length > mostRuns) {

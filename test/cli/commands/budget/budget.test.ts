@@ -86,6 +86,7 @@ describe('budget', () => {
     const { org } = scene;
     const wrong: [args: string[], message: RegExp][] = [
       [['set', org], /--requests, --reserve or both/],
+      [['pause', org, '--for', '400d'], /--for is longer than 30 days/],
       [['set', org, '--requests', 'many'], /--requests is "many"/],
       [['set', org, '--requests', '10', '--for', 'soon'], /--for is "soon"/],
       [['set', org, '--requests', '0'], /requests must be a whole number from 1 to 10000/],

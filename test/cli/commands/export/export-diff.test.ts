@@ -107,6 +107,19 @@ it('compares what waits for the end of a hold with what is in service', async ()
   expect(await compared(first)).toMatchObject({ from: { version: first }, to: { version: second } });
 });
 
+it('shows all of a first version that waits', async () => {
+  const { cwd, store } = await published({ [first]: site }, { current: false });
+  await store.holds.place(domain, { version: first, reason: null, at: new Date() });
+  await store.holds.noteWaiting(domain, first);
+  const { document } = await docferryJson(['export', 'diff', domain], { cwd });
+  expect(document).toMatchObject({ from: null, to: { version: first }, counts: { files: { added: 3 } } });
+  const { stdout, exitCode } = await docferry(['export', 'diff', domain], { cwd });
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`${domain}: first version: 1 page added\n  to  ${first}`);
+  const listed = await docferry(['export', 'versions', domain], { cwd });
+  expect(listed.stdout).toMatch(new RegExp(`^waits +${first}`, 'm'));
+});
+
 it('cuts long lists for people, unless --all is given', async () => {
   const many = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p/${index}.html`, `page ${index}`]));
   const { cwd } = await published({ [first]: site, [second]: { ...site, ...many, 'a\u001b[2J.txt': 'x' } });

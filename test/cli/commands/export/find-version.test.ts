@@ -97,7 +97,7 @@ it('on a terminal, a rollback shows what changes and asks first', async () => {
   typing('n\n');
   expect(await run('rollback', domain, 'previous')).toMatchObject({
     exitCode: 1,
-    document: { error: { code: 'Declined', message: 'nothing was done' } },
+    document: { error: { code: 'Declined', message: 'cancelled, nothing changed' } },
   });
   expect(said.join('')).toMatch(
     new RegExp(`in service +${third}\\s+then +${second}, held[^]+pages +0 added[^]+roll back\\?`),

@@ -34,6 +34,17 @@ const ids = ({ document }: { document: Record<string, unknown> }) =>
   (document.entries as { id: string }[]).map(({ id }) => id);
 
 describe('feedback search', () => {
+  it('leaves out entries without words on demand, and names the page that a person meant', async () => {
+    const { cwd, database } = await scene();
+    const store = await openSqliteFeedbackStore(database);
+    await wholePass(store, 'r', [entry('d', { comment: null, helpful: true })], { project: 'prj_3' });
+    await store.close();
+    expect(ids(await docferryJson(['feedback', 'search'], { cwd })).sort()).toEqual(['a', 'b', 'c', 'd']);
+    expect(ids(await docferryJson(['feedback', 'search', '--with-words'], { cwd })).sort()).toEqual(['a', 'b', 'c']);
+    const { stdout } = await docferry(['feedback', 'search', '--document', 'x'], { cwd });
+    expect(stdout).toContain('no entry is about x; did you mean /x?');
+  });
+
   it('is one JSON document of what was found, the newest first', async () => {
     const { cwd } = await scene();
     const found = await docferryJson(['feedback', 'search', 'wide', 'TABLE'], { cwd });
