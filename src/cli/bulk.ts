@@ -113,12 +113,17 @@ export async function runBulk<Item extends BulkItem, Begun extends object = obje
     left: left.map(({ item, why }) => ({ ...item, why })),
     totals: { done: succeeded, failed, left: left.length, ...(wait && { running }) },
   };
+  // What ran already was only joined, unless its end was waited for.
+  const joined = wait
+    ? 0
+    : ended.filter((one) => one.ok && 'joined' in one.answer && one.answer.joined === true).length;
   const selected = items.length + skipped.length;
-  const all = succeeded === selected ? '' : `${succeeded} of `;
+  const all = succeeded - joined === selected ? '' : `${succeeded - joined} of `;
   const whys = [...new Set(left.map(({ why }) => why))];
   const notDone = [
     ...(failed > 0 ? [output.paint.red(`${failed} failed`)] : []),
     ...(running > 0 ? [`${running} still running`] : []),
+    ...(joined > 0 ? [`${joined} running already`] : []),
     ...whys.map((why) => `${left.filter((one) => one.why === why).length} ${why}`),
   ].join(', ');
   const summary = `${done} ${all}${counted(selected, noun)}${notDone === '' ? '' : `: ${notDone}`}`;

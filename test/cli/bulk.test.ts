@@ -169,6 +169,8 @@ describe.skipIf(!hasTerminals)('a person who waits in a terminal for many export
     expect(person.said).toContain('exported 0 of 31 sites: 31 still running');
     expect(person.said).toContain('look at it with `docferry status`, cancel it with `docferry export cancel --all`');
     expect(await running(`export:${org}:docs.acme.example`)).toBe(true);
+    const joined = await docferry(['export', 'start', '--all', '--yes', '--config', configFile]);
+    expect(joined).toMatchObject({ exitCode: 0, stdout: 'started 0 of 31 sites: 31 running already\n' });
   });
 });
 
