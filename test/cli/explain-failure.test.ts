@@ -37,7 +37,7 @@ describe('a failed workflow', () => {
     expect(explainFailure(failedActivity('Unauthorized', 'the key was refused (401)'))).toEqual({
       code: 'Unauthorized',
       message: 'the key was refused (401)',
-      hint: expect.stringContaining('API key'),
+      hint: expect.stringContaining('working key'),
       exitCode: 1,
     });
   });
