@@ -27,7 +27,7 @@ interface HistoryFlags extends SelectionFlags {
   failed?: boolean;
 }
 
-/** A run or pass that has ended. */
+/** A run or pass that has ended; neither of a site nor of a project where a refresh was cut off or failed. */
 interface Ended {
   org: string;
   domain?: string;
@@ -46,7 +46,9 @@ interface Ended {
 async function showHistory(context: CommandContext, flags: HistoryFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { sites, projects } = selected(config, flags);
-  const wanted = new Set([...sites, ...projects].map((one) => nameOf(one)));
+  // What `refresh` reads belongs to no single project.
+  const refreshes = flags.match === undefined ? projects.map(({ org }) => ({ org })) : [];
+  const wanted = new Set([...sites, ...projects, ...refreshes].map((one) => nameOf(one)));
   const { since: sinceMs = dayMs } = flags;
   const since = new Date(Date.now() - sinceMs).toISOString();
   const all = await withFeedbackStore(config, async (store) => {
@@ -62,7 +64,7 @@ async function showHistory(context: CommandContext, flags: HistoryFlags): Promis
   const { paint, columns } = context.output.surface;
   const several = new Set(shown.map(({ org }) => org)).size > 1;
   const rows = shown.map(({ org, domain, project, pass, outcome, bad, version, startedAt, finishedAt, reason }) => [
-    `${several ? `${org}/` : ''}${domain ?? project}`,
+    `${several ? `${org}/` : ''}${domain ?? project ?? 'all projects'}`,
     bad ? paint.red(outcome) : outcome,
     timeText(finishedAt),
     spanText(Date.parse(finishedAt) - Date.parse(startedAt)),
@@ -85,7 +87,18 @@ function endedRun({ org, domain, outcome, version, startedAt, finishedAt, detail
 function endedPass({ org, project, pass, outcome, startedAt, finishedAt, error }: PassRow): Ended[] {
   if (finishedAt === null) return [];
   const reason = error === null ? null : withoutFailureType(error);
-  return [{ org, project, pass, outcome, bad: outcome === 'failed', startedAt, finishedAt, reason }];
+  return [
+    {
+      org,
+      ...(project !== '' && { project }),
+      pass,
+      outcome,
+      bad: outcome === 'failed',
+      startedAt,
+      finishedAt,
+      reason,
+    },
+  ];
 }
 
 const nameOf = ({ org, domain, project }: { org: string; domain?: string; project?: string }): string =>

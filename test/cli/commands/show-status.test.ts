@@ -81,6 +81,10 @@ describe('docferry history', () => {
       waitedMs: 0,
       finishedAt: new Date(),
     });
+    const cut = { ...pass, project: '', pass: 'refresh', passId: 'cut', runId: 'cut', startedAt: new Date() } as const;
+    await store.beginPass(cut);
+    const finishedAt = new Date(Date.now() - 60_000);
+    await store.finishPass('cut', { outcome: 'failed', error: 'terminated by op', waitedMs: 0, finishedAt });
     await store.close();
 
     const { document, exitCode } = await docferryJson(['history'], { cwd });
@@ -89,11 +93,13 @@ describe('docferry history', () => {
     expect(document).toMatchObject({
       ended: [
         { project: 'prj_1', pass: 'sweep', outcome: 'failed', bad: true, reason: 'too many requests' },
+        { org: 'acme', pass: 'refresh', outcome: 'failed', bad: true, reason: 'terminated by op' },
         { domain: 'docs.acme.example', outcome: 'rejected', bad: true, reason: why },
         { domain: 'docs.acme.example', outcome: 'published', bad: false, reason: null },
       ],
-      totals: { ended: 3, failed: 2 },
+      totals: { ended: 4, failed: 3 },
     });
+    expect((await docferry(['history'], { cwd })).stdout).toMatch(/^all projects +failed/m);
     const failed = await docferry(['history', '--failed', '--since', '2d', '--match', 'docs.*'], { cwd });
     expect(failed.stdout).toMatch(
       new RegExp(`^name +outcome[^]+rejected .*${why}\\n[^]+failed[^]+3 runs ended in the last 48 h, 2 failed`),
