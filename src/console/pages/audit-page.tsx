@@ -95,7 +95,7 @@ export const auditWords: Readonly<Record<AuditAction, string>> = {
   hold: 'held the site',
   release: 'ended the hold',
   'budget-set': 'set the budget',
-  'budget-reset': 'ended the override of the budget',
+  'budget-reset': 'removed the budget override',
   'budget-pause': 'paused the budget',
   'budget-resume': 'resumed the budget',
   'budget-configure': 'configured the budget',

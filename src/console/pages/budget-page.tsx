@@ -44,7 +44,7 @@ export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
             ['kept for others', ({ view }) => view && reserveText(view)],
             ['state', ({ view }) => view && <State view={view} />],
             [
-              'refresh plan: known within',
+              'planned delay',
               ({ promised }) => (promised === null ? <span class="quiet">–</span> : promiseText(promised)),
             ],
             viewer.mayAct && ['', ({ org, view }) => view && <Menu viewer={viewer} org={org} view={view} />],

@@ -161,7 +161,7 @@ function SavedSearches({ query }: { query: FeedbackQuery }) {
           );
         })}
       </ul>
-      <p class="fine">A search is its address: keep yours as a bookmark.</p>
+      <p class="fine">Bookmark this page to keep the search.</p>
     </nav>
   );
 }

@@ -66,10 +66,10 @@ function Share({ project, budget }: { project: KnownProject; budget: WindowView 
               pass,
               <>
                 {permits > 0 && `uses ${permits} now `}
-                {place !== null && `waits, place ${place} of ${budget.waiters.length} `}
+                {place !== null && `waits, ${place} of ${budget.waiters.length} in the queue; `}
                 {expectedAt !== null && (
                   <>
-                    until <When at={expectedAt} />
+                    next try <When at={expectedAt} />
                   </>
                 )}
                 {forecast !== null && (
@@ -215,8 +215,8 @@ function Progress({ pass, state }: { pass: string; state: SyncState | null }) {
         waiting !== null && [
           'waits',
           <>
-            until <When at={waiting.until} />
-            {`: ${waitText[waiting.reason]}, place ${waiting.place}`}
+            {`${waitText[waiting.reason]}; number ${waiting.place} in the queue, next try `}
+            <When at={waiting.until} />
             {waiting.behind.length > 0 && `, behind ${waiting.behind.map(visible).join(', ')}`}
           </>,
         ],
