@@ -42,8 +42,14 @@ interface BulkItem {
   project?: string;
 }
 
+/** What the document says of an item that was acted on, e.g. that its export ran already and was only joined. */
+interface Answer {
+  readonly [field: string]: unknown;
+  joined?: boolean;
+}
+
 /** A bulk command: its words, and its action on one item. */
-interface BulkCommand<Item extends BulkItem, Begun extends object> {
+interface BulkCommand<Item extends BulkItem, Begun extends Answer> {
   /** Name of the list in the document. */
   kind: 'sites' | 'projects';
   /** E.g. `start` and `started`. */
@@ -56,7 +62,7 @@ interface BulkCommand<Item extends BulkItem, Begun extends object> {
   /** Returns what the document says of an item besides its names. */
   work(item: Item): Promise<Begun>;
   /** With `--wait`: waits for the end of all that `work` began, and says what the document says of each then. */
-  wait?(begun: readonly (Item & Begun)[], signal: AbortSignal): Promise<Ended<Item & Begun, object>[]>;
+  wait?(begun: readonly (Item & Begun)[], signal: AbortSignal): Promise<Ended<Item & Begun, Answer>[]>;
 }
 
 /** An export has ended, and not well. */
@@ -74,7 +80,7 @@ class EndedBadly extends CliFailure {
  * prints one summary. A failure is named and stops no other item; then the exit code is 1. After Ctrl-C, items that have
  * started finish, others do not begin, and no wait goes on.
  */
-export async function runBulk<Item extends BulkItem, Begun extends object = object>(
+export async function runBulk<Item extends BulkItem, Begun extends Answer = Answer>(
   { output }: CommandContext,
   flags: BulkFlags,
   { items, skipped }: Plan<Item>,
@@ -114,9 +120,7 @@ export async function runBulk<Item extends BulkItem, Begun extends object = obje
     totals: { done: succeeded, failed, left: left.length, ...(wait && { running }) },
   };
   // What ran already was only joined, unless its end was waited for.
-  const joined = wait
-    ? 0
-    : ended.filter((one) => one.ok && 'joined' in one.answer && one.answer.joined === true).length;
+  const joined = wait ? 0 : ended.filter((one) => one.ok && one.answer.joined === true).length;
   const selected = items.length + skipped.length;
   const all = succeeded - joined === selected ? '' : `${succeeded - joined} of `;
   const whys = [...new Set(left.map(({ why }) => why))];
@@ -186,11 +190,7 @@ export async function startExports(
   });
 }
 
-interface BegunExport {
-  workflowId: string;
-  runId: string;
-  joined: boolean;
-}
+type BegunExport = { workflowId: string; runId: string; joined: boolean };
 
 /** Shows the progress of exports until all have ended, or until nobody waits any more: then says how to look at them. */
 async function awaitExports(
@@ -199,7 +199,7 @@ async function awaitExports(
   { timeoutMs, org, match }: Pick<BulkFlags, 'org' | 'match'> & { timeoutMs: number | null },
   begun: readonly (Site & BegunExport)[],
   interrupted: AbortSignal,
-): Promise<Ended<Site & BegunExport, object>[]> {
+): Promise<Ended<Site & BegunExport, Answer>[]> {
   const { client } = session;
   const paint = output.paintNotes;
   const awaitOne = async (wait: SharedWait, { workflowId, runId, ...site }: Site & BegunExport) => {
@@ -208,7 +208,7 @@ async function awaitExports(
       const result = await wait.until(await waitingFor(client, { ...site, handle, timeoutMs }, paint));
       if (!endsWell(result.outcome)) throw new EndedBadly(result);
       wait.live.ended(site.domain, [paint.green(result.outcome), result.version ?? ''].join('  ').trimEnd());
-      return result;
+      return { ...result };
     } catch (error) {
       if (!isRunning(error))
         wait.live.ended(site.domain, paint.red(error instanceof EndedBadly ? error.code : 'failed'));

@@ -165,7 +165,8 @@ export class SharedWait {
   async until<W extends Workflow, State>(waiting: Waiting<W, State>): Promise<WorkflowResultType<W>> {
     const { client, config } = this.#session;
     const { handle, label, timeoutMs, readState, stepOf } = waiting;
-    const retries = watchRetries(this.#output, client, handle, label);
+    const look = () => this.#queries.use(this.#interrupted, () => retriesOf(client, handle)).catch(() => []);
+    const retries = watchRetries(this.#output, look, label);
     try {
       return await waitForResult(client, handle, {
         signal: this.#interrupted,
@@ -234,10 +235,10 @@ function watchWorkers(output: Output, { client, config }: Session): { stop(): vo
 }
 
 /** Says once that a step of a workflow keeps failing, and why. */
-function watchRetries(output: Output, client: Client, handle: WorkflowHandle, label: string): { stop(): void } {
+function watchRetries(output: Output, look: () => Promise<Retry[]>, label: string): { stop(): void } {
   let told = '';
   return repeatedly(async () => {
-    const [retry] = await retriesOf(client, handle);
+    const [retry] = await look();
     return () => {
       const said = retry && `${retry.paused} ${retry.reason}`;
       if (retry && said !== told) output.warn(`${label}: ${retry.activity} ${triedAgain(retry)}: ${retry.reason}`);

@@ -50,7 +50,7 @@ interface RunningProcess {
   command: string;
 }
 
-/** The live process with this id; undefined when there is none or it is a zombie. */
+/** The live process with this id; undefined when there is none or when it ended entirely and is only not reaped yet. */
 export async function describeProcess(pid: number): Promise<RunningProcess | undefined> {
   return process.platform === 'linux' ? describeFromProc(pid) : describeFromPs(pid);
 }
@@ -62,10 +62,12 @@ async function describeFromProc(pid: number): Promise<RunningProcess | undefined
       readFile(`/proc/${pid}/cmdline`, 'utf8'),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
     ]);
-    // proc(5): the name in parentheses may contain anything; the state is the first field after it, the start time the 20th.
+    // proc(5): the name in parentheses may contain anything; after it come the state first, the threads 18th, the start 20th.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
-    return { startedAt: `${boot.trim()}/${fields[19]}`, command: commandLine.split('\0').join(' ').trim() };
+    const [state, threads, start] = [fields[0], fields[17], fields[19]];
+    // After a kill, a zombie whose other threads have not ended yet still has its ports and files.
+    if (state === 'X' || (state === 'Z' && Number(threads) <= 1)) return undefined;
+    return { startedAt: `${boot.trim()}/${start}`, command: commandLine.split('\0').join(' ').trim() };
   } catch {
     return undefined;
   }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { type AuditEntry, unnamedActor } from '../../runs/rules/audit.ts';
+import { storedText } from '../rules/feedback-entry.ts';
 import { upsertRows } from '../search/entry-index.ts';
 import { recordAuditEntries } from '../store/audit-records.ts';
 import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../store/queries.ts';
-import { type FeedbackDatabase, storedText } from '../store/tables.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { projectsWithData, replaceReject } from './apply-privacy.ts';
 import { identityOf, keyedHash, PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { type Erasure, type ErasureRequest, keepEverything, type Privacy, storeKey } from './privacy.ts';

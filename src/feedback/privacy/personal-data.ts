@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { withoutEnd } from '../../rules/text.ts';
 import type { RejectedEntry } from '../rules/feedback-entry.ts';
+import { createdAtUtc, storedExtra } from '../rules/feedback-entry.ts';
 import type { Content } from '../store/queries.ts';
-import { createdAtUtc, type FeedbackTable, storedExtra } from '../store/tables.ts';
+import type { FeedbackTable } from '../store/tables.ts';
 import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';
 
 /*

@@ -1,9 +1,10 @@
 import type { Transaction } from 'kysely';
 import { decide, type SliceFindings, sliceFindings } from '../rules/fact-queries.ts';
+import { storedText } from '../rules/feedback-entry.ts';
 import { afterCut, ended, nextStep, type SliceStep } from '../rules/next-step.ts';
 import { unindexRows } from '../search/entry-index.ts';
 import { batchesOf, liveEntries, lockProject } from '../store/queries.ts';
-import { type FeedbackDatabase, storedText } from '../store/tables.ts';
+import type { FeedbackDatabase } from '../store/tables.ts';
 import { cameWithoutId, noteVerified, passFacts } from './pass-facts.ts';
 import type { PassRow } from './pass-store.ts';
 import { completePass, noteCoarseDates } from './passes.ts';

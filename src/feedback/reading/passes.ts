@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { createdAtUtc, storedTextOrNull } from '../rules/feedback-entry.ts';
 import { boundsOfPass, type PassKind } from '../rules/pass-bounds.ts';
 import {
   expectedPagesOf,
@@ -8,7 +9,7 @@ import {
   type StoredCounts,
 } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
-import { createdAtUtc, type FeedbackDatabase, fieldsOf, storedTextOrNull } from '../store/tables.ts';
+import { type FeedbackDatabase, fieldsOf } from '../store/tables.ts';
 import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
 

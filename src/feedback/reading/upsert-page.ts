@@ -7,10 +7,12 @@ import { keepsAll, type Privacy, storeKey } from '../privacy/privacy.ts';
 import { decide } from '../rules/fact-queries.ts';
 import {
   addCounts,
+  createdAtUtc,
   type EntryCounts,
   type FeedbackEntry,
   noEntries,
   type RejectedEntry,
+  storedText,
 } from '../rules/feedback-entry.ts';
 import { afterPage } from '../rules/next-step.ts';
 import { RepeatedCursor } from '../rules/slice.ts';
@@ -24,7 +26,7 @@ import {
   rowsPerStatement,
   sameContent,
 } from '../store/queries.ts';
-import { createdAtUtc, type FeedbackDatabase, type FeedbackTable, storedText } from '../store/tables.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
 import { takeStep } from './advance-pass.ts';
 import { passFacts } from './pass-facts.ts';
 import { type PageUpsert, type PassPosition, type PassRow, StalePosition, type StoredPage } from './pass-store.ts';

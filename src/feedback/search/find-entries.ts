@@ -4,9 +4,10 @@ import { isoInstant } from '../../rules/text.ts';
 import { countWhere, intervalOf, votedNo, votedYes } from '../figures/read-report-figures.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 import { recordOf } from '../files/stored-records.ts';
+import { storedText } from '../rules/feedback-entry.ts';
 import { documentKey, type TimeAxis } from '../rules/report-figures.ts';
 import { bytesOfTexts, isPostgres, readRows, rowsPerStatement, type SizedKey } from '../store/queries.ts';
-import { type FeedbackDatabase, type FeedbackTable, fieldsOf, storedText } from '../store/tables.ts';
+import { type FeedbackDatabase, type FeedbackTable, fieldsOf } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
 import { facetsAsked, mostWords, placeOfDate } from './entry-index.ts';
 import {

@@ -1,7 +1,8 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
+import { storedText, storedTextOrNull } from '../rules/feedback-entry.ts';
 import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
-import { columnsOf, type FeedbackDatabase, fieldsOf, storedText, storedTextOrNull } from './tables.ts';
+import { columnsOf, type FeedbackDatabase, fieldsOf } from './tables.ts';
 
 /** The audit of an existing store, opened for nothing else. */
 export interface OpenAudit {

@@ -9,15 +9,9 @@ import {
 } from 'kysely';
 import type { Database } from '../../sqlite.ts';
 import type { FeedbackEntry, ProjectKey } from '../rules/feedback-entry.ts';
+import { createdAtUtc, storedExtra, storedText, storedTextOrNull } from '../rules/feedback-entry.ts';
 import { documentKey } from '../rules/report-figures.ts';
-import {
-  createdAtUtc,
-  type FeedbackDatabase,
-  type FeedbackTable,
-  storedExtra,
-  storedText,
-  storedTextOrNull,
-} from './tables.ts';
+import type { FeedbackDatabase, FeedbackTable } from './tables.ts';
 
 export function isPostgres(db: Kysely<FeedbackDatabase>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;

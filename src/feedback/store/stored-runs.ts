@@ -2,10 +2,11 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { declinedRules, type EndDetail, whyEnded } from '../../exports/rules/site-export.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
+import { storedText } from '../rules/feedback-entry.ts';
 import { type PassKind, passKinds } from '../rules/pass-bounds.ts';
 import { wantedKeys } from './queries.ts';
 import type { ExportRunRow, LatestRecords, ProjectRecord, RunFilter, SiteKey, SiteRecord } from './run-records.ts';
-import { columnsOf, type FeedbackDatabase, fieldsOf, storedText } from './tables.ts';
+import { columnsOf, type FeedbackDatabase, fieldsOf } from './tables.ts';
 
 /** Inserts or replaces the row of a run (X4). */
 export async function recordExportRun(

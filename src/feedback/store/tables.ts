@@ -1,5 +1,4 @@
 import type { Generated } from 'kysely';
-import { inFourDigitYears, isoInstant } from '../../rules/text.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { NoticeType } from '../../runs/rules/notices.ts';
 import type { PassRow } from '../reading/pass-store.ts';
@@ -498,61 +497,4 @@ export const ourTables: readonly (keyof FeedbackDatabase)[] = Object.keys(tables
 
 export function isOurTable(name: string): name is keyof FeedbackDatabase {
   return Object.hasOwn(tables, name);
-}
-
-/**
- * Text as every database can store it: lone surrogates and U+0000 become U+FFFD. SQLite would keep U+0000, PostgreSQL
- * refuses it; replacing it here makes both store the same text (contracts.md "database").
- */
-export function storedText(text: string): string {
-  return text.toWellFormed().replaceAll('\u0000', '\uFFFD');
-}
-
-export function storedTextOrNull(text: string | null): string | null {
-  return text === null ? null : storedText(text);
-}
-
-/**
- * Unknown fields as JSON text, null when there are none. Keys are sorted at every level, so that an entry sent with
- * its fields in another order counts as unchanged.
- */
-export function storedExtra(extra: Readonly<Record<string, unknown>>): string | null {
-  return Object.keys(extra).length === 0 ? null : JSON.stringify(stored(extra));
-}
-
-function stored(value: unknown): unknown {
-  if (typeof value === 'string') return storedText(value);
-  if (Array.isArray(value)) return value.map(stored);
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).map(([key, field]) => [storedText(key), stored(field)] as const);
-  // fromEntries defines properties, so that a field named `__proto__` stays a field.
-  return Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
-}
-
-const rfc1123 =
-  /^(?:[a-z]{3},\s*)?(\d{1,2}) ([a-z]{3}) (\d{4}) (\d{2}:\d{2}(?::\d{2})?)\s*(GMT|UTC?|Z|[+-]\d{2}:?\d{2})$/i;
-const epochSeconds = /^\d{9,10}(?:\.\d{1,9})?$/;
-const epochMilliseconds = /^\d{12,13}$/;
-const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-
-/**
- * Reads the `createdAt` of an entry, whose format service-interface.md leaves open, into UTC ISO 8601 with milliseconds
- * (24 characters, so that text order is time order); null where it cannot be understood. Never throws.
- *
- * Understood: ISO 8601 with or without zone, a date alone, seconds or milliseconds since the epoch as digits, RFC 1123.
- * What names no zone is taken as UTC: the overlap of incremental passes covers the error this may cause.
- */
-export function createdAtUtc(createdAt: string | null): string | null {
-  const ms = instant(createdAt?.trim() ?? '');
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
-function instant(text: string): number | null {
-  if (epochSeconds.test(text)) return inFourDigitYears(Math.trunc(Number(text) * 1000));
-  if (epochMilliseconds.test(text)) return inFourDigitYears(Number(text));
-  const [rfc, day = '', name = '', year, time, zone = ''] = rfc1123.exec(text) ?? [];
-  if (rfc === undefined) return isoInstant(text);
-  const month = String(months.indexOf(name.toLowerCase()) + 1).padStart(2, '0');
-  const offset = /^[+-]/.test(zone) ? zone : 'Z';
-  return isoInstant(`${year}-${month}-${day.padStart(2, '0')}T${time}${offset}`);
 }

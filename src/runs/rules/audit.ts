@@ -1,79 +1,6 @@
 import type { ExportParameters } from '../../exports/rules/site-export.ts';
 import { type ScheduleTarget, type WorkTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
 
-/** An audit entry that no workflow keeps: the program that did it keeps it, once it has taken effect. */
-export interface OwnAuditEntry extends Pick<AuditEntry, 'entryId' | 'action' | 'org' | 'subject' | 'workflowId'> {
-  detail: object;
-}
-
-/** An export that a person started; none without a run, because one was running. Its run is started once. */
-export function startedExport(
-  org: string,
-  domain: string,
-  runId: string | null,
-  { siteVersion, paths, promote, force }: ExportParameters,
-): OwnAuditEntry[] {
-  const detail = {
-    ...(siteVersion !== undefined && { siteVersion }),
-    ...(paths !== undefined && { paths: paths.length }),
-    ...(promote && { promote }),
-    ...(force && { force }),
-  };
-  return runId === null ? [] : [of('start-export', { kind: 'export', org, domain }, `${runId}/start`, detail)];
-}
-
-/** A pass that a person started; none without a run. */
-export function startedPass(
-  { org, project, pass }: Omit<ScheduleTarget & { kind: 'sync' }, 'kind'>,
-  runId: string | null,
-): OwnAuditEntry[] {
-  const target = { kind: 'sync' as const, org, project, pass };
-  return runId === null ? [] : [of('start-pass', target, `${runId}/start`)];
-}
-
-/** A running export or pass that a person cancelled; cancelling it again is no other audit entry. */
-export function cancelledRun(target: WorkTarget, runId: string): OwnAuditEntry {
-  return of(target.kind === 'export' ? 'cancel-export' : 'cancel-pass', target, `${runId}/cancel`);
-}
-
-/** An audit entry on an export or a schedule by one request, which has its own id. */
-export function doneBy(
-  request: string,
-  action: 'poll-now' | 'hold' | 'release' | `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}`,
-  target: ScheduleTarget,
-  detail: object = {},
-): OwnAuditEntry {
-  return of(action, target, `${request}/${action}/${workflowIdOf(target)}`, detail);
-}
-
-/** The rows of audit entries that one person did at a moment, for one reason. */
-export function auditRows(
-  auditEntries: readonly OwnAuditEntry[],
-  { who, reason = null }: Actor & { who: string },
-  at: Date,
-): AuditEntry[] {
-  return auditEntries.map((entry) => ({
-    ...entry,
-    at: at.toISOString(),
-    who,
-    reason,
-    detail: JSON.stringify(entry.detail),
-  }));
-}
-
-function of(
-  action: OwnAuditEntry['action'],
-  target: ScheduleTarget,
-  entryId: string,
-  detail: object = {},
-): OwnAuditEntry {
-  const { org } = target;
-  const common = { entryId, action, org, workflowId: workflowIdOf(target) };
-  if (target.kind === 'export') return { ...common, subject: target.domain, detail };
-  if (target.kind === 'refresh') return { ...common, subject: null, detail };
-  return { ...common, subject: target.project, detail: { pass: target.pass, ...detail } };
-}
-
 /** What the audit says of an audit entry, for people: `version 20261121T…, previous -`. */
 export function detailText(detail: string): string {
   return Object.entries(JSON.parse(detail))
@@ -148,3 +75,76 @@ export function isReservedName(login: string): boolean {
 /** Longest name of an actor, in characters. */
 export const longestName = 100;
 export const actorName = /^[^\p{Cc}\p{Cs}]{1,100}$/u;
+
+/** An audit entry that no workflow keeps: the program that did it keeps it, once it has taken effect. */
+export interface OwnAuditEntry extends Pick<AuditEntry, 'entryId' | 'action' | 'org' | 'subject' | 'workflowId'> {
+  detail: object;
+}
+
+/** An export that a person started; none without a run, because one was running. Its run is started once. */
+export function startedExport(
+  org: string,
+  domain: string,
+  runId: string | null,
+  { siteVersion, paths, promote, force }: ExportParameters,
+): OwnAuditEntry[] {
+  const detail = {
+    ...(siteVersion !== undefined && { siteVersion }),
+    ...(paths !== undefined && { paths: paths.length }),
+    ...(promote && { promote }),
+    ...(force && { force }),
+  };
+  return runId === null ? [] : [of('start-export', { kind: 'export', org, domain }, `${runId}/start`, detail)];
+}
+
+/** A pass that a person started; none without a run. */
+export function startedPass(
+  { org, project, pass }: Omit<ScheduleTarget & { kind: 'sync' }, 'kind'>,
+  runId: string | null,
+): OwnAuditEntry[] {
+  const target = { kind: 'sync' as const, org, project, pass };
+  return runId === null ? [] : [of('start-pass', target, `${runId}/start`)];
+}
+
+/** A running export or pass that a person cancelled; cancelling it again is no other audit entry. */
+export function cancelledRun(target: WorkTarget, runId: string): OwnAuditEntry {
+  return of(target.kind === 'export' ? 'cancel-export' : 'cancel-pass', target, `${runId}/cancel`);
+}
+
+/** An audit entry on an export or a schedule by one request, which has its own id. */
+export function doneBy(
+  request: string,
+  action: 'poll-now' | 'hold' | 'release' | `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}`,
+  target: ScheduleTarget,
+  detail: object = {},
+): OwnAuditEntry {
+  return of(action, target, `${request}/${action}/${workflowIdOf(target)}`, detail);
+}
+
+/** The rows of audit entries that one person did at a moment, for one reason. */
+export function auditRows(
+  auditEntries: readonly OwnAuditEntry[],
+  { who, reason = null }: Actor & { who: string },
+  at: Date,
+): AuditEntry[] {
+  return auditEntries.map((entry) => ({
+    ...entry,
+    at: at.toISOString(),
+    who,
+    reason,
+    detail: JSON.stringify(entry.detail),
+  }));
+}
+
+function of(
+  action: OwnAuditEntry['action'],
+  target: ScheduleTarget,
+  entryId: string,
+  detail: object = {},
+): OwnAuditEntry {
+  const { org } = target;
+  const common = { entryId, action, org, workflowId: workflowIdOf(target) };
+  if (target.kind === 'export') return { ...common, subject: target.domain, detail };
+  if (target.kind === 'refresh') return { ...common, subject: null, detail };
+  return { ...common, subject: target.project, detail: { pass: target.pass, ...detail } };
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createdAtUtc, storedExtra, storedText } from '../../../src/feedback/store/tables.ts';
+import { createdAtUtc, storedExtra, storedText } from '../../../src/feedback/rules/feedback-entry.ts';
 
 describe('storedText', () => {
   it('keeps every well-formed character', () => {
