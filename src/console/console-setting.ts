@@ -6,8 +6,11 @@ import type { ConfiguredOrganization } from '../schedules/rules/desired-schedule
 /** An organization as far as the console needs it. */
 export interface ShownOrganization extends ConfiguredOrganization {
   budget: WindowSettings;
-  projects: readonly (ConfiguredOrganization['projects'][number] & { name?: string })[];
-  sites: readonly (ConfiguredOrganization['sites'][number] & { rollout: readonly { name: string }[] })[];
+  projects: readonly (ConfiguredOrganization['projects'][number] & { name?: string; freshnessMs?: number })[];
+  sites: readonly (ConfiguredOrganization['sites'][number] & {
+    lateAfterMs?: number;
+    rollout: readonly { name: string }[];
+  })[];
 }
 
 /** What the console shows and how it reaches it; the command line makes it of the configuration. */

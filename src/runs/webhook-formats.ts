@@ -26,7 +26,7 @@ type Words = Partial<Record<NoticeState, string>>;
 
 /** The words about a subject. */
 const noticeWords: Record<NoticeType, Words> = {
-  'approval.wanted': { begun: 'a version waits for approval', ended: 'no version waits for approval any more' },
+  'approval.wanted': { begun: 'a version waits for approval', ended: 'no version waits for approval now' },
   'approval.expiring': { begun: 'a version will soon count as rejected' },
   'export.failed': { begun: 'the export failed', ended: 'the export works again' },
   'export.refused': { begun: 'the exported bundle was refused', ended: 'the exported bundle was accepted again' },

@@ -134,7 +134,7 @@ it('tells one message an act and an outage in a week of faults, and red is what 
     `28T14 ${over} · docs01.acme.example and 39 others (acme): the targets run what was rolled out`,
     `29T09 ${decide} · docs01.acme.example (acme): a version waits for approval`,
     `29T09 ${decide} · docs02.acme.example and 4 others (acme): a version waits for approval`,
-    `29T11 ${over} · docs01.acme.example and 5 others (acme): no version waits for approval any more`,
+    `29T11 ${over} · docs01.acme.example and 5 others (acme): no version waits for approval now`,
     `30T09 ${decide} · acme: the week from 2026-11-23 to 2026-11-30`,
     '  *waits* docs03.acme.example and 1 other: the exported bundle was refused',
   ]);

@@ -9,7 +9,7 @@ describe('config check', () => {
     const cwd = await folderWithConfig();
     const { exitCode, document, stderr } = await docferryJson(['config', 'check'], { cwd });
     expect(exitCode).toBe(0);
-    const inFile = `acme: the key stands in the file; \${ACME_API_KEY} or apiKeyFile keeps it out`;
+    const inFile = `acme: the configuration file contains the key itself; \${ACME_API_KEY} or apiKeyFile keeps it out`;
     expect(stderr).toBe(`warning: ${inFile}\n`);
     expect(document).toMatchObject({
       ok: true,

@@ -428,7 +428,8 @@ const meanings: Readonly<Record<Chip, string>> = {
   drifted: 'A target does not run the version that was put there.',
   running: 'An export or a pass is under way.',
   held: 'Exports go on, but put nothing into service until the hold ends.',
-  stale: 'Newest entries not read, or no run finished, in the last 24 hours.',
+  stale:
+    'The newest entries were not read within “freshness” (a day unless configured), or no run ended within “lateAfter”.',
 };
 
 function NothingShown({ query: { search, org }, isEmpty }: { query: OverviewQuery; isEmpty: boolean }) {

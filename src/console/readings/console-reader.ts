@@ -114,6 +114,8 @@ export interface KnownSite {
   org: string;
   domain: string;
   targets: readonly string[];
+  /** How old its last run may be; null: any age. */
+  lateAfterMs: number | null;
 }
 
 export interface KnownProject {
@@ -122,7 +124,12 @@ export interface KnownProject {
   name: string | null;
   /** As configured. */
   budget: WindowSettings;
+  /** How long ago its newest entries may have been read. */
+  freshnessMs: number;
 }
+
+/** Where the configuration sets no `freshness`. */
+const usualFreshnessMs = 86_400_000;
 
 /** Pages of the audit: there are as many as people can ask for. */
 const auditsKept = 100;
@@ -270,11 +277,15 @@ function slowest(delays: readonly ProjectDelays[]): ExpectedDelays | null {
 }
 
 function sitesOf({ id: org, sites }: ShownOrganization): KnownSite[] {
-  return sites.map(({ domain, rollout }) => ({ org, domain, targets: rollout.map(({ name }) => name) }));
+  return sites.map(({ domain, rollout, lateAfterMs = null }) => {
+    return { org, domain, targets: rollout.map(({ name }) => name), lateAfterMs };
+  });
 }
 
 function projectsOf({ id: org, projects, budget }: ShownOrganization): KnownProject[] {
-  return projects.map(({ id: project, name = null }) => ({ org, project, name, budget }));
+  return projects.map(({ id: project, name = null, freshnessMs = usualFreshnessMs }) => {
+    return { org, project, name, budget, freshnessMs };
+  });
 }
 
 function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

@@ -1,5 +1,5 @@
 import type { ProjectLine, SiteLine } from '../../operations/status.ts';
-import { naturalOrder } from '../../rules/text.ts';
+import { naturalOrder, spanText } from '../../rules/text.ts';
 
 /** Filters and order in the overview's address. */
 export interface OverviewQuery {
@@ -30,6 +30,8 @@ export type OverviewLine = (({ kind: 'site' } & SiteLine) | ({ kind: 'project' }
   /** When the current run began, UTC ISO 8601; null if none is running. */
   startedAt: string | null;
   drift: Drift | null;
+  /** How long ago its newest entries may have been read, or its last run may have ended; null: any time. */
+  staleAfterMs: number | null;
 };
 
 /** A target runs another version than was rolled out to it last. */
@@ -43,7 +45,6 @@ export interface Drift {
 
 /** Characters. */
 export const longestSearch = 200;
-const dayMs = 86_400_000;
 
 /** What an address asks for; malformed parts are ignored. */
 export function overviewQuery(parameters: URLSearchParams): OverviewQuery {
@@ -150,14 +151,12 @@ export function hasChip(line: OverviewLine, chip: Chip, now: number): boolean {
   }
 }
 
-/**
- * A project whose newest entries were not read within a day, or a scheduled site without a run that ended within a day.
- * What has not run yet may be new.
- */
+/** By its configuration, as for `export.late` and `feedback.stale`. What has not run yet may be new. */
 function isStale(line: OverviewLine, now: number): boolean {
+  if (line.staleAfterMs === null) return false;
   const last = (line.kind === 'project' ? [line.newestReadAt, line.lastAt] : [line.lastAt]).filter((at) => at !== null);
-  const since = new Date(now - dayMs).toISOString();
-  return last.length > 0 && last.every((at) => at < since) && (line.kind === 'project' || line.nextAt !== null);
+  const since = new Date(now - line.staleAfterMs).toISOString();
+  return last.length > 0 && last.every((at) => at < since);
 }
 
 /** Lines that need a person for the same reason. */
@@ -200,11 +199,13 @@ function whyOf(line: OverviewLine, health: LineHealth): { reason: string; since:
       return { reason: line.drift?.reason ?? '', since: line.drift?.since ?? null };
     case 'stale':
       return line.kind === 'project'
-        ? { reason: 'its newest entries were not read within 24 hours', since: line.newestReadAt }
-        : { reason: 'no run has finished within 24 hours', since: line.lastAt };
+        ? { reason: `its newest entries were not read within ${limitOf(line)}`, since: line.newestReadAt }
+        : { reason: `no run has ended within ${limitOf(line)}`, since: line.lastAt };
     default:
       return null;
   }
 }
+
+const limitOf = ({ staleAfterMs }: OverviewLine): string => spanText(staleAfterMs ?? 0);
 
 export const nameOf = (line: OverviewLine): string => (line.kind === 'site' ? line.domain : line.project);

@@ -130,11 +130,13 @@ function linesOf({ reader }: ConsoleApp, { facts, drifts }: OverviewFacts): Over
     ...siteLines(reader.selection, facts).map((line) => {
       const startedAt = begun.get(exportWorkflowId(line.org, line.domain)) ?? null;
       const drift = drifts.get(line.domain) ?? null;
-      return { kind: 'site' as const, title: line.domain, startedAt, drift, ...line };
+      const staleAfterMs = reader.knownSite(line.org, line.domain)?.lateAfterMs ?? null;
+      return { kind: 'site' as const, title: line.domain, startedAt, drift, staleAfterMs, ...line };
     }),
     ...projectLines(reader.selection, facts).map((line) => {
-      const title = reader.knownProject(line.org, line.project)?.name ?? line.project;
-      return { kind: 'project' as const, title, startedAt: null, drift: null, ...line };
+      const known = reader.knownProject(line.org, line.project);
+      const [title, staleAfterMs] = [known?.name ?? line.project, known?.freshnessMs ?? null];
+      return { kind: 'project' as const, title, startedAt: null, drift: null, staleAfterMs, ...line };
     }),
   ];
 }

@@ -179,7 +179,7 @@ describe('docferry doctor on a broken installation names what is wrong, with the
     const literal = await doctor({ cwd: await folderWithConfig() });
     expect(literal.check('api-key:acme')).toMatchObject({
       level: 'warning',
-      detail: 'the key stands in the file',
+      detail: 'the configuration file contains the key itself',
       fix: `\${ACME_API_KEY} or apiKeyFile keeps it out`,
     });
   });

@@ -20,8 +20,8 @@ async function overview(path: string, change: Partial<ConsoleSetting> = {}): Pro
 
 describe('the overview', () => {
   it('says what the chosen chip means', async () => {
-    expect(await overview('/')).not.toContain('Newest entries not read, or no run');
-    expect(await overview('/?is=stale')).toContain('Newest entries not read, or no run finished');
+    expect(await overview('/')).not.toContain('The newest entries were not read');
+    expect(await overview('/?is=stale')).toContain('The newest entries were not read');
   });
 
   it('tells a search without hits, a chip without lines and an empty configuration apart', async () => {

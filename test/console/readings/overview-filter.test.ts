@@ -29,6 +29,7 @@ const site = (given: Partial<OverviewLine> = {}): OverviewLine =>
     failingSince: null,
     startedAt: null,
     drift: null,
+    staleAfterMs: null,
     ...given,
   }) as OverviewLine;
 const project = (given: Partial<OverviewLine> = {}): OverviewLine =>
@@ -50,6 +51,7 @@ const project = (given: Partial<OverviewLine> = {}): OverviewLine =>
     failingSince: null,
     startedAt: null,
     drift: null,
+    staleAfterMs: 86_400_000,
     ...given,
   }) as OverviewLine;
 
@@ -89,9 +91,14 @@ describe('what the overview finds', () => {
     ['one whose key is refused', site({ state: 'unauthorized' }), ['waiting']],
     ['one that runs', site({ state: 'running' }), ['running']],
     [
-      'a scheduled site without a run for two days',
-      site({ nextAt: '2026-11-23T00:00:00.000Z', lastAt: '2026-11-20T00:00:00.000Z' }),
+      'a site without a run within `lateAfter`',
+      site({ staleAfterMs: 86_400_000, lastAt: '2026-11-20T00:00:00.000Z' }),
       ['stale'],
+    ],
+    [
+      'a site that runs on weekdays, on a Sunday',
+      site({ nextAt: '2026-11-23T05:00:00.000Z', lastAt: '2026-11-20T05:00:00.000Z' }),
+      [],
     ],
     [
       'a site of which a target runs another version',

@@ -200,7 +200,7 @@ const fakeKey = 'dk_admin_sandbox_';
 export function keyInFile({ id, apiKey }: OrganizationConfig): string | null {
   if (apiKey.kind !== 'text' || apiKey.read().startsWith(fakeKey)) return null;
   const name = `${id.replaceAll(/\W/g, '_').toUpperCase()}_API_KEY`;
-  return `the key stands in the file; \${${name}} or apiKeyFile keeps it out`;
+  return `the configuration file contains the key itself; \${${name}} or apiKeyFile keeps it out`;
 }
 
 async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<ExitCode> {
