@@ -42,7 +42,7 @@ export function referencedNames(text: string): string[] {
 
 /** Where a secret comes from. Printing it shows the place, never the value. */
 export interface SecretSource {
-  /** `text` stands in docferry.yaml itself. */
+  /** `text`: the configuration file contains it. */
   readonly kind: 'text' | 'environment' | 'file';
   /** E.g. `the environment variable ACME_API_KEY`. */
   describe(): string;

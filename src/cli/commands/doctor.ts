@@ -369,8 +369,8 @@ function keyCheck(organization: OrganizationConfig): Check {
     if (!/^[\x21-\x7e]+$/.test(key)) {
       return bad(name, `${apiKey.describe()} contains characters that no key has`, 'put only the key there');
     }
-    const [inFile, fix] = keyInFile(organization)?.split('; ') ?? [];
-    return inFile === undefined ? good(name, `from ${apiKey.describe()}`) : warning(name, inFile, `${fix}`);
+    const inFile = keyInFile(organization);
+    return inFile === null ? good(name, `from ${apiKey.describe()}`) : warning(name, inFile.wrong, inFile.fix);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return bad(

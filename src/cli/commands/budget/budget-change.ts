@@ -32,7 +32,7 @@ interface ChangeFlags extends ActorFlags {
   for?: number;
 }
 
-/** A typing error must not stop the feedback for a year; who means it leaves `--for` out. */
+/** A typing error must not stop the feedback for a year; without `--for`, a pause may last. */
 const longestPauseMs = 30 * 86_400_000;
 
 const changes = {

@@ -196,11 +196,11 @@ export function privacyText({ contacts, comments, retentionMs }: PrivacyConfig):
 /** Keys of the sandbox begin so: they are fakes. */
 const fakeKey = 'dk_admin_sandbox_';
 
-/** What to do about an API key that docferry.yaml itself holds, without the key; null for one that it does not hold. */
-export function keyInFile({ id, apiKey }: OrganizationConfig): string | null {
+/** What is wrong with an API key that the configuration file contains, and the fix, without the key; null for others. */
+export function keyInFile({ id, apiKey }: OrganizationConfig): { wrong: string; fix: string } | null {
   if (apiKey.kind !== 'text' || apiKey.read().startsWith(fakeKey)) return null;
   const name = `${id.replaceAll(/\W/g, '_').toUpperCase()}_API_KEY`;
-  return `the configuration file contains the key itself; \${${name}} or apiKeyFile keeps it out`;
+  return { wrong: 'the configuration file contains the key itself', fix: `\${${name}} or apiKeyFile keeps it out` };
 }
 
 async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<ExitCode> {
@@ -211,8 +211,8 @@ async function checkConfig(context: CommandContext, flags: { expand?: boolean })
     return exitCodes.done;
   }
   for (const organization of config.organizations) {
-    const wrong = keyInFile(organization);
-    if (wrong !== null) context.output.warn(`${organization.id}: ${wrong}`);
+    const inFile = keyInFile(organization);
+    if (inFile !== null) context.output.warn(`${organization.id}: ${inFile.wrong}; ${inFile.fix}`);
   }
   context.output.result(documentOf(config), textOf(config, context.output.paint));
   return exitCodes.done;
