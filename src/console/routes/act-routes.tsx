@@ -58,7 +58,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const verb = verbOf(form.get('verb'));
       const selected = selectedIn(reader, form);
       const items = await planBulk(reader, verb, selected);
-      const shown = { verb, label: bulkWords[verb].label, viewer: viewerIn(c, app), items, back: pageOf(selected) };
+      const shown = { verb, ...bulkWords[verb], viewer: viewerIn(c, app), items, back: pageOf(selected) };
       return page(c, <BulkQuestionPage {...shown} />);
     }),
   );
