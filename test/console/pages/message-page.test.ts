@@ -62,7 +62,7 @@ describe('a plan for many', () => {
     const setting = fakeSetting({ calls: [], auditEntries: [] }, { domains: Object.keys(states) });
     const store = await setting.openBundles();
     const openBundles = async () => Object.assign(store, { inService: async () => new Map(Object.entries(states)) });
-    const sites = Object.keys(states).map((domain) => ['site', `acme/${domain}`]);
+    const sites = Object.keys(states).map((domain): [string, string] => ['site', `acme/${domain}`]);
     const plan = async (verb: string) => {
       const form = new URLSearchParams([['verb', verb], ['project', 'acme/prj_1'], ...sites]);
       const { text } = await answerTo('/bulk', form, { ...setting, openBundles });
