@@ -24,10 +24,21 @@ describe('a question before what cannot be undone', () => {
   it('shows the reason that goes along, and a way out that is not called like the audit entry', async () => {
     const { text } = await answerTo(`${site}/rollback`, { version: 'v-old', reason: 'a <b>bad</b> release' });
     expect(text).toMatch(/<dt>why<\/dt><dd><bdi>a &lt;b&gt;bad/);
-    expect(text).toContain('Then the site is held');
+    const now =
+      '20261121T040200Z-aaaaaaaaaaaa of docs.acme.example is in service. v-old goes into service instead, at every target.';
+    expect(text).toContain(`${now} Then the site is held`);
     expect(text).toMatch(/>\s*Cancel\s*</);
     const plain = await answerTo(`${site}/rollback`, { version: 'v-old', reason: ' ' });
     expect(plain.text).not.toContain('<dt>why</dt>');
+  });
+
+  it('is not asked where what is in service cannot be read, and says why', async () => {
+    const openBundles = async () => Promise.reject(new Error('the folder is on another machine'));
+    const setting = { ...fakeSetting({ calls: [], auditEntries: [] }), openBundles };
+    const { status, text } = await answerTo(`${site}/rollback`, { version: 'v-old' }, setting);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(text).toContain('The folder is on another machine');
+    expect(text).not.toContain('name="sure"');
   });
 
   it('says for how long the budget is paused', async () => {
