@@ -27,7 +27,7 @@ import { findSite } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
-import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
+import { factLines, indent, isoTime, tableLines, timeText, wrapped } from '../../terminal/text.ts';
 import { answerOrNull } from '../../waiting.ts';
 import { holdText } from './wait-for-export.ts';
 
@@ -175,7 +175,7 @@ function textOf(
   if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);
   else if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
   else lines.push('', runsTable(runs, columns), ...runs.flatMap(reasonsOf));
-  return lines.join('\n');
+  return wrapped(lines.join('\n'), columns);
 }
 
 function stateFacts(

@@ -20,7 +20,7 @@ import { siteHelp } from '../../flags.ts';
 import { actingOn } from '../../operator.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
-import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';
+import { factLines, indent, tableLines, timeText, wrapped } from '../../terminal/text.ts';
 import { holdText } from './wait-for-export.ts';
 
 export default {
@@ -176,12 +176,8 @@ async function listVersions(context: CommandContext, name: string): Promise<Exit
     sizeText(bytes),
     jobId,
   ]);
-  const table = tableLines(
-    ['', 'version', 'published (UTC)', 'pages', 'archive', 'job'],
-    rows,
-    context.output.surface.columns,
-    ['job'],
-  );
+  const { columns } = context.output.surface;
+  const table = tableLines(['', 'version', 'published (UTC)', 'pages', 'archive', 'job'], rows, columns, ['job']);
   const lines = [rows.length === 0 ? `nothing published of ${domain} yet` : table];
   for (const { name: target } of current === null ? [] : site.rollout) {
     const reached = await store.rolledOut(domain, target);
@@ -189,6 +185,6 @@ async function listVersions(context: CommandContext, name: string): Promise<Exit
       lines.push(`${target} did not get ${current}: the last one it got is ${reached ?? 'none'}`);
   }
   if (hold !== null) lines.push(holdText(hold));
-  context.output.result(document, lines.join('\n'));
+  context.output.result(document, wrapped(lines.join('\n'), columns));
   return exitCodes.done;
 }
