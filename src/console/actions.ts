@@ -23,7 +23,9 @@ export interface Action<Subject> {
   /** On its button and as the title of its question; depends on the form where one action does several things. */
   label: string | ((form: URLSearchParams) => string);
   /** Asked before what cannot be undone; null for what can. */
-  question: ((subject: Subject, form: URLSearchParams) => string) | null;
+  question:
+    | ((subject: Subject, form: URLSearchParams, installation: Operator['installation']) => string | Promise<string>)
+    | null;
   /** Acts, and returns a sentence about the result. */
   run(subject: Subject, submission: FormSubmission): Promise<string>;
 }
@@ -68,8 +70,11 @@ export const siteActions: Actions<KnownSite> = {
   },
   rollback: {
     label: 'Roll back',
-    question: ({ domain }, form) =>
-      `${form.get('version') ?? 'The version'} of ${domain} goes into service at every target. Then the site is held: exports put nothing else into service until a person ends the hold.`,
+    async question({ domain }, form, installation) {
+      const version = required(form, 'version');
+      const now = await (await installation.bundles()).current(domain);
+      return `${now?.version ?? 'Nothing'} of ${domain} is in service. ${version} goes into service instead, at every target. Then the site is held: exports put nothing else into service until a person ends the hold.`;
+    },
     async run(site, { form, operator }) {
       const version = required(form, 'version');
       const { joined } = await operator.rollBack(site, version, 'refuse');

@@ -1,4 +1,5 @@
-import { exportOf, forEach, passesOf, planApprovals, runs } from '../operations/bulk.ts';
+import type { InService } from '../exports/store/bundle-store.ts';
+import { exportOf, forEach, type Plan, passesOf, planApprovals, planHolds, runs } from '../operations/bulk.ts';
 import { usualPass } from '../operations/operator.ts';
 import { type ScheduleTarget, targetName, targetOfWorkflowId, workflowIdOf } from '../rules/workflow-ids.ts';
 import { desiredSchedules } from '../schedules/rules/desired-schedules.ts';
@@ -6,13 +7,15 @@ import type { FormSubmission } from './actions.ts';
 import { ConsoleFailure } from './console-failure.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from './readings/console-reader.ts';
 
-export const bulkVerbs = ['start', 'approve', 'pause', 'resume'] as const;
+export const bulkVerbs = ['start', 'approve', 'hold', 'release', 'pause', 'resume'] as const;
 type BulkVerb = (typeof bulkVerbs)[number];
 
-/** What each is called, before and after it is done. */
-export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string }>> = {
+/** What each is called, before and after it is done, and whether its question has room for a reason. */
+export const bulkWords: Readonly<Record<BulkVerb, { label: string; done: string; withReason?: true }>> = {
   start: { label: 'Start', done: 'Started' },
-  approve: { label: 'Approve', done: 'Approved' },
+  approve: { label: 'Approve', done: 'Approved', withReason: true },
+  hold: { label: 'Hold', done: 'Held', withReason: true },
+  release: { label: 'Release', done: 'Released', withReason: true },
   pause: { label: 'Pause schedules', done: 'Paused' },
   resume: { label: 'Resume schedules', done: 'Resumed' },
 };
@@ -35,6 +38,7 @@ interface PlannedItem {
 const mostSelected = 1_000;
 /** Why a project's schedule cannot be paused. */
 const withOthers = "is refreshed with its organization's other projects, which the schedules page pauses";
+const onlySites = 'only sites are approved, held and released';
 
 /**
  * The sites, projects (`org/name`) and schedules (ids of their workflows) that a form names. Throws for one that is not
@@ -99,12 +103,18 @@ export async function planBulk(
       return item(one, verb === 'pause' ? `no ${what} starts by itself` : `the ${what} starts by itself again`);
     });
   }
-  const sites = selected.flatMap((one) => (one.kind === 'site' ? [{ ...one, version: null }] : []));
-  const { items, skipped } = await planApprovals(reader.installation, sites, running);
+  const sites = selected.flatMap((one) => (one.kind === 'site' ? [one] : []));
+  const { installation } = reader;
+  const { items, skipped }: Plan<(typeof sites)[number] & Partial<InService>> =
+    verb === 'approve' ? await planApprovals(installation, sites, running) : await planHolds(installation, verb, sites);
+  const detailOf = ({ version, current, held }: (typeof items)[number]) => {
+    if (verb === 'hold') return `stays at what is in service, now ${current}`;
+    return verb === 'release' ? `no longer held at ${held}` : `${version}`;
+  };
   return [
-    ...items.map((one) => item(one, one.version ?? '')),
+    ...items.map((one) => item(one, detailOf(one))),
     ...skipped.map((one) => item(one.item, one.why, true)),
-    ...selected.flatMap((one) => (one.kind === 'site' ? [] : [item(one, 'has nothing to approve', true)])),
+    ...selected.flatMap((one) => (one.kind === 'site' ? [] : [item(one, onlySites, true)])),
   ];
 }
 
@@ -121,10 +131,13 @@ export async function runBulk(
       const note = `${verb}d in the console by ${operator.actor.who}`;
       return verb === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note);
     }
-    if (one.kind === 'schedule') return operator.triggerSchedule(one.target);
-    if (one.kind === 'project')
+    if (verb === 'start') {
+      if (one.kind === 'site') return operator.startExport(one, {});
+      if (one.kind === 'schedule') return operator.triggerSchedule(one.target);
       return operator.startPass(one, await usualPass(await operator.installation.feedback(), one));
-    if (verb === 'start') return operator.startExport(one, {});
+    }
+    if (one.kind !== 'site') throw new ConsoleFailure('InvalidInput', onlySites);
+    if (verb !== 'approve') return operator[verb](one);
     if (one.version === null) throw new ConsoleFailure('Incomplete', 'the form names no version');
     return operator.approve(one, one.version, `${id}:${one.domain}`);
   };

@@ -1,5 +1,6 @@
 import { access, constants, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { errorCode, type FileLock, replaceFile, tryLock } from '../files.ts';
 import { DatabaseInUse, DataFolderNotWritable } from './embedded-errors.ts';
@@ -120,11 +121,20 @@ export async function lockUnusedDatabase(dbFile: string): Promise<FileLock> {
   throw new DatabaseInUse(dbFile, orphan.pid);
 }
 
-/** The record of a server that still runs on the database; undefined when there is none. */
+const killedEndsWithinMs = 10_000;
+
+/** The record of a server that still runs on the database; undefined when there is none. Waits for one that was killed. */
 export async function orphanOf(dbFile: string): Promise<ServerRecord | undefined> {
   const record = await readRecord(dbFile);
   if (record === undefined) return undefined;
-  const running = await describeProcess(record.pid);
-  // The process id alone proves nothing: another program may have it by now.
-  return running?.startedAt === record.startedAt && running.command.includes(dbFile) ? record : undefined;
+  const giveUpAt = performance.now() + killedEndsWithinMs;
+  for (;;) {
+    const running = await describeProcess(record.pid);
+    // The process id alone proves nothing: another program may have it by now.
+    if (running?.startedAt !== record.startedAt) return undefined;
+    if (running.command.includes(dbFile)) return record;
+    // A killed process has no command line, but its ports until its last thread has ended.
+    if (running.command !== '' || performance.now() > giveUpAt) return undefined;
+    await sleep(20);
+  }
 }

@@ -1,3 +1,4 @@
+import type { InService } from '../exports/store/bundle-store.ts';
 import { passKinds } from '../feedback/rules/pass-bounds.ts';
 import { type ScheduleTarget, workflowIdOf } from '../rules/workflow-ids.ts';
 import { callsAtOnce, inBatches, type RunningWork } from '../temporal/runs.ts';
@@ -91,18 +92,12 @@ export async function planApprovals<Selected extends Site>(
   return plan;
 }
 
-/** What each site has in service, and where it is held. */
-interface InService extends Site {
-  current: string | null;
-  held: string | null;
-}
-
-/** The sites to hold, or to release. */
-export async function planHolds(
+/** The sites to hold, or to release. A hold keeps what is in service when it is placed, which may be newer than the plan. */
+export async function planHolds<Selected extends Site>(
   installation: Installation,
   kind: 'hold' | 'release',
-  sites: readonly Site[],
-): Promise<Plan<InService>> {
+  sites: readonly Selected[],
+): Promise<Plan<Selected & InService>> {
   const store = await installation.bundles();
   const found = await store.inService(sites.map(({ domain }) => domain));
   const nothing = { current: null, held: null };

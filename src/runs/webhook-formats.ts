@@ -1,4 +1,4 @@
-import { counted, spanText, withoutEnd } from '../rules/text.ts';
+import { counted, pagePath, spanText, withoutEnd } from '../rules/text.ts';
 import { projectAddress, siteAddress } from '../rules/workflow-ids.ts';
 import type { Notice, NoticeState, NoticeType } from './rules/notices.ts';
 import type {
@@ -138,7 +138,7 @@ function refreshWords({ org, projects, others }: FeedbackRefreshed): EventWords 
 
 function entriesWords({ org, project, entries }: EntriesSent): EventWords {
   const said = entries.map(({ path, comment, status, deletedAt }): [string, string] => [
-    path,
+    pagePath(path),
     `${comment ?? 'no comment'} (${deletedAt === null ? status : 'gone'})`,
   ]);
   return {
@@ -164,10 +164,13 @@ function digestWords({ org, from, to, comments, worstPages, released, waiting }:
     ['released', `${versions.slice(0, namedSites).join(', ') || 'nothing'}${andOthers(versions.length - namedSites)}`],
     ['waits', matters.join(', ') || 'nothing'],
     ...worstPages.map(({ project, path, notHelpful }): [string, string] => [
-      `${project}: ${path}`,
+      `${project}: ${pagePath(path)}`,
       `not helpful: ${counted(notHelpful, 'time')}`,
     ]),
-    ...comments.newest.map(({ project, path, comment }): [string, string] => [`${project}: ${path}`, comment]),
+    ...comments.newest.map(({ project, path, comment }): [string, string] => [
+      `${project}: ${pagePath(path)}`,
+      comment,
+    ]),
   ];
   return {
     tone: waiting.length > 0 ? 'ask' : 'ok',

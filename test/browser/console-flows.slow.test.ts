@@ -143,6 +143,17 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
     await person.press('Approve …');
     await person.press('Approve');
     await person.reads('Approved 1 of 1.');
+    await expect.poll(phase, { interval: 500 }).toBe('done');
+    await person.tick(`Select ${scene.domain}`);
+    await person.press('Hold …');
+    await person.reads('stays at what is in service, now');
+    await person.write('Why (optional)', 'a fair');
+    await person.press('Hold');
+    await person.reads('Held 1 of 1.');
+    await person.tick(`Select ${scene.domain}`);
+    await person.press('Release …');
+    await person.press('Release');
+    await person.reads('Released 1 of 1.');
   });
 
   it('a page that changes leaves alone what a person has chosen, opened or has in the focus', async () => {

@@ -95,6 +95,8 @@ describe('every audit entry stands in the audit once, with who did it', () => {
     const [version = ''] = await shownVersions();
     await act(`${site()}/hold`, { reason: 'a sale' });
     await act(`${site()}/release`);
+    expect(await act('/bulk/hold', { site: `${org}/${domain}`, reason: 'a fair' })).toBe('Held 1 of 1.');
+    expect(await act('/bulk/release', { site: `${org}/${domain}` })).toBe('Released 1 of 1.');
     const earlier = smallSiteVersion;
     await publishSite({ root: join(scene.folder, 'data/bundles'), domain, version: earlier });
     await act(`${site()}/rollback`, { version: earlier, reason: 'broken' });
@@ -110,7 +112,7 @@ describe('every audit entry stands in the audit once, with who did it', () => {
     await act('/bulk/pause', { site: `${org}/${domain}` });
     await act(`/budget/${org}/pause`, { for: '1h' });
     const me = 'terminal';
-    await expect.poll(async () => (await rows()).length).toBe(14);
+    await expect.poll(async () => (await rows()).length).toBe(16);
     // The rows that workflows write may come a moment later than those of the console.
     expect(new Set((await rows()).map((row) => row.join(' ')))).toEqual(
       new Set([
@@ -131,10 +133,11 @@ describe('every audit entry stands in the audit once, with who did it', () => {
     const count = async (wanted: string) => (await auditEntries()).filter(({ action }) => action === wanted).length;
     expect([await count('start-export'), await count('schedule-pause'), await count('start-pass')]).toEqual([2, 2, 1]);
     const bulk = (await auditEntries()).filter(({ detail }) => detail.includes('"bulk":true'));
-    expect(bulk.map(({ action }) => action)).toEqual(['start-export', 'schedule-pause']);
+    expect(bulk.map(({ action }) => action)).toEqual(['start-export', 'hold', 'release', 'schedule-pause']);
     expect(await auditEntries()).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ action: 'hold', reason: 'a sale', detail: JSON.stringify({ version }) }),
+        expect.objectContaining({ action: 'hold', reason: 'a fair', detail: JSON.stringify({ bulk: true, version }) }),
         expect.objectContaining({ action: 'rollback', reason: 'broken' }),
         expect.objectContaining({ action: 'start-pass', detail: JSON.stringify({ pass: 'sweep' }) }),
       ]),

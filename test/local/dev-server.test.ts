@@ -15,6 +15,7 @@ import { DatabaseInUse, DataFolderNotWritable, DevServerFailed } from '../../src
 import { findFreePort } from '../../src/local/ports.ts';
 import { describeProcess, writeRecord } from '../../src/local/server-record.ts';
 import { compileSources } from '../tools/compiled-sources.ts';
+import { startEnding } from '../tools/ending-process.ts';
 import { devServerBinary } from '../tools/temporal/temporal.ts';
 
 let compiled: string;
@@ -273,6 +274,16 @@ describe('after a kill -9 of its docferry, the server', () => {
     expect(server.adopted).toBe(false);
     expect(await isAlive(orphan)).toBe(false);
   });
+});
+
+it.runIf(process.platform === 'linux')('a server that was killed leaves its port once it has ended', async () => {
+  const { port, dbFile } = options;
+  await mkdir(dirname(dbFile));
+  const killed = await startEnding(port);
+  const startedAt = (await describeProcess(killed.pid))?.startedAt ?? '';
+  await writeRecord({ pid: killed.pid, startedAt, port, ui: null, dbFile, fingerprint: 'x', owner: 1 });
+  setTimeout(() => killed.kill('SIGKILL'), 500);
+  expect((await start()).adopted).toBe(false);
 });
 
 describe('a record of a server that is gone', () => {

@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { assertPortFree, findFreePort } from '../../src/local/ports.ts';
 import { describeFromPs, describeProcess } from '../../src/local/server-record.ts';
+import { startEnding } from '../tools/ending-process.ts';
 
 const started: ChildProcess[] = [];
 
@@ -43,27 +43,15 @@ describe.each([
   });
 });
 
-/** Its first thread ends, as after a kill, while another still has the port. */
-const endingSlowly = `
-import ctypes, socket, threading, time
-server = socket.create_server(('127.0.0.1', 0))
-print(server.getsockname()[1], flush=True)
-threading.Thread(target=lambda: time.sleep(60)).start()
-ctypes.CDLL(None).pthread_exit(None)`;
-
 it.runIf(process.platform === 'linux')('takes a process for live while one of its threads has its ports', async () => {
-  const child = spawn('python3', ['-c', endingSlowly], { stdio: ['ignore', 'pipe', 'inherit'] });
-  started.push(child);
-  const [port] = await once(child.stdout, 'data');
-  const pid = child.pid ?? 0;
-  const stateOf = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0];
-  await vi.waitFor(() => expect(stateOf()).toBe('Z'), { timeout: 10_000 });
-  expect(await describeProcess(pid)).toBeDefined();
-  await expect(assertPortFree(Number(port), '--port')).rejects.toThrow('in use');
+  const port = await findFreePort();
+  const child = await startEnding(port);
+  expect(await describeProcess(child.pid)).toBeDefined();
+  await expect(assertPortFree(port, '--port')).rejects.toThrow('in use');
   child.kill('SIGKILL');
   await once(child, 'exit');
-  expect(await describeProcess(pid)).toBeUndefined();
-  await assertPortFree(Number(port), '--port');
+  expect(await describeProcess(child.pid)).toBeUndefined();
+  await assertPortFree(port, '--port');
 });
 
 it('distinguishes this process from its parent', async () => {

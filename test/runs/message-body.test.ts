@@ -6,7 +6,7 @@ import {
   type NoticeType,
   noticeTypes,
 } from '../../src/runs/rules/notices.ts';
-import type { WebhookMessage } from '../../src/runs/rules/webhook-event.ts';
+import type { ChangedEntry, WebhookMessage } from '../../src/runs/rules/webhook-event.ts';
 import { eventWords, messageBody } from '../../src/runs/webhook-formats.ts';
 import { shapeProblem } from '../tools/servers/chat-shapes.ts';
 
@@ -105,6 +105,32 @@ describe.each(['slack', 'teams'] as const)('a message for %s', (format) => {
     for (const part of ['docs.acme.example and 39 others (acme)', 'c.example: no space', 'and 37 more', '/?org=acme']) {
       expect(body).toContain(part);
     }
+  });
+
+  it('shows the paths of pages as people write them', () => {
+    const said = { id: '1', path: '/sch%C3%B6n', status: 'pending', comment: 'no', deletedAt: null } as ChangedEntry;
+    const entries: WebhookMessage = {
+      type: 'feedback.entries',
+      timestamp,
+      data: { org: 'acme', project: 'prj_1', entries: [said] },
+    };
+    const project = 'prj_1';
+    const week: WebhookMessage = {
+      type: 'digest',
+      timestamp,
+      data: {
+        org: 'acme',
+        from: timestamp,
+        to: timestamp,
+        comments: { count: 1, newest: [{ project, path: '/%C3%BCber', comment: 'no' }] },
+        worstPages: [{ project, path: '/sch%C3%B6n', notHelpful: 1 }],
+        released: [],
+        waiting: [],
+      },
+    };
+    expect(messageBody(entries, format)).toContain('/schön');
+    for (const path of ['/schön', '/über']) expect(messageBody(week, format)).toContain(path);
+    expect(messageBody(week, 'standard')).toContain('/sch%C3%B6n');
   });
 
   it('says who did it, and why', () => {

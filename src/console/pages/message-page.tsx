@@ -66,13 +66,14 @@ export function QuestionPage({ title, question, label, viewer, form, action, bac
 interface BulkQuestion {
   verb: string;
   label: string;
+  withReason?: boolean;
   viewer: Viewer;
   items: readonly { name: string; field: { name: string; value: string }; detail: string; skipped: boolean }[];
   back: string;
 }
 
 /** What would be done with each that was selected. */
-export function BulkQuestionPage({ verb, label, viewer, items, back }: BulkQuestion) {
+export function BulkQuestionPage({ verb, label, withReason = false, viewer, items, back }: BulkQuestion) {
   const planned = items.filter(({ skipped }) => !skipped);
   return (
     <Page
@@ -98,6 +99,7 @@ export function BulkQuestionPage({ verb, label, viewer, items, back }: BulkQuest
         {planned.map(({ field }) => (
           <input type="hidden" name={field.name} value={field.value} />
         ))}
+        {withReason && planned.length > 0 && <Reason id="reason" label="Why" />}
         {planned.length > 0 && (
           <button type="submit" class="first">
             {label}

@@ -58,7 +58,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const verb = verbOf(form.get('verb'));
       const selected = selectedIn(reader, form);
       const items = await planBulk(reader, verb, selected);
-      const shown = { verb, label: bulkWords[verb].label, viewer: viewerIn(c, app), items, back: pageOf(selected) };
+      const shown = { verb, ...bulkWords[verb], viewer: viewerIn(c, app), items, back: pageOf(selected) };
       return page(c, <BulkQuestionPage {...shown} />);
     }),
   );
@@ -99,14 +99,25 @@ async function act<Subject>(
   back: string,
 ) {
   if (action === null || subject === null) return notFound(c, app);
-  const form = c.get('form');
-  if (action.question !== null && form.get('sure') !== 'yes') {
+  const { question } = action;
+  return orFailure(c, app, back, async () => {
+    const form = c.get('form');
+    if (question === null || form.get('sure') === 'yes') {
+      return done(c, app, back, (submission) => action.run(subject, submission));
+    }
     const label = typeof action.label === 'string' ? action.label : action.label(form);
-    const question = action.question(subject, form);
-    const shown = { title: `${label}?`, question, label, viewer: viewerIn(c, app), form, action: c.req.path, back };
+    const text = await question(subject, form, app.reader.installation);
+    const shown = {
+      title: `${label}?`,
+      question: text,
+      label,
+      viewer: viewerIn(c, app),
+      form,
+      action: c.req.path,
+      back,
+    };
     return page(c, <QuestionPage {...shown} />);
-  }
-  return orFailure(c, app, back, () => done(c, app, back, (submission) => action.run(subject, submission)));
+  });
 }
 
 /** Does what a form asks for, once, and goes back to a page that says so. */

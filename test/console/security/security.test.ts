@@ -31,6 +31,8 @@ const acts: [string, Record<string, string>][] = [
   ['/bulk', { verb: 'start', site: 'acme/docs.acme.example' }],
   ['/bulk/start', { site: 'acme/docs.acme.example', sure: 'yes' }],
   ['/bulk/approve', { site: 'acme/docs.acme.example/v', sure: 'yes' }],
+  ['/bulk/hold', { site: 'acme/docs.acme.example', sure: 'yes' }],
+  ['/bulk/release', { site: 'acme/docs.acme.example', sure: 'yes' }],
   ['/bulk/pause', { site: 'acme/docs.acme.example', sure: 'yes' }],
 ];
 

@@ -194,7 +194,8 @@ function nothing({ words, document }: EntrySelection): string {
   if (words !== undefined) return 'no entry has these words; a word may end in * for its beginning';
   if (document === undefined) return 'no entry matches these options';
   const isPlace = document.startsWith('/') || document.includes('://');
-  return `no entry is about ${printable(document)}${isPlace ? '' : `; did you mean /${printable(document)}?`}`;
+  const name = printable(pagePath(document));
+  return `no entry is about ${name}${isPlace ? '' : `; did you mean /${name}?`}`;
 }
 
 /** Characters of a text in a line, and before the first word found. */

@@ -1,6 +1,6 @@
 import type { Count, FeedbackStats } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
-import { barText, counted, countText } from '../../../rules/text.ts';
+import { barText, counted, countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { projectHelp } from '../../flags.ts';
@@ -150,7 +150,7 @@ function pathsTable(paths: FeedbackStats['paths'], { draws, paint, surface }: Ou
   return tableLines(
     ['pages that did not help', ...(draws ? [''] : []), 'not helpful', 'helpful'],
     paths.map(({ path, unhelpful, helpful }) => [
-      printable(path),
+      printable(pagePath(path)),
       ...(draws ? [paint.red(barText((unhelpful / greatest) * 100))] : []),
       countText(unhelpful),
       countText(helpful),

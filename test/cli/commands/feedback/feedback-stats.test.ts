@@ -9,7 +9,7 @@ async function scene(): Promise<string> {
   const cwd = await folderWithConfig();
   const store = await openSqliteFeedbackStore(join(cwd, 'data/feedback.db'));
   const private_ = { comment: 'PRIVATE words', contact: 'PRIVATE@b.example', code: 'PRIVATE()' };
-  const contextual = { ...private_, source: 'contextual', path: '/bad', createdAt: new Date().toISOString() };
+  const contextual = { ...private_, source: 'contextual', path: '/sch%C3%B6n', createdAt: new Date().toISOString() };
   await wholePass(store, 'p', [
     entry('1', { ...contextual, helpful: false }),
     entry('2', { ...contextual, helpful: false, path: '/worse\u001b[2J' }),
@@ -78,7 +78,7 @@ describe('feedback stats', () => {
           undated: 1,
           paths: [
             { path: '/worse\u001b[2J', unhelpful: 1, helpful: 0 },
-            { path: '/bad', unhelpful: 1, helpful: 2 },
+            { path: '/sch%C3%B6n', unhelpful: 1, helpful: 2 },
           ],
           watermark: expect.stringMatching(/Z$/),
           lastSync: {
@@ -111,7 +111,7 @@ describe('feedback stats', () => {
     const { stdout } = await docferry(['feedback', 'stats', '--no-color'], { cwd });
     expect(stdout).toMatch(/contextual +4 +67 %/);
     expect(stdout).toMatch(/\d{4}-\d\d +50 % +4/);
-    expect(stdout).toMatch(/\/bad +1 +2/);
+    expect(stdout).toMatch(/\/schön +1 +2/);
     expect(stdout).not.toMatch(/[█░]/);
   });
 
