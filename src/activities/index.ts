@@ -7,8 +7,12 @@ import { createFetchActivities } from './fetch-bundle.ts';
 import { whileMine } from './heartbeats.ts';
 import { createRecordActivities } from './notices.ts';
 import { createRefreshActivities } from './refresh-pages.ts';
-import { createRollbackActivities, createRolloutActivities } from './site-rollouts.ts';
-import { createApprovalActivities, createBundleActivities } from './version-steps.ts';
+import {
+  createApprovalActivities,
+  createBundleActivities,
+  createRollbackActivities,
+  createRolloutActivities,
+} from './version-steps.ts';
 import { createWatchActivities } from './watch-steps.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
 

@@ -32,8 +32,7 @@ import {
 } from '../exports/rules/site-export.ts';
 import { summaryText } from '../rules/text.ts';
 import { failoverIn } from '../temporal/rules/failover.ts';
-import { ExportJob, KeyGate, type KeyRefusals, RefusedForLong } from './export-job.ts';
-import { ExportView } from './export-view.ts';
+import { ExportJob, ExportView, KeyGate, type KeyRefusals, RefusedForLong } from './export-job.ts';
 import {
   failureSummary,
   fetchOptions,
@@ -51,7 +50,6 @@ import {
   readsInput,
   type SitePlan,
 } from './kit.ts';
-import { announce } from './notices.ts';
 import {
   Approval,
   type FetchedBundle,
@@ -61,7 +59,7 @@ import {
   type VerifiedBundle,
   type WantedRollout,
 } from './publication.ts';
-import { recordOrLater } from './write-records.ts';
+import { announce, recordOrLater } from './runs.ts';
 
 type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };
 

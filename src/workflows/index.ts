@@ -1,9 +1,8 @@
 export { checkKey } from './check-key.ts';
 export { exportSite } from './export-site.ts';
-export { deliverWebhook, watchOrganization } from './notices.ts';
 export { rateBudget } from './rate-budget.ts';
 export { refreshFeedback } from './refresh-feedback.ts';
 export { rollBack } from './roll-back.ts';
 export { runScheduled } from './run-scheduled.ts';
+export { deliverWebhook, recordAuditEntry, recordRun, watchOrganization } from './runs.ts';
 export { syncFeedback } from './sync-feedback.ts';
-export { recordAuditEntry, recordRun } from './write-records.ts';

@@ -20,7 +20,7 @@ import {
   reasonText,
 } from '../exports/rules/site-export.ts';
 import { spanText, summaryText } from '../rules/text.ts';
-import type { ExportView } from './export-view.ts';
+import type { ExportView } from './export-job.ts';
 import {
   discardDownload,
   failureSummary,
@@ -33,7 +33,7 @@ import {
   storeOptions,
   wholeVersionOptions,
 } from './kit.ts';
-import { writeAuditEntry } from './write-records.ts';
+import { writeAuditEntry } from './runs.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges' | 'returnToVersionBefore'>>(storeOptions);
 

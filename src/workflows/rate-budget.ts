@@ -73,7 +73,7 @@ import {
   runFailover,
   type Sent,
 } from './kit.ts';
-import { writeAuditEntry } from './write-records.ts';
+import { writeAuditEntry } from './runs.ts';
 
 declare global {
   /** The random numbers with which this run began; Temporal gives every run its own globals. */

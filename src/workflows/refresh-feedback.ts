@@ -38,7 +38,7 @@ import {
   showEnd,
   showPhase,
 } from './kit.ts';
-import { announce } from './notices.ts';
+import { announce } from './runs.ts';
 
 const pages = proxyActivities<Pick<Activities, 'refreshPages'>>(pageOptions);
 const records = proxyActivities<Pick<Activities, 'finishRefresh'>>(recordOptions);

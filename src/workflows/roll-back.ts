@@ -35,7 +35,7 @@ import {
   wholeVersionOptions,
 } from './kit.ts';
 import { rollOutToTargets } from './publication.ts';
-import { recordOrLater, writeAuditEntry } from './write-records.ts';
+import { recordOrLater, writeAuditEntry } from './runs.ts';
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 

@@ -31,7 +31,7 @@ import {
   showEnd,
   showPhase,
 } from './kit.ts';
-import { announce } from './notices.ts';
+import { announce } from './runs.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 

@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
-import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
+import { createRolloutActivities } from '../../src/activities/version-steps.ts';
 import { NotReady } from '../../src/service/errors.ts';
 import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
 

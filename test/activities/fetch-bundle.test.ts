@@ -13,7 +13,7 @@ import {
   noFetchYet,
 } from '../../src/activities/fetch-bundle.ts';
 import { whileMine } from '../../src/activities/heartbeats.ts';
-import { createRollbackActivities } from '../../src/activities/site-rollouts.ts';
+import { createRollbackActivities } from '../../src/activities/version-steps.ts';
 import { StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
 import { hashFile } from '../../src/files.ts';

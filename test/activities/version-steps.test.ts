@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
-import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
 import {
   createApprovalActivities,
   createBundleActivities,
+  createRolloutActivities,
   promoteUnlessHeld,
 } from '../../src/activities/version-steps.ts';
 import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';

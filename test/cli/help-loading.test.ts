@@ -55,10 +55,7 @@ it('lists of commands load commander, names and summaries only, so that they pri
 it('a command loads its own file and no other command', () => {
   const loaded = filesLoadedBy([['export', 'start', '--help']]);
   const files = loaded.filter((file) => file.startsWith('dist/src/cli/commands/'));
-  expect(files).toEqual([
-    'dist/src/cli/commands/export/export-run.js',
-    'dist/src/cli/commands/export/wait-for-export.js',
-  ]);
+  expect(files).toEqual(['dist/src/cli/commands/export/export-run.js']);
 });
 
 it.each(commands.flatMap((entry) => ('commands' in entry ? entry.commands.map((inner) => [entry, inner]) : [[entry]])))(

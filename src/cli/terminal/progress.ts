@@ -1,15 +1,22 @@
 import { waitText } from '../../budget/rules/window-view.ts';
 import {
   changesText,
+  type ExportResult,
   type ExportState,
+  failedTargets,
+  type Reason,
+  type RollbackResult,
+  type RolloutResult,
   reasonText,
   type Transfer,
   transferFacts,
   transferPercent,
 } from '../../exports/rules/site-export.ts';
+import type { SiteHold } from '../../exports/store/bundle-store.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
-import { barText, clockTime, counted, forecastText, momentText, spanText } from '../../rules/text.ts';
+import { barText, clockTime, counted, forecastText, momentText, sizeText, spanText } from '../../rules/text.ts';
 import type { Paint, Step } from './output.ts';
+import { factLines, indent, timeText } from './text.ts';
 
 /** A progress bar with its percentage; an empty bar when the progress is unknown. */
 export function bar(percent: number | null, paint: Paint): string {
@@ -62,6 +69,78 @@ function downloadStep(download: Transfer, paint: Paint): Step {
     text: [paint.bold('fetching'), bar(percent, paint), ...facts].join('  '),
     line: ['fetching', ...(percent === null ? [] : [`${Math.floor(percent)} %`]), ...facts].join(', '),
   };
+}
+
+/** The result of an export for people. */
+export function exportResultText(result: ExportResult, paint: Paint): string {
+  const { domain, outcome, version, contentDigest, archive, pages, files, url, jobId, polls, jobsStarted, held } =
+    result;
+  const heading = {
+    published: `${paint.green('published')} a new version of ${domain}`,
+    unchanged: `${paint.green('unchanged')}: ${domain} is the same as published`,
+    'rollout-failed': `${paint.red('rollout failed')}: ${domain} is published, but ${failedTargets(result.rollouts).join(', ')} did not get it`,
+    rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, what is in service stays`,
+  }[outcome];
+  const facts: (readonly [string, string])[] = [];
+  if (version !== null) facts.push(['version', version]);
+  if (held !== null) {
+    const end = `\`docferry export release ${domain}\``;
+    const isReturned = result.reasons.length > 0;
+    facts.push(['held', `${domain} stays at ${held} until ${isReturned ? `other content comes, or ${end}` : end}`]);
+  }
+  if (contentDigest !== null) facts.push(['digest', contentDigest]);
+  if (archive !== null) facts.push(['archive', `${archive.format}, ${sizeText(archive.bytes)}`]);
+  facts.push(['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`]);
+  if (url !== null) facts.push(['url', url]);
+  facts.push(['job', `${jobId ?? 'none'}${jobsStarted > 1 ? ` (${jobsStarted} jobs were started)` : ''}`]);
+  facts.push(['polls', `${polls}`]);
+  facts.push(...rolloutFacts(result.rollouts, paint));
+  const lines = [heading, indent(factLines(facts))];
+  if (result.reasons.length > 0) lines.push('reasons:', reasonLines(result.reasons));
+  return lines.join('\n');
+}
+
+/** The result of a rollback for people. */
+export function rollbackResultText(result: RollbackResult, paint: Paint): string {
+  const { domain, version, previous, pages, files, url, rollouts } = result;
+  const facts: (readonly [string, string])[] = [
+    ['before', previous ?? 'nothing'],
+    ['held', `${domain} stays there until \`docferry export release ${domain}\``],
+    ['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`],
+    ['url', url],
+    ...rolloutFacts(rollouts, paint),
+  ];
+  const failed = failedTargets(rollouts);
+  const heading =
+    failed.length === 0
+      ? `${paint.green('rolled back')} ${domain} to ${version}`
+      : `${paint.red('rollout failed')}: ${version} of ${domain} is current again, but ${failed.join(', ')} did not get it`;
+  return `${heading}\n${indent(factLines(facts))}`;
+}
+
+/** A line for each target. */
+export function rolloutFacts(rollouts: readonly RolloutResult[], paint: Paint): [string, string][] {
+  return rollouts.map(({ target, outcome, detail }) => [
+    target,
+    `${outcome === 'failed' ? paint.red(outcome) : outcome}: ${detail}`,
+  ]);
+}
+
+/** A line for each reason. */
+export function reasonLines(reasons: readonly Reason[]): string {
+  return reasons.map(({ rule, path, detail }) => `  ${rule}${path === null ? '' : `  ${path}`}: ${detail}`).join('\n');
+}
+
+/** A hold in words: where, since when, why, and what waits for its end. */
+export function holdText({ version, since, reason, waiting, refused }: SiteHold): string {
+  const why = reason === null ? '' : `: ${reason}`;
+  const next = refused
+    ? `\n${refused.version} was refused; other content ends this, or \`docferry export release\``
+    : waiting === null
+      ? ''
+      : `\n${waiting} waits for the release`;
+  const where = refused?.version === version ? 'nothing is in service' : `held at ${version}`;
+  return `${where} since ${timeText(since)} UTC${why}${next}`;
 }
 
 /** The progress of a pass: pages, entries, until when it waits for the budget and behind which others. */

@@ -1,8 +1,8 @@
 import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici';
 import type { ByteSpan, ReadBuffers } from '../../files.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
+import type { ObjectIdentity } from './partial-file.ts';
 import { checkedConnector, checkLink, DownloadFailed, type LinkPolicy } from './presigned-links.ts';
-import type { ObjectIdentity } from './resume-journal.ts';
 
 /** What a request asked the object store for. */
 export type RangeRequest =

@@ -12,8 +12,7 @@ import {
 } from '../rules/rollout-steps.ts';
 import type { Reason, RolloutResult } from '../rules/site-export.ts';
 import type { BundleStore } from '../store/bundle-store.ts';
-import { pointAt, returnSite } from './return-site.ts';
-import { takeStep } from './roll-out-version.ts';
+import { pointAt, returnSite, takeStep } from './roll-out-version.ts';
 import { type RolloutTarget, stepsOf, VersionRefused } from './rollout-target.ts';
 
 interface Deployment {

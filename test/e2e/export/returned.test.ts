@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { holdText } from '../../../src/cli/commands/export/wait-for-export.ts';
+import { holdText } from '../../../src/cli/terminal/progress.ts';
 import type { ExportParameters, ExportResult } from '../../../src/exports/rules/site-export.ts';
 import type { SiteHold } from '../../../src/exports/store/bundle-store.ts';
 import { startExport } from '../../../src/operations/exports.ts';

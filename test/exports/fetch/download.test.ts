@@ -2,8 +2,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { DownloadProgress } from '../../../src/exports/fetch/download.ts';
 import { type DownloadOptions, DownloadRoom, download, TransferSpeed } from '../../../src/exports/fetch/download.ts';
-import type { DownloadProgress } from '../../../src/exports/fetch/object-transfer.ts';
 import type { LinkSource } from '../../../src/exports/fetch/presigned-links.ts';
 import {
   answer,

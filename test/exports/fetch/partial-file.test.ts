@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteSpans } from '../../../src/exports/fetch/partial-file.ts';
-import { ResumeJournal, readJournal } from '../../../src/exports/fetch/resume-journal.ts';
+import { ByteSpans, ResumeJournal, readJournal } from '../../../src/exports/fetch/partial-file.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 const totalLength = 40;

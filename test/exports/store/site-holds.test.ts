@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { returnSite } from '../../../src/exports/rollout/return-site.ts';
+import { returnSite } from '../../../src/exports/rollout/roll-out-version.ts';
 import { type BundleStore, NoSuchVersion, PointerMoved, SiteHeld } from '../../../src/exports/store/bundle-store.ts';
 import { filesOf, publish, siteDomain, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';

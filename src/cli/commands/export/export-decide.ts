@@ -1,7 +1,8 @@
 import type { BundleStore } from '../../../exports/store/bundle-store.ts';
 import { compareManifests } from '../../../exports/store/compare-manifests.ts';
+import { planApprovals, planHolds } from '../../../operations/bulk.ts';
 import { runningExport, waitingVersion } from '../../../operations/operator.ts';
-import { approveExports, holdSites, releaseSites } from '../../bulk.ts';
+import { onSelected, runBulk, runningNow } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
 import { findVersion } from '../../find-version.ts';
@@ -10,8 +11,8 @@ import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../.
 import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
 import { confirm, startInterruptibly } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
+import { waitForExport } from './export-run.ts';
 import { countsLine } from './export-versions.ts';
-import { waitForExport } from './wait-for-export.ts';
 
 /** Commands of a person who decides which version of a site is in service. */
 export default {
@@ -172,4 +173,53 @@ async function releaseSite(context: CommandContext, name: string | undefined, fl
     context.output.result({ domain, held: null, released }, text);
     return exitCodes.done;
   });
+}
+
+/** Approves what waits at many sites: the versions of the plan, and never one that came after it. */
+async function approveExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
+  return onSelected(context, flags, 'sites', async (operator, sites) =>
+    runBulk(context, flags, await planApprovals(operator.installation, sites, await runningNow(operator)), {
+      kind: 'sites',
+      verb: 'approve the versions of',
+      done: 'approved',
+      none: 'no version waits for approval',
+      lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
+      async work({ version, ...site }) {
+        if (version === null) throw new Error('only the versions shown in the plan are approved');
+        await operator.approve(site, version);
+        return { decision: 'approved' };
+      },
+    }),
+  );
+}
+
+/** Holds many sites at what each has in service; those held already stay as they are. */
+async function holdSites(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
+  return onSelected(context, flags, 'sites', async (operator, sites) =>
+    runBulk(context, flags, await planHolds(operator.installation, 'hold', sites), {
+      kind: 'sites',
+      verb: 'hold',
+      done: 'held',
+      none: 'nothing to hold',
+      lineOf: ({ domain, current }) => (current === null ? domain : `${domain}  ${current}`),
+      async work(site) {
+        const { version, since } = await operator.hold(site);
+        return { held: version, since };
+      },
+    }),
+  );
+}
+
+/** Ends the holds of many sites. */
+async function releaseSites(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
+  return onSelected(context, flags, 'sites', async (operator, sites) =>
+    runBulk(context, flags, await planHolds(operator.installation, 'release', sites), {
+      kind: 'sites',
+      verb: 'release',
+      done: 'released',
+      none: 'nothing to release',
+      lineOf: ({ domain, held }) => (held === null ? domain : `${domain}  held at ${held}`),
+      work: async (site) => ({ held: null, released: await operator.release(site) }),
+    }),
+  );
 }

@@ -12,9 +12,9 @@ import { findVersion } from '../../find-version.ts';
 import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
+import { reasonLines, rolloutFacts } from '../../terminal/progress.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
-import { reasonLines, rolloutFacts } from './wait-for-export.ts';
 
 export default {
   'deploy-local': (command, run) =>

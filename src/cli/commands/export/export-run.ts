@@ -1,14 +1,27 @@
-import type { ExportParameters } from '../../../exports/rules/site-export.ts';
-import { exportOf } from '../../../operations/bulk.ts';
-import { runningExport } from '../../../operations/operator.ts';
-import { cancelExports, startExports } from '../../bulk.ts';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import {
+  type ExportInput,
+  type ExportParameters,
+  type ExportResult,
+  type ExportState,
+  endsWell,
+  type RollbackInput,
+  type RollbackResult,
+} from '../../../exports/rules/site-export.ts';
+import { type Ended, exportOf, forEach, planCancel, runIdOf, runs } from '../../../operations/bulk.ts';
+import { exportState } from '../../../operations/exports.ts';
+import { runningExport, type Site } from '../../../operations/operator.ts';
+import { type Answer, EndedBadly, isRunning, onSelected, runBulk, runningNow } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { addWaitFlags, duration, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
-import { startInterruptibly } from '../../terminal/prompts.ts';
-import { type AwaitedWorkflow, waitForExport } from './wait-for-export.ts';
+import { refusedKey, type Session } from '../../session.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { exportResultText, exportStep, rollbackResultText } from '../../terminal/progress.ts';
+import { type Interrupt, startInterruptibly } from '../../terminal/prompts.ts';
+import { type SharedWait, type Waiting, waitShowing, waitTogether } from '../../waiting.ts';
 
 export default {
   start: (command, run) =>
@@ -114,5 +127,144 @@ async function pollAtOnce(context: CommandContext, name: string, flags: ActorFla
     const document = { workflowId, runId, org, domain, phase: state.phase, polls: state.progress?.polls ?? 0 };
     context.output.result(document, `asking for the job of ${domain} now`);
     return exitCodes.done;
+  });
+}
+
+/** What runs under the id of a site's exports. */
+type AwaitedWorkflow = (input: ExportInput & RollbackInput) => Promise<ExportResult | RollbackResult>;
+
+interface Awaited {
+  org: string;
+  domain: string;
+  handle: WorkflowHandle<AwaitedWorkflow>;
+  /** Null waits as long as it takes. */
+  timeoutMs: number | null;
+  /** Whether it ran before the command that started it; absent where none did. */
+  joined?: boolean;
+}
+
+/** Shows the progress of a site's export or rollback until it ends, then its result; returns the exit code. */
+export async function waitForExport(
+  { output }: CommandContext,
+  session: Session,
+  { interrupt, ...awaited }: Awaited & { interrupt?: Interrupt },
+): Promise<ExitCode> {
+  const waiting = await waitingFor(session.client, awaited, output.paintNotes);
+  const result = await waitShowing(output, session, { ...waiting, interrupt });
+  const { paint } = output;
+  output.result(result, 'previous' in result ? rollbackResultText(result, paint) : exportResultText(result, paint));
+  // A failure too, though its result is printed.
+  return endsWell(result.outcome) ? exitCodes.done : exitCodes.failed;
+}
+
+/** What a wait for a site's export or rollback asks and shows; a refused key ends it while the export continues. */
+async function waitingFor(
+  client: Client,
+  { org, domain, handle, timeoutMs, joined }: Awaited,
+  paint: Paint,
+): Promise<Waiting<AwaitedWorkflow, ExportState>> {
+  const readState = () => exportState(client, org, domain);
+  const refusedOf = ({ unauthorized }: ExportState) => unauthorized?.nextTryAt ?? null;
+  const refusal = joined === undefined ? null : await refusedKey(client, { org, joined, read: readState, refusedOf });
+  const cancel = `docferry export cancel ${domain}`;
+  return {
+    handle,
+    label: domain,
+    readState,
+    stepOf: (state) => exportStep(state, Date.now(), paint),
+    ...(refusal && { troubleOf: (state) => refusal(state, cancel) }),
+    timeoutMs,
+    follow: `docferry export watch ${domain}`,
+    cancel,
+  };
+}
+
+/** Starts the exports of many sites, and waits for them if asked to; one that runs is joined or refused, as for one site. */
+async function startExports(
+  context: CommandContext,
+  flags: BulkFlags & Pick<WaitFlags, 'wait'> & { onRunning: 'join' | 'refuse'; timeoutMs: number | null },
+  parameters: ExportParameters,
+): Promise<ExitCode> {
+  return onSelected(context, flags, 'sites', async (operator, sites, config) => {
+    const running = await runningNow(operator);
+    const session = { client: await operator.installation.temporal(), config };
+    return runBulk<Site, BegunExport>(
+      context,
+      flags,
+      { items: sites, skipped: [] },
+      {
+        kind: 'sites',
+        verb: 'start the exports of',
+        done: flags.wait ? 'exported' : 'started',
+        none: 'no site is configured',
+        lineOf: (site) => `${site.domain}${runs(running, exportOf(site)) ? ' (already running)' : ''}`,
+        async work(site) {
+          const { handle, joined, runId } = await operator.startExport(site, parameters, flags.onRunning);
+          return { workflowId: handle.workflowId, runId: runId ?? (await handle.describe()).runId, joined };
+        },
+        ...(flags.wait && { wait: (begun, signal) => awaitExports(context, session, flags, begun, signal) }),
+      },
+    );
+  });
+}
+
+type BegunExport = { workflowId: string; runId: string; joined: boolean };
+
+/** Shows the progress of exports until all have ended, or until nobody waits any more: then says how to look at them. */
+async function awaitExports(
+  { output }: CommandContext,
+  session: Session,
+  { timeoutMs, org, match }: Pick<BulkFlags, 'org' | 'match'> & { timeoutMs: number | null },
+  begun: readonly (Site & BegunExport)[],
+  interrupted: AbortSignal,
+): Promise<Ended<Site & BegunExport, Answer>[]> {
+  const { client } = session;
+  const paint = output.paintNotes;
+  const awaitOne = async (wait: SharedWait, { workflowId, runId, ...site }: Site & BegunExport) => {
+    const handle = client.workflow.getHandle<AwaitedWorkflow>(workflowId, runId);
+    try {
+      const result = await wait.until(await waitingFor(client, { ...site, handle, timeoutMs }, paint));
+      if (!endsWell(result.outcome)) throw new EndedBadly(result);
+      wait.live.ended(site.domain, [paint.green(result.outcome), result.version ?? ''].join('  ').trimEnd());
+      return { ...result };
+    } catch (error) {
+      if (!isRunning(error))
+        wait.live.ended(site.domain, paint.red(error instanceof EndedBadly ? error.code : 'failed'));
+      throw error;
+    }
+  };
+  const { ended } = await waitTogether(output, session, interrupted, (wait) => {
+    // In the order of the plan, whichever answers first.
+    for (const { domain } of begun) wait.live.show(domain, { key: 'starting', text: 'starting' });
+    return forEach(begun, (one) => awaitOne(wait, one), undefined, begun.length);
+  });
+  if (ended.some((one) => !one.ok && isRunning(one.error))) {
+    const selection = [org === undefined ? '' : ` --org ${org}`, match === undefined ? '' : ` --match '${match}'`].join(
+      '',
+    );
+    output.note(
+      `what still runs goes on: look at it with \`docferry status${selection}\`, ` +
+        `cancel it with \`docferry export cancel${selection || ' --all'}\``,
+    );
+  }
+  return ended;
+}
+
+/** Cancels the running exports and rollbacks of many sites. */
+async function cancelExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
+  return onSelected(context, flags, 'sites', async (operator, sites) => {
+    const running = await runningNow(operator);
+    return runBulk(context, flags, planCancel(sites, running), {
+      kind: 'sites',
+      verb: 'cancel the exports of',
+      done: 'cancelling',
+      none: 'no export is running',
+      lineOf: ({ domain }) => domain,
+      async work(site) {
+        // The run of the plan, and none that began since.
+        const { workflowId } = await operator.cancel(exportOf(site), runIdOf(running, exportOf(site)));
+        return { workflowId, cancelRequested: true };
+      },
+    });
   });
 }

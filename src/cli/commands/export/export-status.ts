@@ -27,9 +27,9 @@ import { findSite } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
+import { holdText } from '../../terminal/progress.ts';
 import { factLines, indent, isoTime, tableLines, timeText, wrapped } from '../../terminal/text.ts';
 import { answerOrNull } from '../../waiting.ts';
-import { holdText } from './wait-for-export.ts';
 
 export default {
   status: (command, run) => command.argument('<domain>', siteHelp).action(run(showExportStatus)),

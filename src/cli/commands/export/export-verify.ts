@@ -12,9 +12,9 @@ import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, operationFailure, usageFailure } from '../../failure.ts';
 import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
 import type { Paint } from '../../terminal/output.ts';
+import { reasonLines } from '../../terminal/progress.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';
-import { reasonLines } from './wait-for-export.ts';
 
 export default {
   verify: (command, run) =>

@@ -20,8 +20,8 @@ import { siteHelp } from '../../flags.ts';
 import { actingOn } from '../../operator.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
+import { holdText } from '../../terminal/progress.ts';
 import { factLines, indent, tableLines, timeText, wrapped } from '../../terminal/text.ts';
-import { holdText } from './wait-for-export.ts';
 
 export default {
   diff: (command, run) =>

@@ -3,10 +3,11 @@ import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback
 import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
 import type { SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
-import { describeWorkflow, usualPass } from '../../../operations/operator.ts';
+import { runIdOf, runs } from '../../../operations/bulk.ts';
+import { describeWorkflow, type Project, usualPass } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText, spanText } from '../../../rules/text.ts';
-import { cancelSyncs, startSyncs } from '../../bulk.ts';
+import { onSelected, runBulk, runningNow } from '../../bulk.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
 import { addWaitFlags, dateRange, projectHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
@@ -195,5 +196,70 @@ async function cancelPass(
     const document = { workflowId, runId, org, project, pass, cancelRequested: true };
     context.output.result(document, `cancelling the ${pass} of ${projectTitle({ project, name: found.name })}`);
     return exitCodes.done;
+  });
+}
+
+interface Pass extends Project {
+  pass: PassKind;
+}
+
+const passOf = ({ org, project, pass }: Pass) => ({ kind: 'sync' as const, org, project, pass });
+const passLine = ({ org, project, pass }: Pass): string => `${org}/${project}  ${pass}`;
+
+/** Starts a pass of many projects; one that runs is joined. */
+async function startSyncs(
+  context: CommandContext,
+  flags: BulkFlags & { pass?: PassKind },
+  dates: { from?: string; to?: string },
+): Promise<ExitCode> {
+  return onSelected(context, flags, 'projects', async (operator, projects) => {
+    const running = await runningNow(operator);
+    const items: Pass[] = [];
+    for (const project of projects) {
+      const pass = flags.pass ?? (await usualPass(await operator.installation.feedback(), project));
+      items.push({ ...project, pass });
+    }
+    return runBulk(
+      context,
+      flags,
+      { items, skipped: [] },
+      {
+        kind: 'projects',
+        verb: 'start a pass of',
+        done: 'started',
+        none: 'no project is configured',
+        lineOf: (pass) => `${passLine(pass)}${runs(running, passOf(pass)) ? ' (already running)' : ''}`,
+        async work({ pass, ...project }) {
+          const { handle, joined } = await operator.startPass(project, pass, dates);
+          return { workflowId: handle.workflowId, joined };
+        },
+      },
+    );
+  });
+}
+
+/** Cancels the running passes of many projects, of one kind or of all. */
+async function cancelSyncs(context: CommandContext, flags: BulkFlags & { pass?: PassKind }): Promise<ExitCode> {
+  return onSelected(context, flags, 'projects', async (operator, projects) => {
+    const running = await runningNow(operator);
+    const kinds = flags.pass === undefined ? passKinds : [flags.pass];
+    const passes = projects.flatMap((project) => kinds.map((pass): Pass => ({ ...project, pass })));
+    const items = passes.filter((pass) => runs(running, passOf(pass)));
+    return runBulk(
+      context,
+      flags,
+      { items, skipped: [] },
+      {
+        kind: 'projects',
+        verb: 'cancel the running passes of',
+        done: 'cancelling',
+        none: 'no pass is running',
+        lineOf: passLine,
+        async work(pass) {
+          const { workflowId } = await operator.cancel(passOf(pass), runIdOf(running, passOf(pass)));
+          return { workflowId, cancelRequested: true };
+        },
+      },
+    );
   });
 }

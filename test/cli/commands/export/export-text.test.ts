@@ -1,6 +1,6 @@
 import { createColors } from 'picocolors';
 import { expect, it } from 'vitest';
-import { exportResultText, rollbackResultText } from '../../../../src/cli/commands/export/wait-for-export.ts';
+import { exportResultText, rollbackResultText } from '../../../../src/cli/terminal/progress.ts';
 import type { RolloutResult } from '../../../../src/exports/rules/site-export.ts';
 import { whyEnded } from '../../../../src/exports/rules/site-export.ts';
 

@@ -11,24 +11,53 @@ import {
   setCurrentDetails,
   startChild,
   uuid4,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { attributesOf } from '../contract.ts';
 import { readRunRow } from '../exports/rules/export-messages.ts';
-import { factsTable } from '../rules/text.ts';
-import { auditWorkflowId, recordWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
+import { clockTime, factsTable } from '../rules/text.ts';
+import { auditWorkflowId, recordWorkflowId, webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { AuditEntry } from '../runs/rules/audit.ts';
-import { readAuditEntry } from '../runs/rules/run-messages.ts';
+import type { LastLook, WatchInput } from '../runs/rules/notices.ts';
+import { readAuditEntry, readDelivery, readLastLook, readWatchInput } from '../runs/rules/run-messages.ts';
+import {
+  aboutEvent,
+  type WebhookDelivery,
+  type WebhookEvent,
+  type WebhookReceipt,
+} from '../runs/rules/webhook-event.ts';
 import { taskTimeoutFor } from '../temporal/rules/failover.ts';
 import {
+  deliveryOptions,
   failureSummary,
+  followFailover,
   lateRecordOptions,
   type RunRow,
   readInput,
   readsInput,
   recordRow,
   runFailover,
+  watchOptions,
 } from './kit.ts';
+
+/** Starts a workflow that outlives this run, which does not wait for it; a failure is only logged. */
+async function startBeside<W extends Workflow>(
+  type: string,
+  options: WithWorkflowArgs<W, ChildWorkflowOptions>,
+  problem: string,
+): Promise<void> {
+  try {
+    await startChild<W>(type, {
+      ...taskTimeoutFor(runFailover()),
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      cancellationType: ChildWorkflowCancellationType.ABANDON,
+      ...options,
+    });
+  } catch (error) {
+    log.error(problem, { workflowId: options.workflowId, failure: failureSummary(error) });
+  }
+}
 
 const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
 
@@ -56,18 +85,8 @@ async function writeLater<W extends Workflow>(
   type: string,
   options: WithWorkflowArgs<W, ChildWorkflowOptions>,
 ): Promise<void> {
-  const { workflowId } = options;
-  log.warn('the row is written later', { workflowId, failure: failureSummary(failure) });
-  try {
-    await startChild<W>(type, {
-      ...taskTimeoutFor(runFailover()),
-      parentClosePolicy: ParentClosePolicy.ABANDON,
-      cancellationType: ChildWorkflowCancellationType.ABANDON,
-      ...options,
-    });
-  } catch (problem) {
-    log.error('the row could not be written', { workflowId, failure: failureSummary(problem) });
-  }
+  log.warn('the row is written later', { workflowId: options.workflowId, failure: failureSummary(failure) });
+  await startBeside<W>(type, options, 'the row could not be written');
 }
 
 /** Writes the row of a run that ended while the database was away, and gives up after a day. */
@@ -143,3 +162,73 @@ export async function recordAuditEntry(given: AuditEntry): Promise<void> {
   show('written');
 }
 defineWorkflowOptions(recordAuditEntry, readsInput);
+
+const deliveries = proxyActivities<Pick<Activities, 'sendWebhook'>>(deliveryOptions);
+
+/** Delivers one message to one receiver, independently of the run it is about, which does not wait (webhooks.md). */
+export async function deliverWebhook(given: WebhookDelivery): Promise<WebhookReceipt> {
+  const delivery = readInput(readDelivery, given);
+  const { org, webhook, messageId, event } = delivery;
+  const show = (more: [string, string][]) =>
+    setCurrentDetails(
+      `**${event.type}** to ${webhook} (${org})\n\n${factsTable([['about', aboutEvent(event)], ['message', messageId], ...more])}`,
+    );
+  show([]);
+  const receipt = await deliveries.sendWebhook.executeWithOptions(
+    { ...deliveryOptions, summary: `${event.type} to ${webhook}` },
+    [delivery],
+  );
+  show([['accepted', `with ${receipt.status}, attempt ${receipt.attempts}`]]);
+  return receipt;
+}
+defineWorkflowOptions(deliverWebhook, readsInput);
+
+/**
+ * Starts a workflow for each of these webhooks that delivers the event and outlives this run: the run neither waits for
+ * receivers nor fails because of them.
+ */
+export async function announce(org: string, webhooks: readonly string[], event: WebhookEvent): Promise<void> {
+  for (const webhook of webhooks) {
+    const messageId = `msg_${uuid4()}`;
+    const options = {
+      workflowId: webhookWorkflowId(org, webhook, messageId),
+      staticSummary: `${event.type} to ${webhook} (${org})`,
+      typedSearchAttributes: attributesOf({ org }),
+      args: [{ org, webhook, messageId, event }] as [WebhookDelivery],
+    };
+    const problem = `the delivery to the webhook ${webhook} could not be started`;
+    // Even if the run is cancelled while its end is recorded: the event has happened.
+    await CancellationScope.nonCancellable(() =>
+      startBeside<typeof deliverWebhook>(workflowTypes.deliverWebhook, options, problem),
+    );
+  }
+}
+
+type Look = Awaited<ReturnType<Activities['lookAround']>>;
+
+const watch = proxyActivities<Pick<Activities, 'lookAround'>>(watchOptions);
+
+/**
+ * Checks once what has become late, stale, starved, held, drifted or refused in an organization, sends notices (webhooks.md),
+ * reads targets back, and leaves the rows of runs that ended without one. Its schedule starts it every few minutes, and hands it
+ * what the check before returned.
+ */
+export async function watchOrganization(given: WatchInput): Promise<Look> {
+  const input = readInput(readWatchInput, given);
+  followFailover(input);
+  const { org } = input;
+  const { lastResult, startTime } = workflowInfo();
+  const last: LastLook = readLastLook(lastResult) ?? { since: startTime.getTime(), absent: [], at: null };
+  const summary = `look around in ${org}`;
+  const look = await watch.lookAround.executeWithOptions({ ...watchOptions, summary }, [{ org, last }]);
+  const more = look.count - look.holding.length;
+  const facts: [string, string][] = [
+    ['looked at', clockTime(Date.now())],
+    ['holds now', look.count === 0 ? 'nothing that people are told of' : `${look.count}`],
+    ...look.holding.map((what): [string, string] => ['', what]),
+    ...(more > 0 ? [['', `and ${more} more`] as [string, string]] : []),
+  ];
+  setCurrentDetails(`**Watch of ${org}**\n\n${factsTable(facts)}`);
+  return look;
+}
+defineWorkflowOptions(watchOrganization, readsInput);
