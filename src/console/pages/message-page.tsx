@@ -55,7 +55,7 @@ export function QuestionPage({ title, question, label, viewer, form, action, bac
             {label}
           </button>
           <a class="button" href={back}>
-            Cancel
+            Back
           </a>
         </form>
       </div>
@@ -106,7 +106,7 @@ export function BulkQuestionPage({ verb, label, withReason = false, viewer, item
           </button>
         )}
         <a class="button" href={back}>
-          {planned.length === 0 ? 'Back' : 'Cancel'}
+          Back
         </a>
       </form>
     </Page>

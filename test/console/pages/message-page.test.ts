@@ -27,7 +27,7 @@ describe('a question before what cannot be undone', () => {
     const now =
       '20261121T040200Z-aaaaaaaaaaaa of docs.acme.example is in service. v-old goes into service instead, at every target.';
     expect(text).toContain(`${now} Then the site is held`);
-    expect(text).toMatch(/>\s*Cancel\s*</);
+    expect(text).toMatch(/>\s*Back\s*</);
     const plain = await answerTo(`${site}/rollback`, { version: 'v-old', reason: ' ' });
     expect(plain.text).not.toContain('<dt>why</dt>');
   });
