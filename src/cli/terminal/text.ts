@@ -85,6 +85,24 @@ const isTold = (cell: string | undefined): cell is string => cell !== undefined 
 const brokenInto = (text: string, width: number): string[] =>
   stringWidth(text) <= width ? [text] : wrapAnsi(text, width, { hard: true }).split('\n');
 
+/** The text in lines, the first after `start`, and the others below it, `indented` cells from the left. */
+function hanging(start: string, text: string, columns: number, indented = stringWidth(start)): string[] {
+  const parts = brokenInto(text, Math.max(narrowestWords, columns - indented));
+  return parts.map((part, index) => (index === 0 ? start : ' '.repeat(indented)) + part);
+}
+
+/** Breaks lines that are wider than a terminal: those of `factLines` below their value, others with an indent. */
+export function wrapped(text: string, columns: number): string {
+  const broken = text.split('\n').flatMap((line) => {
+    if (stringWidth(line) <= columns) return line;
+    const [fact = ''] = /^ *\S+(?: \S+)* {2,}/.exec(line) ?? [];
+    if (fact !== '' && fact.length + narrowestWords <= columns) return hanging(fact, line.slice(fact.length), columns);
+    const margin = line.length - line.trimStart().length;
+    return hanging(' '.repeat(margin), line.trimStart(), columns, margin + 4);
+  });
+  return broken.join('\n');
+}
+
 /** A column without a title belongs to the one before it, or to the first with a title. */
 function stackedLines(header: readonly string[], rows: readonly (readonly string[])[], columns: number): string {
   const first = Math.max(
@@ -102,9 +120,7 @@ function stackedLines(header: readonly string[], rows: readonly (readonly string
     const cells = starts.map((start, place) => [header[start] ?? '', from(row, start, starts[place + 1])] as const);
     const told = cells.filter(([, cell]) => isTold(cell));
     const lines = told.flatMap(([title, cell]) => {
-      const start = `  ${title}${' '.repeat(width - stringWidth(title))}  `;
-      const parts = brokenInto(cell, Math.max(narrowestWords, columns - stringWidth(start)));
-      return parts.map((part, index) => (index === 0 ? start : ' '.repeat(stringWidth(start))) + part);
+      return hanging(`  ${title}${' '.repeat(width - stringWidth(title))}  `, cell, columns);
     });
     return [...brokenInto(from(row, 0, starts[0]), columns), ...lines].join('\n');
   });

@@ -107,16 +107,8 @@ async function act<Subject>(
     }
     const label = typeof action.label === 'string' ? action.label : action.label(form);
     const text = await question(subject, form, app.reader.installation);
-    const shown = {
-      title: `${label}?`,
-      question: text,
-      label,
-      viewer: viewerIn(c, app),
-      form,
-      action: c.req.path,
-      back,
-    };
-    return page(c, <QuestionPage {...shown} />);
+    const shown = { title: `${label}?`, question: text, label, form, action: c.req.path, back };
+    return page(c, <QuestionPage {...shown} viewer={viewerIn(c, app)} />);
   });
 }
 

@@ -1,5 +1,6 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { factLines, printable, tableLines } from '../../../src/cli/terminal/text.ts';
+import { factLines, indent, printable, tableLines, wrapped } from '../../../src/cli/terminal/text.ts';
 
 describe('columns of a table', () => {
   it('line up in a terminal, with wide and combining characters and colours', () => {
@@ -125,4 +126,40 @@ it('gives the long name of a fact a line of its own, and all values one column',
 it('keeps the joiners of an emoji, and no others', () => {
   for (const emoji of ['👩‍💻', '🏳️‍🌈', '👩🏽‍💻']) expect(printable(`a ${emoji} b`)).toBe(`a ${emoji} b`);
   expect(printable('a\u200db \u200d💻 💻\u200d')).toBe('a\uFFFDb \uFFFD💻 💻\uFFFD');
+});
+
+describe('lines beside a table that are wider than the terminal', () => {
+  const facts = indent(
+    factLines([
+      ['phase', 'waits'],
+      ['because', 'the pages that were removed are more than allowed'],
+    ]),
+  );
+  const text = `held at v1 since 2026-11-21 04:02:00 UTC: the words are wrong\n${facts}\n`;
+
+  it('go on below the value of their fact, or with an indent', () => {
+    expect(wrapped(text, 40).split('\n')).toEqual([
+      'held at v1 since 2026-11-21 04:02:00',
+      '    UTC: the words are wrong',
+      '  phase    waits',
+      '  because  the pages that were removed',
+      '           are more than allowed',
+      '',
+    ]);
+  });
+
+  it('stay as they are where there is no terminal', () => {
+    expect(wrapped(text, Number.POSITIVE_INFINITY)).toBe(text);
+  });
+
+  it('keep their words whole on a narrow one, and their colours', () => {
+    const line = `  ${'a-long-name'.repeat(2)}  \u001b[31mone two three four five six seven\u001b[39m`;
+    const lines = wrapped(line, 30).split('\n');
+    expect(lines.map((one) => stripVTControlCharacters(one))).toEqual([
+      '  a-long-namea-long-name',
+      '      one two three four five',
+      '      six seven',
+    ]);
+    expect(lines.slice(1).every((one) => one.includes('\u001b[31m'))).toBe(true);
+  });
 });

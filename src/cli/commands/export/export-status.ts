@@ -27,7 +27,7 @@ import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { holdText } from '../../terminal/progress.ts';
-import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
+import { factLines, indent, isoTime, tableLines, timeText, wrapped } from '../../terminal/text.ts';
 import { answerOrNull } from '../../waiting.ts';
 
 export default {
@@ -174,7 +174,7 @@ function textOf(
   if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);
   else if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
   else lines.push('', runsTable(runs, columns), ...runs.flatMap(reasonsOf));
-  return lines.join('\n');
+  return wrapped(lines.join('\n'), columns);
 }
 
 function stateFacts(

@@ -22,7 +22,7 @@ import { actingOn } from '../../operator.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { holdText } from '../../terminal/progress.ts';
-import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';
+import { factLines, indent, tableLines, timeText, wrapped } from '../../terminal/text.ts';
 
 export default {
   diff: (command, run) =>
@@ -177,12 +177,8 @@ async function listVersions(context: CommandContext, name: string): Promise<Exit
     sizeText(bytes),
     jobId,
   ]);
-  const table = tableLines(
-    ['', 'version', 'published (UTC)', 'pages', 'archive', 'job'],
-    rows,
-    context.output.surface.columns,
-    ['job'],
-  );
+  const { columns } = context.output.surface;
+  const table = tableLines(['', 'version', 'published (UTC)', 'pages', 'archive', 'job'], rows, columns, ['job']);
   const lines = [rows.length === 0 ? `nothing published of ${domain} yet` : table];
   for (const { name: target } of current === null ? [] : site.rollout) {
     const reached = await store.rolledOut(domain, target);
@@ -190,6 +186,6 @@ async function listVersions(context: CommandContext, name: string): Promise<Exit
       lines.push(`${target} did not get ${current}: the last one it got is ${reached ?? 'none'}`);
   }
   if (hold !== null) lines.push(holdText(hold));
-  context.output.result(document, lines.join('\n'));
+  context.output.result(document, wrapped(lines.join('\n'), columns));
   return exitCodes.done;
 }

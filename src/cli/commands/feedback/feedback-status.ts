@@ -27,7 +27,16 @@ import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
-import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
+import {
+  indent,
+  isoTime,
+  printable,
+  projectTitle,
+  tableLines,
+  timeText,
+  utcText,
+  wrapped,
+} from '../../terminal/text.ts';
 import { answersOrNull } from '../../waiting.ts';
 import { forecastDocument } from '../budget/budget-show.ts';
 import { privacyText } from '../config/config-check.ts';
@@ -237,7 +246,7 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
   }
   lines.push(...troubles(refresh, 'refresh: '));
   if (last.length > 0) lines.push(indent(passesTable(last, columns - 2)));
-  return lines.join('\n');
+  return wrapped(lines.join('\n'), columns);
 }
 
 function sinceText({ personalSince }: ProjectStatus): string {

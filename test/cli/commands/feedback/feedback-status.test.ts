@@ -51,6 +51,13 @@ describe('feedback status of many projects', () => {
     expect(lines).toHaveLength(31);
     expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(60);
     expect(lines.at(-1)).toMatch(/^prj_30 .*idle +none yet/);
+
+    const one = new TerminalSession(`${wide} prj_2`, { cwd: folder, columns: 40 });
+    expect(await one.ended()).toBe(0);
+    const words = one.said.trimEnd().split('\r\n');
+    expect(Math.max(...words.map((line) => stringWidth(line)))).toBeLessThanOrEqual(40);
+    const piped = await docferry(['feedback', 'status', 'prj_2', '--config', configFile]);
+    expect(piped.stdout.trimEnd().split('\n').length).toBeLessThan(words.length);
   });
 });
 
