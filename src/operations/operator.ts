@@ -333,7 +333,7 @@ const refusedIn =
     throw new OperationRefused('NoSuchVersion', `${error.message} in ${place}`, hint);
   };
 
-export interface StartedExport {
+interface StartedExport {
   handle: ExportHandle;
   /** It was running already. */
   joined: boolean;
@@ -402,7 +402,7 @@ function describeParameters({ parameters }: ExportState): string {
 
 type RollbackHandle = WorkflowHandle<Workflows['rollBack']>;
 
-export interface StartedRollback {
+interface StartedRollback {
   handle: RollbackHandle;
   /** The same rollback was already running. */
   joined: boolean;
