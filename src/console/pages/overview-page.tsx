@@ -245,16 +245,16 @@ function writtenTable(overview: Overview): WrittenTable {
 
 function writeTable({ viewer, query, lines, organizations, at }: Overview): WrittenTable {
   const found = searchText(lines, query);
-  const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip, at)));
+  const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip)));
   const isUnknown = (chip: Chip | null) =>
     (chip === 'waiting' || chip === 'running') && found.some(({ state }) => state === null);
-  const chosen = sorted(under(query.chip), query, at);
+  const chosen = sorted(under(query.chip), query);
   const sites = chosen.filter((line) => line.kind === 'site');
   const projects = chosen.filter((line) => line.kind === 'project');
   const { page, pages, onPage } = pageOf(query.page, Math.max(sites.length, projects.length));
   const shown = { viewer, query, several: organizations.length > 1 && !query.grouped, at };
   return {
-    concerns: concernsOf(found, at),
+    concerns: concernsOf(found),
     counts: [null, ...chips].map((chip) => ({ chip, count: isUnknown(chip) ? null : under(chip).length })),
     chosen: chosen.length,
     page,
@@ -339,7 +339,7 @@ function SortLink({ query, sort, text, of }: { query: OverviewQuery; sort: Sort;
 }
 
 function Name({ line, several, at }: { line: OverviewLine; several: boolean; at: number }) {
-  const health = healthOf(line, at);
+  const health = healthOf(line);
   return (
     <>
       <Health look={looks[health]} text={health} />
