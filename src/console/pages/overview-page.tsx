@@ -233,8 +233,8 @@ const noQuery: OverviewQuery = {
 };
 
 function writtenTable(overview: Overview): WrittenTable {
-  const { viewer, query, at, written } = overview;
-  const key = JSON.stringify([query, viewer.mayAct, Math.floor(at / 60_000)]);
+  const { viewer, query, written } = overview;
+  const key = JSON.stringify([query, viewer.mayAct]);
   const before = written.get(key);
   if (before !== undefined) return before;
   if (written.size >= mostWritten) written.clear();
