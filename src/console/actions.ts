@@ -1,6 +1,7 @@
 import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 import { exportOf } from '../operations/bulk.ts';
-import { type Operator, type Site, usualPass, waitingVersion } from '../operations/operator.ts';
+import { waitingVersion } from '../operations/exports.ts';
+import { type Operator, type Site, usualPass } from '../operations/operator.ts';
 import type { Trouble } from '../operations/status.ts';
 import { spanText } from '../rules/text.ts';
 import { type ScheduleTarget, targetName } from '../rules/workflow-ids.ts';

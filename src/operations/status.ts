@@ -34,6 +34,8 @@ export interface SiteLine {
   current: string | null;
   held: string | null;
   failingSince: string | null;
+  /** Since when its last run has been longer ago than `lateAfter`; null while it is not. */
+  staleSince: string | null;
 }
 
 export interface ProjectLine {
@@ -51,7 +53,19 @@ export interface ProjectLine {
   newestReadAt: string | null;
   verifiedUpTo: string | null;
   failingSince: string | null;
+  /** Since when its newest entries have been read longer ago than `freshness`; null while they were not. */
+  staleSince: string | null;
 }
+
+/** An organization's limits, as configured. */
+interface Limits {
+  id: string;
+  sites: readonly { domain: string; lateAfterMs?: number }[];
+  projects: readonly { id: string; freshnessMs?: number }[];
+}
+
+/** Where the configuration sets no `freshness`. */
+const usualFreshnessMs = 86_400_000;
 
 /** Counts by state, and of what fails. */
 export type Totals = Record<'all' | 'failing' | LineState, number>;
@@ -70,7 +84,13 @@ export interface Facts {
   inService: ReadonlyMap<string, InService> | null;
 }
 
-export function siteLines({ sites }: Selection, { live, records, inService }: Facts): SiteLine[] {
+export function siteLines(
+  { sites }: Selection,
+  { live, records, inService }: Facts,
+  organizations: readonly Limits[],
+  now: number,
+): SiteLine[] {
+  const limits = new Map(organizations.flatMap((org) => org.sites.map((site) => [site.domain, site.lateAfterMs])));
   const latest = new Map(records?.sites.map((record) => [exportWorkflowId(record.org, record.domain), record]));
   const running = new Map(live?.running?.map((work) => [work.workflowId, work]));
   return sites.map(({ org, domain }) => {
@@ -92,11 +112,22 @@ export function siteLines({ sites }: Selection, { live, records, inService }: Fa
       current,
       held,
       failingSince: record?.failingSince ?? null,
+      staleSince: staleSince([record?.lastAt], limits.get(domain), now),
     };
   });
 }
 
-export function projectLines({ projects }: Selection, { live, records }: Facts): ProjectLine[] {
+export function projectLines(
+  { projects }: Selection,
+  { live, records }: Facts,
+  organizations: readonly Limits[],
+  now: number,
+): ProjectLine[] {
+  const limits = new Map(
+    organizations.flatMap(({ id: org, projects: configured }) =>
+      configured.map(({ id: project, freshnessMs = usualFreshnessMs }) => [nameOf({ org, project }), freshnessMs]),
+    ),
+  );
   const latest = new Map(records?.projects.map((record) => [nameOf(record), record]));
   const running = new Map(live?.running?.map((work) => [work.workflowId, work]));
   return projects.map(({ org, project }) => {
@@ -118,8 +149,21 @@ export function projectLines({ projects }: Selection, { live, records }: Facts):
       newestReadAt: record?.newestReadAt ?? null,
       verifiedUpTo: record?.verifiedUpTo ?? null,
       failingSince: record?.failingSince ?? null,
+      staleSince: staleSince([record?.newestReadAt, record?.lastAt], limits.get(nameOf({ org, project })), now),
     };
   });
+}
+
+/** What has not been read or run yet may be new, and is not stale. */
+function staleSince(
+  moments: readonly (string | null | undefined)[],
+  limitMs: number | undefined,
+  now: number,
+): string | null {
+  const known = moments.flatMap((moment) => (moment ? [Date.parse(moment)] : []));
+  if (limitMs === undefined || known.length === 0) return null;
+  const since = Math.max(...known) + limitMs;
+  return since < now ? new Date(since).toISOString() : null;
 }
 
 function siteState(work: RunningWork | undefined, held: string | null): LineState {
@@ -127,10 +171,10 @@ function siteState(work: RunningWork | undefined, held: string | null): LineStat
   return work.phase === 'awaiting-approval' || work.phase === 'unauthorized' ? work.phase : 'running';
 }
 
-/** A project reads while one of its passes does. */
+/** A project reads while one of its passes does; with a refused key nothing does. */
 function projectState(org: string, works: readonly RunningWork[], syncs: WaitingSyncs): LineState {
-  if (works.length === 0) return 'idle';
   if (syncs.unauthorized.has(org) || works.some(({ phase }) => phase === 'unauthorized')) return 'unauthorized';
+  if (works.length === 0) return 'idle';
   return works.every(({ workflowId }) => syncs.waiting.has(workflowId)) ? 'waiting' : 'running';
 }
 
@@ -211,10 +255,14 @@ const parts: readonly Unavailable['part'][] = ['temporal', 'feedback store', 'bu
 const byPart = (a: Unavailable, b: Unavailable): number => parts.indexOf(a.part) - parts.indexOf(b.part);
 
 /**
- * What runs and starts next on the task queue, and which syncs wait, in a few requests. One that Temporal does not answer
- * leaves the others; throws when it answers none.
+ * What runs and starts next on the task queue, and what the budgets of the selected projects say, in a few requests. One
+ * that Temporal does not answer leaves the others; throws when it answers none.
  */
-export async function readLive(client: Client, taskQueue: string): ReturnType<FactSources['live']> {
+export async function readLive(
+  client: Client,
+  taskQueue: string,
+  { projects }: Selection,
+): ReturnType<FactSources['live']> {
   const [running, starts] = await Promise.allSettled([runningWork(client, taskQueue), nextStarts(client, taskQueue)]);
   if (running.status === 'rejected' && starts.status === 'rejected') throw running.reason;
   const failures = [
@@ -222,14 +270,13 @@ export async function readLive(client: Client, taskQueue: string): ReturnType<Fa
     ...(starts.status === 'rejected' ? [{ unknown: 'what starts next (column next)', error: starts.reason }] : []),
   ];
   const works = running.status === 'fulfilled' ? running.value : null;
-  const reading = (works ?? []).flatMap(({ target }) => (target.kind === 'sync' ? [target.org] : []));
-  const syncs = await waitingSyncs(client, [...new Set(reading)]);
+  const syncs = await waitingSyncs(client, [...new Set(projects.map(({ org }) => org))]);
   return { live: { running: works, starts: starts.status === 'fulfilled' ? starts.value : null, syncs }, failures };
 }
 
 /** Whether a person has to act on it. */
-export const needsPerson = ({ failingSince, state }: SiteLine | ProjectLine): boolean =>
-  failingSince !== null || state === 'unauthorized' || state === 'awaiting-approval';
+export const needsPerson = ({ failingSince, staleSince, state }: SiteLine | ProjectLine): boolean =>
+  failingSince !== null || staleSince !== null || state === 'unauthorized' || state === 'awaiting-approval';
 
 /** What needs a person first, then what runs, the rest as it is. */
 export function worstFirst<Line extends SiteLine | ProjectLine>(lines: readonly Line[]): Line[] {

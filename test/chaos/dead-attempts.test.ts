@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { startExport, startRollback } from '../../src/operations/exports.ts';
+import { startExport, startRollback } from '../../src/operations/operator.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { searchAttributes } from '../../src/rules/workflow-ids.ts';
 import { Database } from '../../src/sqlite.ts';
@@ -69,7 +69,7 @@ class Lane {
   readonly proxy: HoldingProxy;
   readonly #sandbox: Sandbox;
   #worker: DocferryProcess | null = null;
-  #watched: { workflowId: string; left: number; held: (call: HeldCall) => void } | null = null;
+  #watched: { workflowId: string; left: number; held: (call: HeldCall) => void; later: HeldCall[] } | null = null;
 
   private constructor(org: string, folder: string, sandbox: Sandbox, client: Client, proxy: HoldingProxy) {
     this.org = org;
@@ -125,10 +125,22 @@ ${domains.map((domain) => `      - { domain: ${domain}, rollout: [{ directory: {
     await this.#worker?.kill(signal);
   }
 
-  /** The question of the run with this number, once it is held. */
+  /**
+   * The question of the run with this number, once it is held. An attempt that gets no answer asks again: those questions
+   * are held too, and passed on with the first.
+   */
   question(workflowId: string, number: number): Promise<HeldCall> {
-    return new Promise((held) => {
-      this.#watched = { workflowId, left: number, held };
+    return new Promise((resolve) => {
+      const later: HeldCall[] = [];
+      const held = (call: HeldCall) =>
+        resolve({
+          ...call,
+          pass: () => {
+            this.forget();
+            for (const each of [call, ...later]) each.pass();
+          },
+        });
+      this.#watched = { workflowId, left: number, held, later };
     });
   }
 
@@ -143,8 +155,9 @@ ${domains.map((domain) => `      - { domain: ${domain}, rollout: [{ directory: {
     const watched = this.#watched;
     if (watched === null || !call.request.includes(watched.workflowId)) return false;
     watched.left -= 1;
-    if (watched.left !== 0) return false;
-    watched.held(call);
+    if (watched.left > 0) return false;
+    if (watched.left === 0) watched.held(call);
+    else watched.later.push(call);
     return true;
   }
 
@@ -322,6 +335,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
     case 'partition': {
       const [asking] = await attempts(handle);
       proxy.cut();
+      lane.forget();
       const isGivenUp = async () => {
         const same = (await attempts(handle)).find(({ id }) => id === asking?.id);
         return same === undefined || same.attempt > (asking?.attempt ?? 0) || !atWork.includes(same.state);
@@ -352,7 +366,6 @@ describe.each(Object.keys(scenarios) as (keyof typeof scenarios)[])('an attempt 
       const held = lane.question(workflowId, n + 1);
       const handle = await scenario.start();
       const call = await Promise.race([held, handle.result().then(() => null), lane.workerEnds]);
-      lane.forget();
       if (call === null) break;
       const step = stepNames.find((name) => call.request.includes(name)) ?? 'another';
       asked.push(step);

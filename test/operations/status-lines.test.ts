@@ -1,7 +1,16 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { statusText } from '../../src/cli/commands/status.ts';
-import { type Facts, gatherFacts, projectLines, shownLines, siteLines, totalsOf } from '../../src/operations/status.ts';
+import {
+  type Facts,
+  gatherFacts,
+  needsPerson,
+  projectLines as projectLinesAt,
+  type Selection,
+  shownLines,
+  siteLines as siteLinesAt,
+  totalsOf,
+} from '../../src/operations/status.ts';
 import type { RunningWork } from '../../src/temporal/runs.ts';
 
 const org = 'acme';
@@ -65,7 +74,33 @@ const facts: Facts = {
   inService: new Map([['d', { current: 'v1', held: 'v1' }]]),
 };
 
+const now = Date.parse('2026-11-22T00:00:00.000Z');
+const hourMs = 3_600_000;
+const limits = [
+  { id: org, sites: [{ domain: 'd', lateAfterMs: 26 * hourMs }, { domain: 'f' }], projects: [{ id: 'p' }] },
+];
+const siteLines = (chosen: Selection, found: Facts) => siteLinesAt(chosen, found, limits, now);
+const projectLines = (chosen: Selection, found: Facts) => projectLinesAt(chosen, found, limits, now);
+
 describe('the lines of status', () => {
+  it('are stale by the limits of the configuration alone', () => {
+    const ended = (domain: string, lastAt: string) => ({
+      ...{ org, domain, lastAt, lastOutcome: 'published' as const, lastReason: null, failingSince: null },
+    });
+    // f runs weekly.
+    const sites = [ended('d', '2026-11-20T12:00:00.000Z'), ended('f', '2026-11-16T00:00:00.000Z')];
+    const projects = [
+      { org, project: 'p', ...nothing, newestReadAt: '2026-11-20T00:00:00.000Z' },
+      { org, project: 'q', ...nothing },
+    ];
+    const found = { ...facts, live: null, records: { sites, projects } };
+    const lines = [...siteLines(selection, found), ...projectLines(selection, found)];
+    expect(lines.flatMap((line) => (line.staleSince === null ? [] : [[line.staleSince, needsPerson(line)]]))).toEqual([
+      ['2026-11-21T14:00:00.000Z', true],
+      ['2026-11-21T00:00:00.000Z', true],
+    ]);
+  });
+
   it('have one state each', () => {
     expect(siteLines(selection, facts).map(({ state }) => state)).toEqual([
       'running',
@@ -81,7 +116,7 @@ describe('the lines of status', () => {
   it('tell of a refused key that only the budget knows of', () => {
     const live = facts.live && { ...facts.live, syncs: { waiting: new Set<string>(), unauthorized: new Set([org]) } };
     const lines = projectLines(selection, { ...facts, live });
-    expect(lines.map(({ state }) => state)).toEqual(['unauthorized', 'unauthorized', 'idle']);
+    expect(lines.map(({ state }) => state)).toEqual(['unauthorized', 'unauthorized', 'unauthorized']);
   });
 
   it('have the soonest next start, and no state while Temporal is away', () => {

@@ -57,7 +57,7 @@ export default {
 async function readStatus(config: Config, selection: Selection): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
   const { taskQueue } = config.temporal;
   const sources = {
-    live: () => withTemporal(config, ({ client }) => readLive(client, taskQueue)),
+    live: () => withTemporal(config, ({ client }) => readLive(client, taskQueue, selection)),
     records: () => withFeedbackStore(config, (store) => store.latestRecords(selection)),
     inService: () => readInService(config, selection),
   };
@@ -168,11 +168,12 @@ function outcomeText(outcome: string | null, paint: Paint): string {
 }
 
 function notesOf(
-  { failingSince, lastReason }: SiteLine | ProjectLine,
+  { failingSince, staleSince, lastReason }: SiteLine | ProjectLine,
   paint: Paint,
   others: readonly string[],
 ): string {
-  if (failingSince === null) return others.join(', ');
+  const stale = staleSince === null ? [] : [paint.yellow(`stale since ${minuteText(staleSince)}`)];
+  if (failingSince === null) return [...others, ...stale].join(', ');
   const failing = paint.red(`failing since ${minuteText(failingSince)}`);
   return [...others, lastReason === null ? failing : `${failing}: ${lastReason}`].join(', ');
 }
@@ -286,8 +287,10 @@ async function showStatus(context: CommandContext, flags: StatusFlags): Promise<
   const { output } = context;
   const look = async (): Promise<Look> => {
     const { facts, unavailable } = await readStatus(config, selection);
-    const [sites, projects] = [siteLines(selection, facts), projectLines(selection, facts)];
-    const since = flags.since === undefined ? null : new Date(Date.now() - flags.since).toISOString();
+    const now = Date.now();
+    const sites = siteLines(selection, facts, config.organizations, now);
+    const projects = projectLines(selection, facts, config.organizations, now);
+    const since = flags.since === undefined ? null : new Date(now - flags.since).toISOString();
     const wanted = { failed: flags.failed === true, since };
     return {
       sites: shownLines(sites, wanted),

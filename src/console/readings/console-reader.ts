@@ -114,8 +114,6 @@ export interface KnownSite {
   org: string;
   domain: string;
   targets: readonly string[];
-  /** How old its last run may be; null: any age. */
-  lateAfterMs: number | null;
 }
 
 export interface KnownProject {
@@ -124,12 +122,7 @@ export interface KnownProject {
   name: string | null;
   /** As configured. */
   budget: WindowSettings;
-  /** How long ago its newest entries may have been read. */
-  freshnessMs: number;
 }
-
-/** Where the configuration sets no `freshness`. */
-const usualFreshnessMs = 86_400_000;
 
 /** Pages of the audit: there are as many as people can ask for. */
 const auditsKept = 100;
@@ -244,7 +237,7 @@ export class ConsoleReader {
     const { sites } = this.selection;
     const { temporal, feedback, bundles } = this.installation;
     const sources = {
-      live: async () => readLive(await temporal(), this.#setting.taskQueue),
+      live: async () => readLive(await temporal(), this.#setting.taskQueue, this.selection),
       records: async () => (await feedback()).latestRecords(this.selection),
       inService: async () =>
         sites.length === 0 ? new Map() : (await bundles()).inService(sites.map(({ domain }) => domain)),
@@ -277,15 +270,11 @@ function slowest(delays: readonly ProjectDelays[]): ExpectedDelays | null {
 }
 
 function sitesOf({ id: org, sites }: ShownOrganization): KnownSite[] {
-  return sites.map(({ domain, rollout, lateAfterMs = null }) => {
-    return { org, domain, targets: rollout.map(({ name }) => name), lateAfterMs };
-  });
+  return sites.map(({ domain, rollout }) => ({ org, domain, targets: rollout.map(({ name }) => name) }));
 }
 
 function projectsOf({ id: org, projects, budget }: ShownOrganization): KnownProject[] {
-  return projects.map(({ id: project, name = null, freshnessMs = usualFreshnessMs }) => {
-    return { org, project, name, budget, freshnessMs };
-  });
+  return projects.map(({ id: project, name = null }) => ({ org, project, name, budget }));
 }
 
 function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

@@ -1,5 +1,5 @@
 import type { ProjectLine, SiteLine } from '../../operations/status.ts';
-import { naturalOrder, spanText } from '../../rules/text.ts';
+import { naturalOrder } from '../../rules/text.ts';
 
 /** Filters and order in the overview's address. */
 export interface OverviewQuery {
@@ -30,8 +30,6 @@ export type OverviewLine = (({ kind: 'site' } & SiteLine) | ({ kind: 'project' }
   /** When the current run began, UTC ISO 8601; null if none is running. */
   startedAt: string | null;
   drift: Drift | null;
-  /** How long ago its newest entries may have been read, or its last run may have ended; null: any time. */
-  staleAfterMs: number | null;
 };
 
 /** A target runs another version than was rolled out to it last. */
@@ -87,12 +85,8 @@ export function searchText(
 }
 
 /** Sorted as the query says; without `sort`, worst first. */
-export function sorted(
-  lines: readonly OverviewLine[],
-  { sort, reversed, grouped }: OverviewQuery,
-  now: number,
-): OverviewLine[] {
-  const rank = (line: OverviewLine) => worst.indexOf(healthOf(line, now));
+export function sorted(lines: readonly OverviewLine[], { sort, reversed, grouped }: OverviewQuery): OverviewLine[] {
+  const rank = (line: OverviewLine) => worst.indexOf(healthOf(line));
   const newest = (a: string | null, b: string | null) => ((a ?? '') < (b ?? '') ? 1 : (a ?? '') > (b ?? '') ? -1 : 0);
   const compare: Record<Sort | 'worst', (a: OverviewLine, b: OverviewLine) => number> = {
     worst: (a, b) => rank(a) - rank(b),
@@ -120,21 +114,20 @@ const worst = [
 ] as const;
 export type LineHealth = (typeof worst)[number];
 
-/** `now` in milliseconds since the epoch. */
-export function healthOf(line: OverviewLine, now: number): LineHealth {
+export function healthOf(line: OverviewLine): LineHealth {
   if (line.failingSince !== null) return 'failing';
   if (line.state === 'unauthorized') return 'key refused';
   if (line.state === 'awaiting-approval') return 'waits for approval';
-  if (hasChip(line, 'drifted', now)) return 'drifted';
+  if (hasChip(line, 'drifted')) return 'drifted';
   if (line.state === 'running') return 'running';
-  if (isStale(line, now)) return 'stale';
+  if (line.staleSince !== null) return 'stale';
   if (line.kind === 'site' && line.held !== null) return 'held';
   if (line.state === 'waiting') return 'waits for requests';
   return line.lastOutcome === null ? 'no run yet' : 'healthy';
 }
 
-/** Whether a line belongs under a chip at a moment, in milliseconds. */
-export function hasChip(line: OverviewLine, chip: Chip, now: number): boolean {
+/** Whether a line belongs under a chip. */
+export function hasChip(line: OverviewLine, chip: Chip): boolean {
   switch (chip) {
     case 'failed':
       return line.failingSince !== null;
@@ -147,16 +140,8 @@ export function hasChip(line: OverviewLine, chip: Chip, now: number): boolean {
     case 'held':
       return line.kind === 'site' && line.held !== null;
     case 'stale':
-      return isStale(line, now);
+      return line.staleSince !== null;
   }
-}
-
-/** By its configuration, as for `export.late` and `feedback.stale`. What has not run yet may be new. */
-function isStale(line: OverviewLine, now: number): boolean {
-  if (line.staleAfterMs === null) return false;
-  const last = (line.kind === 'project' ? [line.newestReadAt, line.lastAt] : [line.lastAt]).filter((at) => at !== null);
-  const since = new Date(now - line.staleAfterMs).toISOString();
-  return last.length > 0 && last.every((at) => at < since);
 }
 
 /** Lines that need a person for the same reason. */
@@ -170,10 +155,10 @@ export interface Concern {
 }
 
 /** Lines that need a person, grouped by reason, worst first. */
-export function concernsOf(all: readonly OverviewLine[], now: number): Concern[] {
+export function concernsOf(all: readonly OverviewLine[]): Concern[] {
   const found = new Map<string, Concern & { lines: OverviewLine[] }>();
   for (const line of all) {
-    const health = healthOf(line, now);
+    const health = healthOf(line);
     const why = whyOf(line, health);
     if (why === null) continue;
     const key = JSON.stringify([health, line.kind, why.reason]);
@@ -192,20 +177,18 @@ function whyOf(line: OverviewLine, health: LineHealth): { reason: string; since:
     case 'failing':
       return { reason: line.lastReason ?? '', since: line.failingSince };
     case 'key refused':
-      return { reason: 'the service refuses the key; work continues once it accepts it', since: line.startedAt };
+      return { reason: `the service refuses the API key of ${line.org}; set a working one`, since: line.startedAt };
     case 'waits for approval':
       return { reason: 'a new version waits for a decision', since: line.startedAt };
     case 'drifted':
       return { reason: line.drift?.reason ?? '', since: line.drift?.since ?? null };
     case 'stale':
       return line.kind === 'project'
-        ? { reason: `its newest entries were not read within ${limitOf(line)}`, since: line.newestReadAt }
-        : { reason: `no run has ended within ${limitOf(line)}`, since: line.lastAt };
+        ? { reason: 'its newest entries were not read within “freshness”', since: line.staleSince }
+        : { reason: 'no run has ended within “lateAfter”', since: line.staleSince };
     default:
       return null;
   }
 }
-
-const limitOf = ({ staleAfterMs }: OverviewLine): string => spanText(staleAfterMs ?? 0);
 
 export const nameOf = (line: OverviewLine): string => (line.kind === 'site' ? line.domain : line.project);

@@ -32,7 +32,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.get('/', async (c) => {
     const { value, at, late } = await reader.overview.get();
     const query = overviewQuery(new URL(c.req.url).searchParams);
-    const prepared = overviews.get(value) ?? { lines: linesOf(app, value), written: new Map() };
+    const prepared = overviews.get(value) ?? { lines: linesOf(app, value, at), written: new Map() };
     overviews.set(value, prepared);
     const { unavailable } = value;
     const shown = { viewer: viewerIn(c, app), query, ...prepared, organizations, unavailable, at, late };
@@ -124,19 +124,19 @@ async function chartsOf({ reader }: ConsoleApp, project: KnownProject): Promise<
   }
 }
 
-function linesOf({ reader }: ConsoleApp, { facts, drifts }: OverviewFacts): OverviewLine[] {
+/** `at` in milliseconds since the epoch. */
+function linesOf({ reader }: ConsoleApp, { facts, drifts }: OverviewFacts, at: number): OverviewLine[] {
+  const { organizations } = reader.setting;
   const begun = new Map(facts.live?.running?.map(({ workflowId, startedAt }) => [workflowId, startedAt.toISOString()]));
   return [
-    ...siteLines(reader.selection, facts).map((line) => {
+    ...siteLines(reader.selection, facts, organizations, at).map((line) => {
       const startedAt = begun.get(exportWorkflowId(line.org, line.domain)) ?? null;
       const drift = drifts.get(line.domain) ?? null;
-      const staleAfterMs = reader.knownSite(line.org, line.domain)?.lateAfterMs ?? null;
-      return { kind: 'site' as const, title: line.domain, startedAt, drift, staleAfterMs, ...line };
+      return { kind: 'site' as const, title: line.domain, startedAt, drift, ...line };
     }),
-    ...projectLines(reader.selection, facts).map((line) => {
-      const known = reader.knownProject(line.org, line.project);
-      const [title, staleAfterMs] = [known?.name ?? line.project, known?.freshnessMs ?? null];
-      return { kind: 'project' as const, title, startedAt: null, drift: null, staleAfterMs, ...line };
+    ...projectLines(reader.selection, facts, organizations, at).map((line) => {
+      const title = reader.knownProject(line.org, line.project)?.name ?? line.project;
+      return { kind: 'project' as const, title, startedAt: null, drift: null, ...line };
     }),
   ];
 }

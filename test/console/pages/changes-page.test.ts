@@ -3,7 +3,7 @@ import { ChangesPage } from '../../../src/console/pages/changes-page.tsx';
 import type { VersionChanges } from '../../../src/exports/verify/compare-pages.ts';
 import { hostile } from '../../tools/console/fake-setting.ts';
 
-const site = { org: 'acme', domain: 'docs.acme.example', targets: [], lateAfterMs: null };
+const site = { org: 'acme', domain: 'docs.acme.example', targets: [] };
 const viewer = { login: 'ada', mayAct: true, seesContacts: false, whyNot: null, formToken: 't', note: null };
 const version = (name: string) => ({ version: name, contentDigest: name, files: 1, pages: 1, bytes: 10 });
 const none = { added: 0, removed: 0, changed: 0, moved: 0, unchanged: 0 };

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BundlePlaceConfig } from '../../../src/config/config.ts';
 import { PartialFile } from '../../../src/exports/fetch/partial-file.ts';
 import { DirectoryPlace } from '../../../src/exports/rollout/directory-place.ts';
@@ -8,6 +9,7 @@ import { versionName } from '../../../src/exports/rules/site-export.ts';
 import {
   type BundleStore,
   changing,
+  manifestName,
   NoSuchVersion,
   PointerMoved,
   VersionConflict,
@@ -85,9 +87,16 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
 /** Whether another run was quicker: it moved the pointer, or retention removed this version among newer ones. */
 async function isOvertaken(error: unknown, bundles: BundleStore, version: string): Promise<boolean> {
   if (error instanceof PointerMoved) return true;
+  // Retention removes a version's manifest first, and the rest a moment later.
+  for (let left = 100; error instanceof VersionConflict; left -= 1) {
+    const files = (await bundles.inventory(siteDomain)).find((each) => each.version === version)?.files;
+    if (files === undefined) break;
+    if (left === 0 || files.some(({ name }) => name === manifestName)) return false;
+    await sleep(50);
+  }
   const stored = (await bundles.inventory(siteDomain)).map((each) => each.version);
-  const isGone = error instanceof VersionConflict && !stored.includes(version);
-  return (isGone || error instanceof NoSuchVersion) && stored.filter((other) => other > version).length >= kept;
+  const isGone = error instanceof VersionConflict || error instanceof NoSuchVersion;
+  return isGone && stored.filter((other) => other > version).length >= kept;
 }
 
 /** As a download does it: first the proof of the bytes, then the bytes, then a flush. */
