@@ -168,12 +168,13 @@ function outcomeText(outcome: string | null, paint: Paint): string {
 }
 
 function notesOf(
-  { failingSince, staleSince, lastReason }: SiteLine | ProjectLine,
+  { failingSince, staleSince, state, lastReason }: SiteLine | ProjectLine,
   paint: Paint,
   others: readonly string[],
 ): string {
+  const refused = state === 'unauthorized' ? [paint.red('the service refuses the API key')] : [];
   const stale = staleSince === null ? [] : [paint.yellow(`stale since ${minuteText(staleSince)}`)];
-  if (failingSince === null) return [...others, ...stale].join(', ');
+  if (failingSince === null) return [...refused, ...others, ...stale].join(', ');
   const failing = paint.red(`failing since ${minuteText(failingSince)}`);
   return [...others, lastReason === null ? failing : `${failing}: ${lastReason}`].join(', ');
 }
