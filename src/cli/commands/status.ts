@@ -131,7 +131,10 @@ export function statusText({ sites, projects, totals }: Shown, now: number, { pa
           minuteText(line.nextAt),
           line.newestReadAt === null ? '-' : agoText(now - Date.parse(line.newestReadAt)),
           line.verifiedUpTo === null ? '-' : agoText(now - Date.parse(line.verifiedUpTo)),
-          notesOf(line, paint, line.paused ? ['schedule paused'] : []),
+          notesOf(line, paint, [
+            ...(line.firstReading ? ['first reading'] : []),
+            ...(line.paused ? ['schedule paused'] : []),
+          ]),
         ]),
         columns,
       ),
