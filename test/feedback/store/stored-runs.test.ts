@@ -190,7 +190,7 @@ describe('the latest passes of projects', () => {
       new Date(1_000),
     );
     expect(await first()).toEqual([true]);
-    await at.store.endFirstReading(pass, new Date(2_000));
+    await at.store.endFirstReading(pass.passId, new Date(2_000));
     expect(await first()).toEqual([false]);
   });
 
