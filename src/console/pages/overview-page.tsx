@@ -233,8 +233,8 @@ const noQuery: OverviewQuery = {
 };
 
 function writtenTable(overview: Overview): WrittenTable {
-  const { viewer, query, at, written } = overview;
-  const key = JSON.stringify([query, viewer.mayAct, Math.floor(at / 60_000)]);
+  const { viewer, query, written } = overview;
+  const key = JSON.stringify([query, viewer.mayAct]);
   const before = written.get(key);
   if (before !== undefined) return before;
   if (written.size >= mostWritten) written.clear();
@@ -243,7 +243,7 @@ function writtenTable(overview: Overview): WrittenTable {
   return table;
 }
 
-function writeTable({ viewer, query, lines, organizations, at }: Overview): WrittenTable {
+function writeTable({ viewer, query, lines, organizations }: Overview): WrittenTable {
   const found = searchText(lines, query);
   const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip)));
   const isUnknown = (chip: Chip | null) =>
@@ -252,7 +252,7 @@ function writeTable({ viewer, query, lines, organizations, at }: Overview): Writ
   const sites = chosen.filter((line) => line.kind === 'site');
   const projects = chosen.filter((line) => line.kind === 'project');
   const { page, pages, onPage } = pageOf(query.page, Math.max(sites.length, projects.length));
-  const shown = { viewer, query, several: organizations.length > 1 && !query.grouped, at };
+  const shown = { viewer, query, several: organizations.length > 1 && !query.grouped };
   return {
     concerns: concernsOf(found),
     counts: [null, ...chips].map((chip) => ({ chip, count: isUnknown(chip) ? null : under(chip).length })),
@@ -281,15 +281,13 @@ interface Shown {
   query: OverviewQuery;
   /** Whether to show the organization beside a project's name, which does not contain it. */
   several: boolean;
-  /** Milliseconds since the epoch. */
-  at: number;
   name: 'Sites' | 'Projects';
   all: number;
   lines: readonly OverviewLine[];
 }
 
 /** Sites or projects, one line each. */
-function Lines({ viewer, query, several, at, name, all, lines }: Shown) {
+function Lines({ viewer, query, several, name, all, lines }: Shown) {
   if (lines.length === 0) return null;
   const head = (sort: Sort, text: string) => <SortLink query={query} sort={sort} text={text} of={name} />;
   return (
@@ -307,7 +305,7 @@ function Lines({ viewer, query, several, at, name, all, lines }: Shown) {
         columns={[
           [
             'name',
-            (line) => <Name line={line} several={several} at={at} />,
+            (line) => <Name line={line} several={several} />,
             <>
               {head('name', name.toLowerCase())} {countText(all)}
             </>,
@@ -338,7 +336,7 @@ function SortLink({ query, sort, text, of }: { query: OverviewQuery; sort: Sort;
   );
 }
 
-function Name({ line, several, at }: { line: OverviewLine; several: boolean; at: number }) {
+function Name({ line, several }: { line: OverviewLine; several: boolean }) {
   const health = healthOf(line);
   return (
     <>
@@ -391,18 +389,8 @@ function Status({ line }: { line: OverviewLine }) {
 
 /** No run has ended. The first reading of a project may take days. */
 function Unended({ line }: { line: OverviewLine }) {
-  const readAt = line.kind === 'project' ? line.newestReadAt : null;
-  return (
-    <span class="quiet">
-      {readAt === null ? (
-        'not run yet'
-      ) : (
-        <>
-          first reading, last <When at={readAt} />
-        </>
-      )}
-    </span>
-  );
+  const isRead = line.kind === 'project' && (line.firstReading || line.newestReadAt !== null);
+  return <span class="quiet">{isRead ? 'first reading' : 'not run yet'}</span>;
 }
 
 /** Null for nothing. */
