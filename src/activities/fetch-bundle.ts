@@ -13,9 +13,9 @@ import { manifestIfThere, sealOf } from '../exports/store/manifests.ts';
 import { type VerificationReport, withRendering } from '../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
 import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
+import { type PublishedAt, publishStaged } from './export-steps.ts';
 import { bundleFailure, publishFailure, transient } from './failures.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
-import { type PublishedAt, publishStaged } from './version-steps.ts';
 
 export interface FetchBundleInput {
   org: string;

@@ -1,18 +1,18 @@
 import { createKeyActivities } from './check-key.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { createJobActivities } from './export-jobs.ts';
+import {
+  createApprovalActivities,
+  createBundleActivities,
+  createJobActivities,
+  createRollbackActivities,
+  createRolloutActivities,
+} from './export-steps.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
 import { createFetchActivities } from './fetch-bundle.ts';
 import { whileMine } from './heartbeats.ts';
 import { createRecordActivities } from './notices.ts';
 import { createRefreshActivities } from './refresh-pages.ts';
-import {
-  createApprovalActivities,
-  createBundleActivities,
-  createRollbackActivities,
-  createRolloutActivities,
-} from './version-steps.ts';
 import { createWatchActivities } from './watch-steps.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
 

@@ -1,6 +1,7 @@
 import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 import { exportOf } from '../operations/bulk.ts';
-import { type Operator, type Site, usualPass, waitingVersion } from '../operations/operator.ts';
+import { waitingVersion } from '../operations/exports.ts';
+import { type Operator, type Site, usualPass } from '../operations/operator.ts';
 import type { Trouble } from '../operations/status.ts';
 import { spanText } from '../rules/text.ts';
 import { type ScheduleTarget, targetName } from '../rules/workflow-ids.ts';
@@ -18,14 +19,17 @@ export interface FormSubmission {
   explain(error: unknown): Trouble;
 }
 
+/** A line below a question. */
+export type ActionFact = readonly [name: string, value: string];
+
 /** Something that can be done by a form. */
 export interface Action<Subject> {
   /** On its button and as the title of its question; depends on the form where one action does several things. */
   label: string | ((form: URLSearchParams) => string);
   /** Asked before what cannot be undone; null for what can. */
-  question:
-    | ((subject: Subject, form: URLSearchParams, installation: Operator['installation']) => string | Promise<string>)
-    | null;
+  question: ((subject: Subject, form: URLSearchParams) => string) | null;
+  /** Shown with the question, as they are now. */
+  facts?(subject: Subject, form: URLSearchParams, installation: Operator['installation']): Promise<ActionFact[]>;
   /** Acts, and returns a sentence about the result. */
   run(subject: Subject, submission: FormSubmission): Promise<string>;
 }
@@ -70,10 +74,14 @@ export const siteActions: Actions<KnownSite> = {
   },
   rollback: {
     label: 'Roll back',
-    async question({ domain }, form, installation) {
-      const version = required(form, 'version');
+    question: ({ domain }) =>
+      `Another version of ${domain} goes into service at every target. Then the site is held: exports put nothing else into service until a person ends the hold.`,
+    async facts({ domain }, form, installation) {
       const now = await (await installation.bundles()).current(domain);
-      return `${now?.version ?? 'Nothing'} of ${domain} is in service. ${version} goes into service instead, at every target. Then the site is held: exports put nothing else into service until a person ends the hold.`;
+      return [
+        ['in service', now?.version ?? 'nothing'],
+        ['then', required(form, 'version')],
+      ];
     },
     async run(site, { form, operator }) {
       const version = required(form, 'version');

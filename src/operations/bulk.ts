@@ -2,8 +2,9 @@ import type { InService } from '../exports/store/bundle-store.ts';
 import { passKinds } from '../feedback/rules/pass-bounds.ts';
 import { type ScheduleTarget, workflowIdOf } from '../rules/workflow-ids.ts';
 import { callsAtOnce, inBatches, type RunningWork } from '../temporal/runs.ts';
+import { waitingVersion } from './exports.ts';
 import type { Installation } from './installation.ts';
-import { type Project, type Site, waitingVersion } from './operator.ts';
+import type { Project, Site } from './operator.ts';
 
 /** What an operation on many would do, and what of the selected it would skip. */
 export interface Plan<Item> {

@@ -51,6 +51,7 @@ export interface ProjectLine {
   nextAt: string | null;
   paused: boolean;
   newestReadAt: string | null;
+  firstReading: boolean;
   verifiedUpTo: string | null;
   failingSince: string | null;
   /** Since when its newest entries have been read longer ago than `freshness`; null while they were not. */
@@ -147,6 +148,7 @@ export function projectLines(
       nextAt: start?.nextAt ?? null,
       paused: start?.paused ?? false,
       newestReadAt: record?.newestReadAt ?? null,
+      firstReading: record?.firstReading ?? false,
       verifiedUpTo: record?.verifiedUpTo ?? null,
       failingSince: record?.failingSince ?? null,
       staleSince: staleSince([record?.newestReadAt, record?.lastAt], limits.get(nameOf({ org, project })), now),

@@ -1,9 +1,8 @@
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createJobActivities, createRolloutActivities } from '../../src/activities/export-steps.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
-import { createRolloutActivities } from '../../src/activities/version-steps.ts';
 import { NotReady } from '../../src/service/errors.ts';
 import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
 

@@ -5,7 +5,7 @@ import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import type { Site } from '../../src/activities/dependencies.ts';
-import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createJobActivities, createRollbackActivities } from '../../src/activities/export-steps.ts';
 import {
   createFetchActivities,
   type FetchBundleInput,
@@ -13,7 +13,6 @@ import {
   noFetchYet,
 } from '../../src/activities/fetch-bundle.ts';
 import { whileMine } from '../../src/activities/heartbeats.ts';
-import { createRollbackActivities } from '../../src/activities/version-steps.ts';
 import { StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
 import { hashFile } from '../../src/files.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createRollbackActivities } from '../../src/activities/version-steps.ts';
+import { createRollbackActivities } from '../../src/activities/export-steps.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
 import { sealOf } from '../../src/exports/store/manifests.ts';
 import { verifyArchive } from '../../src/exports/verify/verify-archive.ts';

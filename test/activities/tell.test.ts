@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createApprovalActivities } from '../../src/activities/export-steps.ts';
 import { createRecordActivities, sendDueNotices } from '../../src/activities/notices.ts';
-import { createApprovalActivities } from '../../src/activities/version-steps.ts';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import type { ExportRunRow } from '../../src/feedback/store/run-records.ts';

@@ -1,14 +1,14 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createJobActivities } from '../../src/activities/export-jobs.ts';
-import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
 import {
   createApprovalActivities,
   createBundleActivities,
+  createJobActivities,
   createRolloutActivities,
   promoteUnlessHeld,
-} from '../../src/activities/version-steps.ts';
+} from '../../src/activities/export-steps.ts';
+import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
 import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
 import {

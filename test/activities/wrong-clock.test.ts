@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createApprovalActivities } from '../../src/activities/export-steps.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
-import { createApprovalActivities } from '../../src/activities/version-steps.ts';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import { noEntries } from '../../src/feedback/rules/feedback-entry.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';

@@ -38,6 +38,7 @@ const nothing = {
   lastAt: null,
   lastReason: null,
   newestReadAt: null,
+  firstReading: false,
   verifiedUpTo: null,
   failingSince: null,
 };

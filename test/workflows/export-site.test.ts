@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import type { JobReading } from '../../src/activities/export-jobs.ts';
+import type { JobReading } from '../../src/activities/export-steps.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
 import { eventCounts } from '../tools/temporal/event-counts.ts';
 import {

@@ -86,7 +86,8 @@ function pauseText(
   { pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>,
   now: number,
 ): string | null {
-  const until = pausedUntil === null ? 'until resumed' : `until ${momentText(pausedUntil, now)}`;
+  const end = pausedUntil === null ? null : momentText(pausedUntil, now);
+  const until = end === null ? 'until resumed' : `until ${end}`;
   switch (pausedBy) {
     case null:
       return null;
@@ -95,20 +96,43 @@ function pauseText(
     case 'throttled':
       return `by the service (429) ${until}`;
     case 'unauthorized':
-      return `the service refuses the API key (401); tried again ${until.replace('until', 'at')}`;
+      return `the service refuses the API key (401); the next try is at ${end}`;
   }
 }
 
-/** Why nothing of an organization is read now, in words; null while the window alone decides. */
+/** Why nothing of an organization is read now, in words; null while the window, as it mostly does, soon grants again. */
 export function standstillText(view: WindowView, now: number): string | null {
   if (view.countsAsFullUntil !== null) {
     return `${forgotten}: nothing is granted until ${momentText(view.countsAsFullUntil, now)}`;
   }
   const pause = pauseText(view, now);
-  if (pause === null || view.pausedBy === 'unauthorized') return pause;
-  const others = view.otherClients === null ? '' : `; other clients use about ${view.otherClients} of ${view.limit}`;
-  return `the budget is paused ${pause}${view.pausedBy === 'throttled' ? others : ''}`;
+  if (pause === null) return fullText(view, now);
+  if (view.pausedBy === 'unauthorized') return pause;
+  return `the budget is paused ${pause}${view.pausedBy === 'throttled' ? othersText(view) : ''}`;
 }
+
+const othersText = ({ otherClients, limit }: WindowView): string =>
+  otherClients === null ? '' : `; other clients use about ${otherClients} of ${limit}`;
+
+/** A full window that grants nothing for longer than this is said; shorter waits are part of reading at a pace. */
+const shortWaitMs = 5 * 60_000;
+
+/** Until when and why the window is full, if nothing is granted for long after its last request. */
+function fullText(view: WindowView, now: number): string | null {
+  const { nextFreeAt, releases, windowMs, limit, holders, override, configured } = view;
+  const lastRequestAt = (releases.at(-1) ?? now) - windowMs;
+  // At an even pace, a small limit grants one request now and then.
+  const usualMs = Math.max(shortWaitMs, (2 * windowMs) / limit);
+  if (nextFreeAt === null || holders.length > 0 || nextFreeAt - lastRequestAt <= usualMs) return null;
+  const { requests = configured.requests, reserve = configured.reserve } = override ?? {};
+  const isLowered = override !== null && requests - reserve < configured.requests - configured.reserve;
+  const cause = isLowered ? `; set by hand: ${overrideText(override, now)}` : othersText(view);
+  return `the window is full until ${momentText(nextFreeAt, now)}: ${usedText(view, ' used')}${cause}`;
+}
+
+/** Requests used, of how many, in the words that follow: `68 of 40 used (limit lowered)` if more were used before. */
+export const usedText = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>, words: string): string =>
+  `${used} of ${limit}${words}${used > limit ? ' (limit lowered)' : ''}`;
 
 /** What a person set by hand, in words. */
 function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {

@@ -131,7 +131,10 @@ export function statusText({ sites, projects, totals }: Shown, now: number, { pa
           minuteText(line.nextAt),
           line.newestReadAt === null ? '-' : agoText(now - Date.parse(line.newestReadAt)),
           line.verifiedUpTo === null ? '-' : agoText(now - Date.parse(line.verifiedUpTo)),
-          notesOf(line, paint, line.paused ? ['schedule paused'] : []),
+          notesOf(line, paint, [
+            ...(line.firstReading ? ['first reading'] : []),
+            ...(line.paused ? ['schedule paused'] : []),
+          ]),
         ]),
         columns,
       ),
@@ -168,12 +171,13 @@ function outcomeText(outcome: string | null, paint: Paint): string {
 }
 
 function notesOf(
-  { failingSince, staleSince, lastReason }: SiteLine | ProjectLine,
+  { failingSince, staleSince, state, lastReason }: SiteLine | ProjectLine,
   paint: Paint,
   others: readonly string[],
 ): string {
+  const refused = state === 'unauthorized' ? [paint.red('the service refuses the API key')] : [];
   const stale = staleSince === null ? [] : [paint.yellow(`stale since ${minuteText(staleSince)}`)];
-  if (failingSince === null) return [...others, ...stale].join(', ');
+  if (failingSince === null) return [...refused, ...others, ...stale].join(', ');
   const failing = paint.red(`failing since ${minuteText(failingSince)}`);
   return [...others, lastReason === null ? failing : `${failing}: ${lastReason}`].join(', ');
 }

@@ -1,5 +1,5 @@
 import type { WindowView } from '../../budget/rules/permits.ts';
-import { forgotten, pauseWords } from '../../budget/rules/window-view.ts';
+import { forgotten, pauseWords, usedText } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
 import { countText, spanText } from '../../rules/text.ts';
@@ -62,11 +62,12 @@ function healthOf(view: WindowView | null): { look: HealthLook; text: string } {
   return view.available === 0 ? { look: 'wait', text: 'full' } : { look: 'good', text: 'free' };
 }
 
-function Used({ org, view: { limit, used, windowMs } }: { org: string; view: WindowView }) {
+function Used({ org, view }: { org: string; view: WindowView }) {
+  const { limit, used, windowMs } = view;
   return (
     <>
       <progress max={limit} value={Math.min(used, limit)} aria-label={`Used of ${org}`} />{' '}
-      {`${used} of ${limit} in ${spanText(windowMs)}`}
+      {usedText(view, ` in ${spanText(windowMs)}`)}
     </>
   );
 }
@@ -107,7 +108,8 @@ function State({ view }: { view: WindowView }) {
       {pausedBy !== null && <span class="state bad">{pauseWords[pausedBy]}</span>}
       {pausedBy !== null && pausedUntil !== null && (
         <>
-          , ends <When at={pausedUntil} />
+          {pausedBy === 'unauthorized' ? ', next try ' : ', ends '}
+          <When at={pausedUntil} />
         </>
       )}
       {countsAsFullUntil !== null && (

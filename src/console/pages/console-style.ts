@@ -96,8 +96,8 @@ button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .ticked::before{content:counter(ticked) " selected";font-weight:600}
 .bulk-of{counter-reset:ticked}
 .bulk-of input:checked{counter-increment:ticked}
-.bulk{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;padding:.5rem .75rem}
-.bulk-of .bulk{position:sticky;bottom:.5rem;width:fit-content;margin-top:.5rem;background:var(--paper);border:1px solid var(--stone);border-radius:6px;box-shadow:0 6px 20px rgb(0 0 0/.2)}
+.bulk{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;padding:.5rem 0}
+.bulk-of .bulk{padding-inline:.75rem;position:sticky;bottom:.5rem;width:fit-content;margin-top:.5rem;background:var(--paper);border:1px solid var(--stone);border-radius:6px;box-shadow:0 6px 20px rgb(0 0 0/.2)}
 @supports selector(:has(*)){.bulk-of:not(:has(input:checked)) .bulk{display:none}}
 .facts{display:grid;grid-template-columns:minmax(6rem,max-content) minmax(0,1fr);gap:.1875rem 1rem}
 .facts dt{color:var(--quiet)}

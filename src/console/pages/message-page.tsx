@@ -1,4 +1,5 @@
 import { visible } from '../../feedback/report/figure.ts';
+import type { ActionFact } from '../actions.ts';
 import { Page } from './layout.tsx';
 import { Chips, Facts, Foreign, Hidden, Reason, sentence, Table, type Viewer } from './parts.tsx';
 
@@ -27,6 +28,7 @@ export function MessagePage({ title, message, hint = null, viewer = null, links 
 interface Question {
   title: string;
   question: string;
+  facts: readonly ActionFact[];
   label: string;
   viewer: Viewer;
   /** What the form that asked held, its order included: the answer is the same order. */
@@ -36,14 +38,15 @@ interface Question {
 }
 
 /** Asks once before what cannot be undone. */
-export function QuestionPage({ title, question, label, viewer, form, action, back }: Question) {
+export function QuestionPage({ title, question, facts, label, viewer, form, action, back }: Question) {
   const kept = [...form].filter(([name]) => name !== 'token' && name !== 'sure');
   const reason = form.get('reason')?.trim() ?? '';
+  const shown: readonly ActionFact[] = [...facts, ...(reason === '' ? [] : [['why', reason] as const])];
   return (
     <Page title={title} viewer={viewer}>
       <div class="narrow">
         <p class="under">{visible(question)}</p>
-        {reason !== '' && <Facts facts={[['why', <Foreign text={reason} />]]} />}
+        {shown.length > 0 && <Facts facts={shown.map(([name, value]) => [name, <Foreign text={value} />])} />}
         <form method="post" action={action} class="act">
           <input type="hidden" name="token" value={viewer.formToken} />
           <input type="hidden" name="sure" value="yes" />

@@ -389,18 +389,8 @@ function Status({ line }: { line: OverviewLine }) {
 
 /** No run has ended. The first reading of a project may take days. */
 function Unended({ line }: { line: OverviewLine }) {
-  const readAt = line.kind === 'project' ? line.newestReadAt : null;
-  return (
-    <span class="quiet">
-      {readAt === null ? (
-        'not run yet'
-      ) : (
-        <>
-          first reading, last <When at={readAt} />
-        </>
-      )}
-    </span>
-  );
+  const isRead = line.kind === 'project' && (line.firstReading || line.newestReadAt !== null);
+  return <span class="quiet">{isRead ? 'first reading' : 'not run yet'}</span>;
 }
 
 /** Null for nothing. */

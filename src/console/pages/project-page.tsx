@@ -1,6 +1,6 @@
 import { raw } from 'hono/html';
 import type { Forecast, WindowView } from '../../budget/rules/permits.ts';
-import { standstillText, waitText } from '../../budget/rules/window-view.ts';
+import { standstillText, usedText, waitText } from '../../budget/rules/window-view.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
@@ -54,7 +54,7 @@ function BudgetForProject({ project, budget }: Budget) {
 }
 
 function Share({ project, budget }: { project: KnownProject; budget: WindowView }) {
-  const { limit, used, windowMs, available, nextFreeAt } = budget;
+  const { windowMs, available, nextFreeAt } = budget;
   const asking = askersOf(project, budget);
   return (
     <Facts
@@ -80,7 +80,7 @@ function Share({ project, budget }: { project: KnownProject; budget: WindowView 
               </>,
             ] as const,
         ),
-        ['all together', `${used} of ${limit} used in ${spanText(windowMs)}, ${available} free`],
+        ['all together', `${usedText(budget, ` used in ${spanText(windowMs)}`)}, ${available} free`],
         nextFreeAt !== null && ['next free', <When at={nextFreeAt} />],
       ]}
     />

@@ -106,9 +106,9 @@ async function act<Subject>(
       return done(c, app, back, (submission) => action.run(subject, submission));
     }
     const label = typeof action.label === 'string' ? action.label : action.label(form);
-    const text = await question(subject, form, app.reader.installation);
-    const shown = { title: `${label}?`, question: text, label, form, action: c.req.path, back };
-    return page(c, <QuestionPage {...shown} viewer={viewerIn(c, app)} />);
+    const facts = (await action.facts?.(subject, form, app.reader.installation)) ?? [];
+    const shown = { title: `${label}?`, facts, label, form, action: c.req.path, back };
+    return page(c, <QuestionPage {...shown} question={question(subject, form)} viewer={viewerIn(c, app)} />);
   });
 }
 

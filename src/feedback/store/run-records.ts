@@ -49,6 +49,8 @@ export interface ProjectRecord extends ProjectKey {
   lastReason: string | null;
   /** Start of the last reading of its newest entries, by `refresh` or on demand; null for never. */
   newestReadAt: string | null;
+  /** Whether its first reading is under way, which may take days; what it has read is stored. */
+  firstReading: boolean;
   /** All stored entries are as the service had them at this moment; null while some may not be. */
   verifiedUpTo: string | null;
   /** End of the first pass that failed since one of its kind, or a sweep, completed; null when there is none. */

@@ -76,7 +76,7 @@ export async function latestRecords(
   const passes = projects.flatMap(({ org, project }) => passKinds.map((pass) => [org, project, pass]));
   const latest = projects.length === 0 ? [] : await latestPasses(db, passes);
   const verified = projects.length === 0 ? [] : await verifiedMoments(db);
-  const read = projects.length === 0 ? [] : await newestReadings(db);
+  const read = projects.length === 0 ? [] : await readByRefresh(db);
   const domains = sites.map(({ org, domain }) => [org, domain]);
   return {
     sites: sites.length === 0 ? [] : await latestRuns(db, domains),
@@ -178,25 +178,31 @@ async function verifiedMoments(db: Db): Promise<(ProjectKey & { verifiedUpTo: st
   }));
 }
 
-/** When the newest entries of each project were last read. */
-async function newestReadings(db: Db): Promise<(ProjectKey & { newestReadAt: string | null })[]> {
+interface ReadByRefresh extends ProjectKey {
+  newestReadAt: string | null;
+  /** Id of the pass. */
+  firstReading: string | null;
+}
+
+/** When `refresh` last read the newest entries of each project, and whether it reads it for the first time. */
+async function readByRefresh(db: Db): Promise<ReadByRefresh[]> {
   return await db
     .selectFrom('refresh_projects')
-    .select(['org_id as org', 'project_id as project', 'head_read_at as newestReadAt'])
+    .select(['org_id as org', 'project_id as project', 'head_read_at as newestReadAt', 'first_pass as firstReading'])
     .execute();
 }
 
 interface FoundOfProjects {
   latest: readonly LatestPass[];
   verified: readonly (ProjectKey & { verifiedUpTo: string | null })[];
-  read: readonly (ProjectKey & { newestReadAt: string | null })[];
+  read: readonly ReadByRefresh[];
 }
 
 function projectRecords(projects: readonly ProjectKey[], { latest, verified, read }: FoundOfProjects): ProjectRecord[] {
   const passesOf = new Map<string, LatestPass[]>(projects.map((key) => [keyOf(key), []]));
   for (const pass of latest) passesOf.get(keyOf(pass))?.push(pass);
   const verifiedOf = new Map(verified.map((found) => [keyOf(found), found.verifiedUpTo]));
-  const readOf = new Map(read.map((found) => [keyOf(found), found.newestReadAt === null ? [] : [found.newestReadAt]]));
+  const readOf = new Map(read.map((found) => [keyOf(found), found]));
   return projects.map((key) => {
     const passes = passesOf.get(keyOf(key)) ?? [];
     const newest = passes.at(-1);
@@ -204,6 +210,7 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
     // A sweep reads everything: what failed before it has been made up for.
     const failing = passes.flatMap(({ failing_since: since }) => (since !== null && since > sweptAt ? [since] : []));
     const readByPass = passes.flatMap(({ pass, good_at: at }) => (pass === 'review' || at === null ? [] : [at]));
+    const { newestReadAt = null, firstReading = null } = readOf.get(keyOf(key)) ?? {};
     return {
       org: key.org,
       project: key.project,
@@ -211,7 +218,8 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
       lastReason: shortened(withoutFailureType(newest?.error ?? '')),
-      newestReadAt: [...(readOf.get(keyOf(key)) ?? []), ...readByPass].sort().at(-1) ?? null,
+      newestReadAt: [...(newestReadAt === null ? [] : [newestReadAt]), ...readByPass].sort().at(-1) ?? null,
+      firstReading: firstReading !== null,
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
       failingSince: failing.sort()[0] ?? null,
     };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { setPause } from '../../../src/budget/rules/window.ts';
+import { setOverride, setPause } from '../../../src/budget/rules/window.ts';
 import { standstillText, untouchedView, viewOf } from '../../../src/budget/rules/window-view.ts';
 import { frozen, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
@@ -85,7 +85,7 @@ describe('the view of a window', () => {
     expect(standstillText(view(scene), scene.now)).toBeNull();
     const refused = new Scene();
     refused.report(refused.granted('a', { wants: 1 }), [t0], { unauthorized: true });
-    expect(standstillText(view(refused), t0)).toMatch(/^the service refuses the API key \(401\); tried again at /);
+    expect(standstillText(view(refused), t0)).toMatch(/^the service refuses the API key \(401\); the next try is at /);
     const throttled = new Scene();
     throttled.report(throttled.granted('a', { wants: 1 }), [t0], { throttled: { retryAfterMs: 5_000 } });
     expect(standstillText(view(throttled), t0)).toMatch(
@@ -93,6 +93,36 @@ describe('the view of a window', () => {
     );
     const paused = new Scene().apply((state, at) => setPause(state, { until: null }, at));
     expect(standstillText(view(paused), t0)).toBe('the budget is paused by hand until resumed');
+  });
+
+  it('says until when and why a window is full that grants nothing for long', () => {
+    const windowMs = 3_600_000;
+    const minutes = (count: number) => count * 60_000;
+    const text = (scene: Scene) => standstillText(view(scene), scene.now);
+    const scene = new Scene({ windowMs }, 0).spend(3);
+    scene.now = minutes(20);
+    scene.spend(3);
+    expect(text(scene)).toBeNull();
+    const override = { requests: 4, until: minutes(180) };
+    scene.apply((state, at) => setOverride(state, override, at));
+    const full =
+      'the window is full until 01:00:00 UTC: 6 of 4 used (limit lowered); set by hand: 4 requests until 03:00:00 UTC';
+    expect(text(scene)).toBe(full);
+    // It is said until the end, and not while somebody reads.
+    scene.now = windowMs - 1_000;
+    expect(text(scene)).toBe(full);
+    scene.now = windowMs + 1_000;
+    scene.granted('a', { wants: 1 });
+    expect(view(scene)).toMatchObject({ available: 0 });
+    expect(text(scene)).toBeNull();
+
+    expect(text(new Scene({ windowMs }, 0).spend(10))).toBe('the window is full until 01:00:00 UTC: 10 of 10 used');
+    // One request every six minutes fills the window too.
+    const evenly = new Scene({ windowMs }, 0);
+    for (; evenly.now < windowMs; evenly.now += minutes(6)) evenly.spend(1);
+    evenly.now -= 1_000;
+    expect(view(evenly)).toMatchObject({ available: 0 });
+    expect(text(evenly)).toBeNull();
   });
 
   it('shows a pause without an end', () => {

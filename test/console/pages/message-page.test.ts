@@ -24,9 +24,8 @@ describe('a question before what cannot be undone', () => {
   it('shows the reason that goes along, and a way out that is not called like the audit entry', async () => {
     const { text } = await answerTo(`${site}/rollback`, { version: 'v-old', reason: 'a <b>bad</b> release' });
     expect(text).toMatch(/<dt>why<\/dt><dd><bdi>a &lt;b&gt;bad/);
-    const now =
-      '20261121T040200Z-aaaaaaaaaaaa of docs.acme.example is in service. v-old goes into service instead, at every target.';
-    expect(text).toContain(`${now} Then the site is held`);
+    expect(text).toContain('Then the site is held');
+    expect(text).toMatch(/<dt>in service<\/dt><dd><bdi>20261121T040200Z-a{12}<[\s\S]*<dt>then<\/dt><dd><bdi>v-old</);
     expect(text).toMatch(/>\s*Back\s*</);
     const plain = await answerTo(`${site}/rollback`, { version: 'v-old', reason: ' ' });
     expect(plain.text).not.toContain('<dt>why</dt>');

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportHandle, exportState, startExport } from '../../../src/operations/exports.ts';
+import { exportHandle, exportState } from '../../../src/operations/exports.ts';
+import { startExport } from '../../../src/operations/operator.ts';
 import { startSync, syncHandle, syncState } from '../../../src/operations/syncs.ts';
 import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';

@@ -165,6 +165,7 @@ describe('the latest passes of projects', () => {
       lastAt: null,
       lastReason: null,
       newestReadAt: null,
+      firstReading: false,
       verifiedUpTo: null,
       failingSince: null,
     };
@@ -175,6 +176,22 @@ describe('the latest passes of projects', () => {
     expect(swept).toMatchObject({ lastPass: 'sweep', lastOutcome: 'completed', failingSince: null });
     expect(swept?.verifiedUpTo).toBe(await at.store.verifiedUpTo('acme', 'prj_1'));
     expect(swept?.verifiedUpTo).not.toBeNull();
+  });
+
+  it('tell that a project is being read for the first time', async () => {
+    await using at = await temporaryStore();
+    const first = async () =>
+      (await at.store.latestRecords({ sites: [], projects: [project] })).projects.map((found) => found.firstReading);
+    await at.store.prepareRefresh(project.org, [project.project], 0);
+    expect(await first()).toEqual([false]);
+    const pass = await at.store.beginFirstReading(
+      project,
+      { workflowId: 'refresh:acme', runId: 'run' },
+      new Date(1_000),
+    );
+    expect(await first()).toEqual([true]);
+    await at.store.endFirstReading(pass.passId, new Date(2_000));
+    expect(await first()).toEqual([false]);
   });
 
   it('tell since when one kind fails until it, or a sweep, completes', async () => {

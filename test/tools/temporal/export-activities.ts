@@ -1,9 +1,9 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { JobReading, SitePlan } from '../../../src/activities/export-jobs.ts';
+import type { JobReading, SitePlan } from '../../../src/activities/export-steps.ts';
 import type { FetchBundleResult } from '../../../src/activities/fetch-bundle.ts';
 import type { Activities } from '../../../src/activities/index.ts';
 import type { ExportInput, ExportParameters } from '../../../src/exports/rules/site-export.ts';
-import { startExport } from '../../../src/operations/exports.ts';
+import { startExport } from '../../../src/operations/operator.ts';
 
 let sites = 0;
 /** An export request, each for another site, also of other processes. */

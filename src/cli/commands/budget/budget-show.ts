@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../../budget/client.ts';
 import { drift, type Forecast, type Limits, type WindowView } from '../../../budget/rules/permits.ts';
-import { forgotten, pauseWords, untouchedView, windowFacts } from '../../../budget/rules/window-view.ts';
+import { forgotten, pauseWords, untouchedView, usedText, windowFacts } from '../../../budget/rules/window-view.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import { clockTime, counted, momentText, naturalOrder, spanText } from '../../../rules/text.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
@@ -122,7 +122,7 @@ export function budgetTable(
   { columns }: Surface,
 ): string {
   const rows = budgets.map(({ organization: { id, budget }, view }) => {
-    const { used, limit, windowMs, available, holders, waiters, nextFreeAt, throttledInWindow, pausedBy } = view;
+    const { windowMs, available, holders, waiters, nextFreeAt, throttledInWindow, pausedBy } = view;
     const state = [
       ...(pausedBy === null ? [] : [pauseWords[pausedBy]]),
       ...(view.countsAsFullUntil === null ? [] : [`counts as full: ${forgotten}`]),
@@ -131,7 +131,7 @@ export function budgetTable(
     ];
     return [
       id,
-      `${used} of ${limit} in ${spanText(windowMs)}`,
+      usedText(view, ` in ${spanText(windowMs)}`),
       `${available}`,
       `${holders.length}`,
       `${waiters.length}`,
@@ -233,9 +233,9 @@ async function watchBudget(
 
 /** On a terminal the whole window, redrawn; elsewhere a line for each change. */
 function stepOf(view: WindowView, output: Output): Step {
-  const { used, limit, available, holders, waiters, throttledInWindow, pausedBy } = view;
+  const { available, holders, waiters, throttledInWindow, pausedBy } = view;
   const counts = [
-    `${used} of ${limit} used`,
+    usedText(view, ' used'),
     `${available} free`,
     `${holders.length} in use`,
     `${waiters.length} waiting`,

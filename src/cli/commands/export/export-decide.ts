@@ -1,7 +1,8 @@
 import type { BundleStore } from '../../../exports/store/bundle-store.ts';
 import { compareManifests } from '../../../exports/store/compare-manifests.ts';
 import { planApprovals, planHolds } from '../../../operations/bulk.ts';
-import { runningExport, waitingVersion } from '../../../operations/operator.ts';
+import { waitingVersion } from '../../../operations/exports.ts';
+import { runningExport } from '../../../operations/operator.ts';
 import { onSelected, runBulk, runningNow } from '../../bulk.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';

@@ -14,8 +14,7 @@ import type { Sighting, SiteHold } from '../../../exports/store/bundle-store.ts'
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store-unavailable.ts';
 import type { ExportRunRow, RunFilter } from '../../../feedback/store/run-records.ts';
-import { exportHandle, exportState } from '../../../operations/exports.ts';
-import { describeWorkflow } from '../../../operations/operator.ts';
+import { describeWorkflow, exportHandle, exportState } from '../../../operations/exports.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../rules/text.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';

@@ -10,7 +10,8 @@ import {
   type ManifestDiff,
 } from '../../../exports/store/compare-manifests.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
-import { type Site, waitingVersion } from '../../../operations/operator.ts';
+import { waitingVersion } from '../../../operations/exports.ts';
+import type { Site } from '../../../operations/operator.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';

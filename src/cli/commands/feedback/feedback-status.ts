@@ -12,7 +12,7 @@ import {
   type ProjectDelays,
 } from '../../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../../feedback/rules/sync.ts';
-import { describeWorkflow } from '../../../operations/operator.ts';
+import { describeWorkflow } from '../../../operations/exports.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { counted, countText } from '../../../rules/text.ts';

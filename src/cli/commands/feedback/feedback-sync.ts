@@ -4,7 +4,8 @@ import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts
 import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
 import type { SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
 import { runIdOf, runs } from '../../../operations/bulk.ts';
-import { describeWorkflow, type Project, usualPass } from '../../../operations/operator.ts';
+import { describeWorkflow } from '../../../operations/exports.ts';
+import { type Project, usualPass } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText, spanText } from '../../../rules/text.ts';
 import { onSelected, runBulk, runningNow } from '../../bulk.ts';
