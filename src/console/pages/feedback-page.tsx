@@ -1,6 +1,11 @@
 import { raw } from 'hono/html';
 import { shortened, visible } from '../../feedback/report/figure.ts';
-import type { DocumentAnswer, IndexProgress, SearchAnswer } from '../../feedback/search/feedback-search.ts';
+import type {
+  DocumentAnswer,
+  FoundDocument,
+  IndexProgress,
+  SearchAnswer,
+} from '../../feedback/search/feedback-search.ts';
 import { counted, countText, pagePath } from '../../rules/text.ts';
 import { type FeedbackQuery, feedbackAddress, utcOf } from '../readings/feedback-query.ts';
 import { documentAddress, FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
@@ -88,6 +93,8 @@ interface Feedback {
   choices: FilterChoices;
   /** What was found: entries, or what each document has. */
   found: SearchAnswer | DocumentAnswer;
+  /** Where nothing is said of the page that is asked for: pages of a like name. */
+  meant: readonly FoundDocument[];
   /** The figure of one page over time, when one is asked for; null for none. */
   trend: string | null;
   /** When this login last looked, UTC ISO 8601; null when that is not known. */
@@ -99,7 +106,18 @@ interface Feedback {
 }
 
 /** Feedback of readers and agents that matches the query. */
-export function FeedbackPage({ viewer, query, choices, found, trend, lastVisit, mostInFile, at, late }: Feedback) {
+export function FeedbackPage({
+  viewer,
+  query,
+  choices,
+  found,
+  meant,
+  trend,
+  lastVisit,
+  mostInFile,
+  at,
+  late,
+}: Feedback) {
   const { total, index } = found;
   return (
     <Page title="Feedback" viewer={viewer} at="/feedback">
@@ -113,6 +131,15 @@ export function FeedbackPage({ viewer, query, choices, found, trend, lastVisit, 
           ? nothingText(query)
           : `${total.isExact ? '' : 'More than '}${counted(total.count, 'entry', 'entries')}${'documents' in found ? ' by page' : ', newest first'}.`}
       </p>
+      {meant.length > 0 && (
+        <ul aria-label="Pages of a like name" class="chips">
+          {meant.map(({ project, document }) => (
+            <li>
+              <DocumentLink query={{ ...query, project }} document={document} />
+            </li>
+          ))}
+        </ul>
+      )}
       {trend !== null && raw(trend)}
       {'documents' in found ? (
         <DocumentTable query={query} found={found} choices={choices} />
@@ -131,7 +158,14 @@ export function FeedbackPage({ viewer, query, choices, found, trend, lastVisit, 
 
 /** Without words and filters nothing is stored at all. */
 function nothingText({ all, by, ...narrowed }: FeedbackQuery) {
-  if (Object.values(narrowed).some((one) => one !== '')) return 'No results. Try fewer words or clear the filters.';
+  const { words, document, ...others } = narrowed;
+  const isNarrowed = Object.values(others).some((one) => one !== '');
+  if (words !== '') return 'No results. Try fewer words or clear the filters.';
+  if (document !== '') {
+    const name = visible(shortened(pagePath(document), 200));
+    return `No results. Nothing is stored of the page ${name}${isNarrowed ? ' with these filters' : ''}.`;
+  }
+  if (isNarrowed) return 'No results. Clear the filters.';
   return all === '' && by === ''
     ? 'No comments and code are stored yet. Entries without words may be.'
     : 'No feedback is stored yet: a sync of a project reads it.';

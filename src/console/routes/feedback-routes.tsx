@@ -3,13 +3,20 @@ import type { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { FeedbackRecord, LineFormat } from '../../feedback/files/feedback-record.ts';
 import { csv, jsonLines, lines } from '../../feedback/files/text-files.ts';
-import { SearchRefused } from '../../feedback/search/feedback-search.ts';
+import { documentsLike, SearchRefused } from '../../feedback/search/feedback-search.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
 import { ConsoleFailure } from '../console-failure.ts';
 import { EntryPage } from '../pages/entry-page.tsx';
 import type { FilterChoices } from '../pages/feedback-filter.tsx';
 import { FeedbackPage } from '../pages/feedback-page.tsx';
-import { checkConfigured, feedbackQuery, nextVisit, pageOf, selectionOf } from '../readings/feedback-query.ts';
+import {
+  checkConfigured,
+  type FeedbackQuery,
+  feedbackQuery,
+  nextVisit,
+  pageOf,
+  selectionOf,
+} from '../readings/feedback-query.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** What a selection can be loaded as. CSV is for spreadsheets, so that nothing in it may run there. */
@@ -17,6 +24,12 @@ export const downloadFormats = {
   csv: { type: 'text/csv; charset=UTF-8', format: csv({ formulaSafe: true }) },
   jsonl: { type: 'application/x-ndjson; charset=UTF-8', format: jsonLines },
 } as const;
+
+/** The pages that have entries where a query looks for one that has none. */
+const everywhere = (query: FeedbackQuery) => ({
+  ...selectionOf({ ...query, document: '', words: '', by: 'document' }),
+  limit: shownDocuments,
+});
 
 /** Most records in a file. */
 export const mostInFile = 100_000;
@@ -145,9 +158,12 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
         reading.get(),
         query.document === '' ? null : reader.feedback.trend(selectionOf(pageOf(query))).get(),
       ]);
+      const isUnknown = query.document !== '' && found.total.count === 0;
+      const all = isUnknown ? await reader.feedback.documents(everywhere(query)).get() : null;
       const shown = {
         viewer,
         query,
+        meant: all === null ? [] : documentsLike(all.value, query.document),
         choices,
         found,
         trend: trend?.value ?? null,

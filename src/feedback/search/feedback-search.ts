@@ -1,4 +1,5 @@
-import type { Votes } from '../rules/report-figures.ts';
+import { pagePath } from '../../rules/text.ts';
+import { documentKey, type Votes } from '../rules/report-figures.ts';
 
 /**
  * What to look for. Every field narrows the result; without any, all entries match. Entries that the service no longer
@@ -118,6 +119,12 @@ export interface DocumentAnswer {
   /** Documents that `limit` left out. */
   more: number;
   index: IndexProgress;
+}
+
+/** Three of the pages found whose paths contain a text: what a person may have meant by it. */
+export function documentsLike({ documents }: DocumentAnswer, text: string): FoundDocument[] {
+  const part = pagePath(documentKey(text)).toLowerCase();
+  return documents.filter(({ document }) => pagePath(document).toLowerCase().includes(part)).slice(0, 3);
 }
 
 /** Votes and comments in one part of a time axis. */

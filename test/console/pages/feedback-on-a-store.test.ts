@@ -51,6 +51,10 @@ describe('feedback on a real store', () => {
     expect(documents.text).toContain('3 entries by page.');
     expect((await look('/feedback')).text).toContain('1 entry, newest first.');
     expect((await look('/feedback?all=yes')).text).toContain('3 entries, newest first.');
+    const meant = (await look('/feedback?all=yes&document=B')).text;
+    expect(meant).toContain('No results. Nothing is stored of the page B.');
+    expect(meant).toMatch(/Pages of a like name"[\s\S]*?<a href="[^"]*document=%2Fb"><bdi>\/b<\/bdi><\/a><\/li><\/ul>/);
+    expect((await look('/feedback?all=yes&document=page-3')).text).not.toContain('Pages of a like name');
     const lines = async (path: string) => (await look(path)).text.trimEnd().split('\n').length;
     expect([await lines('/feedback.jsonl'), await lines('/feedback.jsonl?all=yes')]).toEqual([1, 3]);
     expect(documents.text).toContain('href="/feedback.jsonl?all=yes"');

@@ -5,6 +5,7 @@ import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
 import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
 import {
   type DocumentAnswer,
+  documentsLike,
   type EntrySelection,
   type FoundEntry,
   type FoundText,
@@ -13,6 +14,7 @@ import {
   type SearchAnswer,
   SearchRefused,
 } from '../../../feedback/search/feedback-search.ts';
+import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
@@ -147,11 +149,17 @@ async function searchFeedback(
       } else if (flags.byDocument) {
         const answer = await store.findDocuments(query);
         noteIndex(output, answer.index);
-        output.result(answer, answer.documents.length === 0 ? nothing(selection) : documentsText(answer, output));
+        output.result(
+          answer,
+          answer.documents.length === 0 ? await nothing(store, selection) : documentsText(answer, output),
+        );
       } else {
         const answer = await store.findEntries(query);
         noteIndex(output, answer.index);
-        output.result(answer, answer.entries.length === 0 ? nothing(selection) : entriesText(answer, output));
+        output.result(
+          answer,
+          answer.entries.length === 0 ? await nothing(store, selection) : entriesText(answer, output),
+        );
       }
       return exitCodes.done;
     });
@@ -190,12 +198,15 @@ function noteIndex(output: Output, { complete, percent }: IndexProgress): void {
   output.warn(`the index covers ${percent} % of the entries so far: a worker is adding the rest; search again later`);
 }
 
-function nothing({ words, document }: EntrySelection): string {
+async function nothing(store: FeedbackStore, { document, ...rest }: EntrySelection): Promise<string> {
+  const { words } = rest;
   if (words !== undefined) return 'no entry has these words; a word may end in * for its beginning';
   if (document === undefined) return 'no entry matches these options';
-  const isPlace = document.startsWith('/') || document.includes('://');
-  const name = printable(pagePath(document));
-  return `no entry is about ${name}${isPlace ? '' : `; did you mean /${name}?`}`;
+  const named = (path: string) => printable(pagePath(path));
+  const like = documentsLike(await store.findDocuments({ ...rest, limit: 200 }), document).map((one) =>
+    named(one.document),
+  );
+  return `no entry is about ${named(document)}${like.length === 0 ? '' : `; did you mean ${like.join(' or ')}?`}`;
 }
 
 /** Characters of a text in a line, and before the first word found. */

@@ -43,6 +43,8 @@ describe('feedback search', () => {
     expect(ids(await docferryJson(['feedback', 'search', '--with-words'], { cwd })).sort()).toEqual(['a', 'b', 'c']);
     const { stdout } = await docferry(['feedback', 'search', '--document', 'x'], { cwd });
     expect(stdout).toContain('no entry is about x; did you mean /x?');
+    const unknown = await docferry(['feedback', 'search', '--document', 'page-3'], { cwd });
+    expect(unknown.stdout).toMatch(/no entry is about page-3$/m);
   });
 
   it('is one JSON document of what was found, the newest first', async () => {
