@@ -108,12 +108,12 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     expect(looked).toEqual(expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/schedules', sitePath()]));
     await page.goto(`${running.url}${sitePath()}`);
     await page.getByRole('button', { name: 'Reject …' }).click();
-    await page.getByRole('link', { name: 'Cancel', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Back', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.goto(running.url);
     await page.getByLabel(`Select ${scene.domain}`).check();
     await page.getByRole('button', { name: 'Approve …' }).click();
-    await page.getByRole('link', { name: 'Cancel', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Back', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.context().clearCookies();
     await page.goto(running.url);
@@ -129,6 +129,17 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
         await page.setViewportSize({ width, height: 900 });
         const wide = await page.evaluate('document.documentElement.scrollWidth');
         expect([path, width, wide]).toEqual([path, width, width]);
+        const menu = page.locator('main details.menu');
+        if ((await menu.count()) === 0) continue;
+        await menu.locator('summary').click();
+        const panel = await menu.locator('> div').boundingBox();
+        const open = await page.evaluate('document.documentElement.scrollWidth');
+        expect([width, open, panel !== null && panel.x >= 0 && panel.x + panel.width <= width]).toEqual([
+          width,
+          width,
+          true,
+        ]);
+        await menu.locator('summary').click();
       }
     }
   });

@@ -77,27 +77,44 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
           </p>
         ))}
         <Decide viewer={viewer} site={site} version={version}>
-          <a id="preview-link" class="button" href={previewAddress(site, version)}>
+          <a id="preview-link" class="button" href={previewAddress(site, version, changes.listed.changed[0])}>
             Look at its pages
           </a>
           <a id="changes-link" class="button" href={changesAddress(site, version)}>
             See what changes in the text
           </a>
         </Decide>
-        <div class="changes">
-          {kinds.map((kind) => (
-            <PathList
-              id={`pages-${kind}`}
-              title={`${counted(changes.pages[kind], 'page')} ${kind}`}
-              paths={changes.listed[kind]}
-              all={changes.pages[kind]}
-              addressOf={(path) => (kind === 'removed' ? null : previewAddress(site, version, path))}
-              folded
-            />
-          ))}
-        </div>
+        <ChangedPages site={site} version={version} changes={changes} folded />
       </div>
     </section>
+  );
+}
+
+/** The pages that a version changes, which lead to their previews. */
+export function ChangedPages({
+  site,
+  version,
+  changes: { pages, listed },
+  folded,
+}: {
+  site: KnownSite;
+  version: string;
+  changes: AwaitedApproval['changes'];
+  folded: boolean;
+}) {
+  return (
+    <div class="changes">
+      {kinds.map((kind) => (
+        <PathList
+          id={`pages-${kind}`}
+          title={`${counted(pages[kind], 'page')} ${kind}`}
+          paths={listed[kind]}
+          all={pages[kind]}
+          addressOf={(path) => (kind === 'removed' ? null : previewAddress(site, version, path))}
+          folded={folded}
+        />
+      ))}
+    </div>
   );
 }
 

@@ -59,7 +59,6 @@ export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
 function healthOf(view: WindowView | null): { look: HealthLook; text: string } {
   if (view === null) return { look: 'none', text: 'unknown' };
   if (view.pausedBy !== null) return { look: 'bad', text: pauseWords[view.pausedBy] };
-  if (view.override !== null) return { look: 'held', text: 'overridden' };
   return view.available === 0 ? { look: 'wait', text: 'full' } : { look: 'good', text: 'free' };
 }
 

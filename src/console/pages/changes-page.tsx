@@ -37,7 +37,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
           <Foreign text={site.domain} />
         </a>
         {' · '}
-        <a id="to-preview" href={previewAddress(site, to.version)}>
+        <a id="to-preview" href={previewAddress(site, to.version, pages.changed[0])}>
           look at its pages
         </a>
         {to.version === waiting && viewer.mayAct && (

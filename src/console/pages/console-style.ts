@@ -23,6 +23,7 @@ export const consoleStyle = `
 @media (prefers-color-scheme:dark){:root{${variables(dark)}}}
 *,*::before,*::after{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%;scroll-padding:1rem 0 4rem}
+main{position:relative}
 body{margin:0;background:var(--paper);color:var(--ink);font:.875rem/1.45 var(--sans);overflow-wrap:anywhere}
 h1,h2,h3,p,ul,ol,dl,dd,fieldset,figure,blockquote{margin:0;padding:0}
 ul,ol{list-style:none}
@@ -34,13 +35,14 @@ a:hover{color:var(--focus);text-decoration-color:currentcolor}
 .page{max-width:110rem;margin:0 auto;padding:0 1rem}
 .top{display:flex;gap:1.25rem;align-items:center;min-height:2.75rem;border-bottom:1px solid var(--rule)}
 .top .name{font-weight:600;text-decoration:none}
-.top nav{flex:1;min-width:0;overflow-x:auto;scrollbar-width:none}
-.top ul{display:flex;gap:1.125rem}
+.top nav{flex:1;min-width:0}
+.top ul{display:flex;flex-wrap:wrap;gap:0 1.125rem}
 .top li a{display:inline-block;padding:.75rem 0 .625rem;text-decoration:none;color:var(--quiet);white-space:nowrap}
 .top a[aria-current]{color:var(--ink);box-shadow:inset 0 -2px var(--ink)}
-.menu{position:relative}
-.menu summary{max-width:11rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.menu>:not(summary){position:absolute;z-index:2;right:0;margin-top:.25rem;padding:.875rem 1rem;background:var(--paper);border:1px solid var(--stone);border-radius:6px;box-shadow:0 6px 20px rgb(0 0 0/.2);display:grid;gap:.75rem;width:max-content;max-width:min(30rem,90vw)}
+.who{position:relative}
+.menu summary{position:relative;white-space:nowrap}
+.who summary{max-width:11rem;overflow:hidden;text-overflow:ellipsis}
+.menu>:not(summary){position:absolute;z-index:2;right:0;margin-top:.25rem;padding:.875rem 1rem;background:var(--paper);border:1px solid var(--stone);border-radius:6px;box-shadow:0 6px 20px rgb(0 0 0/.2);display:grid;gap:.75rem;width:max-content;max-width:min(30rem,100vw - 2rem)}
 .menu:not([open])>:not(summary){display:none}
 summary{cursor:pointer;width:fit-content;padding:.25rem 0}
 .who summary,.act summary{color:var(--quiet)}
@@ -74,6 +76,7 @@ label{font-size:.8125rem;color:var(--quiet)}
 label.tick{color:inherit;font-size:inherit;align-self:center}
 input,select,textarea,button,.button{font:inherit;color:var(--ink);background:var(--paper);border:1px solid var(--stone);border-radius:4px;padding:.1875rem .5rem;min-height:2rem;max-width:100%}
 input[type=checkbox]{min-height:0;width:1.0625rem;height:1.0625rem;margin:0 .125rem;accent-color:var(--focus);vertical-align:-.1875rem}
+.select input{width:1.5rem;height:1.5rem;margin:0}
 .field{display:flex;flex-direction:column;min-width:0}
 button,.button{cursor:pointer;padding-inline:.75rem;text-decoration:none;display:inline-flex;align-items:center;white-space:nowrap}
 button:hover,.button:hover{border-color:var(--ink)}
@@ -87,7 +90,7 @@ button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .deck li.bad{border-left-color:var(--bad)}
 .deck li.wait{border-left-color:var(--blue)}
 .deck p{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
-.deck .why{white-space:normal;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2}
+.deck .why{white-space:normal;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:4}
 .deck a:not(.button){font-weight:600}
 .deck .row{justify-content:space-between;flex-wrap:nowrap}
 .ticked::before{content:counter(ticked) " selected";font-weight:600}
@@ -100,9 +103,9 @@ button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .facts dt{color:var(--quiet)}
 progress{width:6rem;height:.625rem;accent-color:var(--blue)}
 .scroll{overflow-x:auto}
-.scroll:has(.menu[open]){overflow:visible}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 th,td{padding:.375rem .875rem .375rem 0;text-align:left;border-bottom:1px solid var(--rule);vertical-align:top}
+th{position:relative}
 td{overflow-wrap:anywhere}
 th[scope=row]{font-weight:500;overflow-wrap:anywhere;min-width:11rem}
 thead th{color:var(--quiet);font-weight:400;font-size:.8125rem;white-space:nowrap;padding-block:.1875rem}
@@ -160,18 +163,18 @@ main>figure{max-width:47.5rem;margin-bottom:1rem}
 @media (min-width:48rem){
 .dense td,.dense th{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .dense :is(td[data-name=status],td[data-name=why]){width:50%;max-width:0}
+.dense.told td[data-name=status]{padding-block:.25rem;white-space:normal}
 .dense th[scope=row]{width:38%;max-width:0}
 .dense.log th[scope=row]{width:16%}
 .dense td[data-name=what]{width:26%;max-width:0}
-.windows :is(td,th){vertical-align:middle}
+.windows :is(td,th){vertical-align:middle;white-space:normal}
+.windows th[scope=row]{min-width:0}
 .dense .select{width:1.75rem;padding-right:.375rem}
 .hits>li{grid-template-columns:16rem minmax(0,1fr);gap:2rem}
 .beside{position:absolute;right:0;margin-top:-2.375rem}
 .beside .field{flex-direction:row;align-items:center;gap:.375rem}
-main{position:relative}
 }
 @media (min-width:64rem){
-.windows td:not([data-name=state]){white-space:nowrap}
 .previews{grid-template-columns:repeat(auto-fit,minmax(28rem,1fr))}
 .page{padding:0 1.5rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
@@ -185,7 +188,8 @@ main{position:relative}
 .top .name,#day{display:none}
 .beside .field:has([type=search]){flex:1 1 6rem}
 .beside [type=search]{width:100%}
-.menu summary{max-width:5.5rem}
+.who summary{max-width:5.5rem}
+.top li a{padding-block:.375rem}
 .cards thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
 .cards tr{display:flex;flex-wrap:wrap;gap:0 .75rem;padding:.4375rem 0;border-bottom:1px solid var(--rule);height:auto!important}
 .cards td,.cards th{border:0;padding:0}

@@ -39,7 +39,7 @@ function DocumentTable({ query, found: { documents, total, more }, choices }: Do
             {documents.map(({ project, document, entries, helpful, latest }) => (
               <tr>
                 <th scope="row">
-                  <DocumentLink query={{ ...query, project }} document={document} />
+                  <DocumentLink query={{ ...query, project, all: 'yes' }} document={document} />
                 </th>
                 {several && (
                   <td data-name="project">

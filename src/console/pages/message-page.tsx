@@ -58,7 +58,7 @@ export function QuestionPage({ title, question, facts, label, viewer, form, acti
             {label}
           </button>
           <a class="button" href={back}>
-            Cancel
+            Back
           </a>
         </form>
       </div>
@@ -109,7 +109,7 @@ export function BulkQuestionPage({ verb, label, withReason = false, viewer, item
           </button>
         )}
         <a class="button" href={back}>
-          {planned.length === 0 ? 'Back' : 'Cancel'}
+          Back
         </a>
       </form>
     </Page>

@@ -114,7 +114,7 @@ export function OverviewPage(overview: Overview) {
       <div id="overview" data-live>
         <Aged at={at} late={late} />
         <Troubles troubles={unavailable} />
-        <Concerns viewer={viewer} concerns={concerns} />
+        {chip === null && <Concerns viewer={viewer} concerns={concerns} />}
         <div class="row">
           <Chips
             label="Filters"
@@ -202,7 +202,7 @@ function Card({ viewer, concern: { health, lines, reason, since } }: { viewer: V
             Show all
           </a>
         ) : health === 'waits for approval' ? (
-          <a class="button small" href={`${address}#approval-title`}>
+          <a class="button small" href={address}>
             Review
           </a>
         ) : health === 'key refused' ? (
@@ -294,7 +294,7 @@ function Lines({ viewer, query, several, name, all, lines }: Shown) {
     <section id={name.toLowerCase()} aria-label={name}>
       <Table
         caption={name}
-        look="dense"
+        look={query.chip === null ? 'dense' : 'dense told'}
         rows={lines}
         tick={
           viewer.mayAct

@@ -1,7 +1,8 @@
+import type { AwaitedApproval } from '../../exports/rules/site-export.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { pagePath } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/console-reader.ts';
-import { Decide } from './approval-section.tsx';
+import { ChangedPages, Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
 import { changesAddress, Foreign, shortVersion, siteAddress, Version, type Viewer } from './parts.tsx';
 
@@ -19,13 +20,14 @@ interface Preview {
   inService: ShownVersion | null;
   /** Path of the page that opens first; null for the index page. */
   path: string | null;
-  /** Whether this version waits for approval. */
-  waits: boolean;
+  /** What its approval waits for a person to see; null if it does not wait. */
+  changes: AwaitedApproval['changes'] | null;
 }
 
 /** A version as a website beside the one in service, for the person who decides. */
-export function PreviewPage({ viewer, site, shown, inService, path, waits }: Preview) {
+export function PreviewPage({ viewer, site, shown, inService, path, changes }: Preview) {
   const { version } = shown;
+  const waits = changes !== null;
   return (
     <Page title={`Preview of ${shortVersion(version)}`} viewer={viewer}>
       <p class="under">
@@ -46,6 +48,7 @@ export function PreviewPage({ viewer, site, shown, inService, path, waits }: Pre
       <p class="fine">
         For an hour, and while you are signed in. Pages load nothing from other sites, keep nothing and send no forms.
       </p>
+      {changes !== null && <ChangedPages site={site} version={version} changes={changes} folded={false} />}
       {waits && viewer.mayAct && (
         <section aria-label="Decide" class="acts">
           <Decide viewer={viewer} site={site} version={version} />

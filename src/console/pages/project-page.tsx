@@ -296,7 +296,7 @@ function Stored({ stored, delays, budget, at }: StoredNow) {
         ['entries', countText(entries)],
         rejects > 0 && ['not understood', countText(rejects)],
         tombstones > 0 && ['deleted at the service', countText(tombstones)],
-        ['read up to', watermark === null ? 'never read to the end' : <When at={watermark} />],
+        ['newest entry', watermark === null ? 'not known yet' : <When at={watermark} />],
       ]}
     />
   );

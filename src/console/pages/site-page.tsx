@@ -195,12 +195,16 @@ function LastRun({ run: { outcome, finishedAt, detail } }: { run: ExportRunRow }
 }
 
 function Progress({ state }: { state: ExportState }) {
-  const { phase, progress, nextPoll, download, version, parameters, unauthorized } = state;
+  const { phase, progress, nextPoll, download, version, parameters, unauthorized, approval } = state;
+  const isDecided = phase === 'awaiting-approval' && !approval;
   const percent = progress?.percent ?? null;
   return (
     <Facts
       facts={[
-        ['phase', <span class="state wait">{phase.replaceAll('-', ' ')}</span>],
+        [
+          'phase',
+          <span class="state wait">{isDecided ? 'carrying out the decision' : phase.replaceAll('-', ' ')}</span>,
+        ],
         unauthorized !== null &&
           unauthorized !== undefined && ['key', <span class="state bad">refused by the service</span>],
         percent !== null && [
@@ -228,12 +232,23 @@ function Progress({ state }: { state: ExportState }) {
 }
 
 /** The version in service, and for each target the version rolled out and the version read back. */
-function InService({ stored: { current, url, hold, targets } }: { stored: StoredSite }) {
+function InService({ stored }: { stored: StoredSite }) {
+  const { current, url, hold, targets } = stored;
   return (
     <div class="acts">
       <Facts
         facts={[
-          ['version', current === null ? 'nothing yet' : <Version name={current} />],
+          [
+            'version',
+            current === null ? (
+              'nothing yet'
+            ) : (
+              <>
+                <Version name={current} />
+                <NotOnTargets stored={stored} />
+              </>
+            ),
+          ],
           hold !== null && [
             'held',
             <>
@@ -288,6 +303,14 @@ function InService({ stored: { current, url, hold, targets } }: { stored: Stored
 
 type Target = StoredSite['targets'][number];
 
+/** That the version in service was not put on all targets: one may have failed, or not had its turn yet. */
+function NotOnTargets({ stored: { current, targets } }: { stored: StoredSite }) {
+  const without = targets.filter(({ version }) => version !== current).length;
+  if (without === 0) return null;
+  const where = targets.length === 1 ? 'its target' : `${without} of ${targets.length} targets`;
+  return <span class="state bad">{` not on ${where}`}</span>;
+}
+
 function TargetHealth({ current, version, seen }: { current: string | null } & Omit<Target, 'name'>) {
   if (version === null) return <Health look="none" text="nothing yet" />;
   if (seen?.runs === 'unknown') return <Health look="stale" text="unknown" />;
@@ -311,14 +334,16 @@ interface Kept {
   viewer: Viewer;
   site: KnownSite;
   stored: StoredSite | null;
-  /** The version that waits for approval; null for none. */
-  waiting: string | null;
+  /** Of the run under way; null for none. */
+  state: ExportState | null;
 }
 
 /** What can be rolled back to. */
-function Versions({ viewer, site, stored, waiting }: Kept) {
+function Versions({ viewer, site, stored, state }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
+  const waiting = state?.approval?.version;
+  const underWay = state?.parameters.rollback ?? state?.version;
   // Newest first: lines above it are newer than the version in service.
   const names = stored.versions.map(({ version }) => version);
   const isNewer = (version: string) => names.indexOf(version) < names.indexOf(stored.current ?? '');
@@ -347,7 +372,10 @@ function Versions({ viewer, site, stored, waiting }: Kept) {
               'state',
               ({ version }) =>
                 version === stored.current ? (
-                  <span class="state good">in service</span>
+                  <>
+                    <span class="state good">in service</span>
+                    <NotOnTargets stored={stored} />
+                  </>
                 ) : (
                   version === waiting && <span class="state wait">waits for approval</span>
                 ),
@@ -364,7 +392,7 @@ function Versions({ viewer, site, stored, waiting }: Kept) {
                       what it changes
                     </a>
                   )}
-                  {version !== stored.current && version !== waiting && (
+                  {version !== stored.current && version !== underWay && (
                     <Act
                       viewer={viewer}
                       action={`${address}/rollback`}
@@ -437,7 +465,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
         </div>
       </div>
       <div id="versions" data-live>
-        <Versions viewer={viewer} site={site} stored={stored} waiting={approval?.version ?? null} />
+        <Versions viewer={viewer} site={site} stored={stored} state={running?.state ?? null} />
         <History runs={facts.runs} auditEntries={facts.auditEntries} />
       </div>
     </Page>

@@ -154,7 +154,7 @@ export interface Concern {
   since: string | null;
 }
 
-/** Lines that need a person, grouped by reason, worst first. */
+/** Lines that need a person, grouped by reason: one of each kind of health before a second one, decisions first. */
 export function concernsOf(all: readonly OverviewLine[]): Concern[] {
   const found = new Map<string, Concern & { lines: OverviewLine[] }>();
   for (const line of all) {
@@ -168,7 +168,16 @@ export function concernsOf(all: readonly OverviewLine[]): Concern[] {
     const since = [before?.since, why.since].filter((at) => typeof at === 'string').sort()[0] ?? null;
     found.set(key, { health, lines, reason: why.reason, since });
   }
-  return [...found.values()].sort((a, b) => worst.indexOf(a.health) - worst.indexOf(b.health));
+  const rank = ({ health }: Concern) => (health === 'waits for approval' ? -1 : worst.indexOf(health));
+  const before = new Map<LineHealth, number>();
+  return [...found.values()]
+    .map((concern) => {
+      const nth = before.get(concern.health) ?? 0;
+      before.set(concern.health, nth + 1);
+      return { concern, nth };
+    })
+    .sort((a, b) => a.nth - b.nth || rank(a.concern) - rank(b.concern))
+    .map(({ concern }) => concern);
 }
 
 /** Null if the line needs nobody. */

@@ -77,10 +77,11 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const isBeside = current !== null && current !== version && app.previews.hasNames;
       const inService = isBeside ? await show(current) : null;
       const shown = await show(version);
-      const waits = facts.running?.state?.approval?.version === version;
+      const approval = facts.running?.state?.approval;
+      const changes = approval?.version === version ? approval.changes : null;
       const origins = [shown, ...(inService === null ? [] : [inService])].map(({ origin }) => origin);
       c.header('Content-Security-Policy', policyFraming(origins));
-      return page(c, <PreviewPage {...{ viewer: viewerIn(c, app), site, shown, inService, path, waits }} />);
+      return page(c, <PreviewPage {...{ viewer: viewerIn(c, app), site, shown, inService, path, changes }} />);
     } catch (error) {
       return failurePage(c, app, error, siteAddress(org, domain));
     }

@@ -153,7 +153,7 @@ function howToSignIn({ openId, proxy, link }: ConsoleApp): string {
 
 /** A page opened from another site comes without the cookie; opened again from here, it comes with it. */
 function linksOf({ openId }: ConsoleApp): [string, string][] {
-  const again: [string, string] = ['/', 'I am signed in: open the overview'];
+  const again: [string, string] = ['/', 'Open the overview'];
   return openId === null ? [again] : [['/oidc/start', 'Sign in'], again];
 }
 

@@ -133,8 +133,6 @@ export interface DownloadProgress {
   offset: number;
   /** Null when neither the source nor the service says. */
   total: number | null;
-  /** Null when it is no proof. */
-  etag: string | null;
 }
 
 interface TransferContext extends TransferSettings {
@@ -157,7 +155,6 @@ class ObjectTransfer {
   readonly #file: PartialFile;
   readonly #claimed = new ByteSpans();
   readonly resumedFrom: number[] = [];
-  etag: string | null;
   #total: number | null;
   /** The source sends no ranges, or none that provably belong together. */
   #wholeOnly = false;
@@ -174,7 +171,6 @@ class ObjectTransfer {
   constructor(context: TransferContext) {
     this.#context = context;
     this.#file = context.file;
-    this.etag = context.file.identity?.etag ?? null;
     this.#total = context.file.identity?.total ?? null;
   }
 
@@ -292,9 +288,8 @@ class ObjectTransfer {
     }
   }
 
-  async #resumeRange({ etag, total }: ObjectIdentity): Promise<void> {
+  async #resumeRange({ total }: ObjectIdentity): Promise<void> {
     if (total > this.#context.maxBytes) throw this.#tooLarge();
-    this.etag = etag;
     this.#total = total;
     if (this.#singleConnection || (!this.#opened && this.resumedFrom.length === 0))
       this.resumedFrom.push(this.#file.bytes);
@@ -308,7 +303,6 @@ class ObjectTransfer {
       if (this.#file.bytes > 0) this.#countStartOver();
       await this.#file.startOver(identity);
       this.#total = total;
-      this.etag = identity?.etag ?? null;
       this.#opened = true;
       await this.#context.requireRoom();
     } catch (error) {
@@ -373,7 +367,7 @@ class ObjectTransfer {
 
   #report(): void {
     const total = this.#total ?? this.#context.links.sizeBytes;
-    this.#context.onProgress?.({ offset: this.#file.bytes, total, etag: this.etag });
+    this.#context.onProgress?.({ offset: this.#file.bytes, total });
   }
 
   #tooLarge(): ArchiveTooLarge {
@@ -457,7 +451,6 @@ export interface DownloadResult {
   /** Lowercase hex SHA-256 of the archive. */
   sha256: string;
   bytes: number;
-  etag: string | null;
   /** Bytes on disk each time the download resumed instead of starting over, in order. */
   resumedFrom: number[];
   /** Length that the service announced with its newest link, null when it did not; the object's own length counts. */
@@ -505,8 +498,8 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
       }
       await transfer.run();
       const sha256 = await file.finish();
-      const { etag, resumedFrom } = transfer;
-      return { sha256, bytes: file.bytes, etag, resumedFrom, announcedBytes: links.sizeBytes };
+      const { resumedFrom } = transfer;
+      return { sha256, bytes: file.bytes, resumedFrom, announcedBytes: links.sizeBytes };
     } finally {
       await file.close();
     }

@@ -89,7 +89,9 @@ describe('the feedback page', () => {
   it('groups by page, and leads to the entries of each', async () => {
     const { look } = await looking();
     const { text } = await look('/feedback?words=fails&by=document');
-    expect(text).toContain('href="/feedback?words=fails&amp;project=prj_1&amp;document=%2Fguides%2Finstall"');
+    expect(text).toContain(
+      'href="/feedback?words=fails&amp;project=prj_1&amp;all=yes&amp;document=%2Fguides%2Finstall"',
+    );
   });
 
   it('leads from a page to the votes against it', async () => {

@@ -26,7 +26,7 @@ describe('a question before what cannot be undone', () => {
     expect(text).toMatch(/<dt>why<\/dt><dd><bdi>a &lt;b&gt;bad/);
     expect(text).toContain('Then the site is held');
     expect(text).toMatch(/<dt>in service<\/dt><dd><bdi>20261121T040200Z-a{12}<[\s\S]*<dt>then<\/dt><dd><bdi>v-old</);
-    expect(text).toMatch(/>\s*Cancel\s*</);
+    expect(text).toMatch(/>\s*Back\s*</);
     const plain = await answerTo(`${site}/rollback`, { version: 'v-old', reason: ' ' });
     expect(plain.text).not.toContain('<dt>why</dt>');
   });

@@ -8,8 +8,8 @@ import { ask, formToken, runningConsole, send, signIn } from '../../tools/consol
 const address = '/sites/acme/docs.acme.example';
 
 /** The page of a site, with something else in its stores. */
-async function sitePage({ bundles = {}, feedback = {}, write = true, described = {} }): Promise<string> {
-  const setting = fakeSetting({ calls: [], auditEntries: [] }, { reason: 'The prices are wrong', described });
+async function sitePage({ bundles = {}, feedback = {}, write = true, described = {}, state = {} }): Promise<string> {
+  const setting = fakeSetting({ calls: [], auditEntries: [] }, { reason: 'The prices are wrong', described, state });
   const openBundles = async () => ({ ...(await setting.openBundles()), ...bundles });
   const openFeedback = async () => ({ ...(await setting.openFeedback()), ...feedback });
   const changed = { ...setting, openBundles, openFeedback } as ConsoleSetting;
@@ -115,6 +115,21 @@ describe('the page of a site', () => {
       false,
       true,
     ]);
+  });
+
+  it('says beside the version in service that its target does not have it', async () => {
+    expect(await sitePage({})).not.toContain('not on its target');
+    const failed = await sitePage({ bundles: { rolledOut: async () => null } });
+    expect(failed).toMatch(/<dt>version<\/dt>.*not on its target[\s\S]*in service<\/span><[^>]*> not on its target/);
+  });
+
+  it('offers no rollback to the version that goes into service now, and says that it was decided', async () => {
+    const described = { status: { name: 'RUNNING' } };
+    expect(await sitePage({ described })).toContain('Roll back to this …');
+    const decided = { phase: 'awaiting-approval', approval: null, version: 'v-old' };
+    const page = await sitePage({ described, state: decided });
+    expect(page).toContain('carrying out the decision');
+    expect(page).not.toContain('Roll back to this …');
   });
 
   it('leads to the Temporal UI once there is something to see', async () => {

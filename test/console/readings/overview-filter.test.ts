@@ -136,8 +136,21 @@ describe('the order of the overview', () => {
       since,
     ]);
     expect(found).toEqual([
-      ['failing', 2, 'no room', '2026-11-20T00:00:00.000Z'],
       ['waits for approval', 1, 'a new version waits for a decision', null],
+      ['failing', 2, 'no room', '2026-11-20T00:00:00.000Z'],
     ]);
+  });
+
+  it('has one card of each kind before a second one, decisions first', () => {
+    const failures = ['no room', 'no route', 'no answer', 'no disk'].map((lastReason) =>
+      site({ ...failing, title: lastReason, lastReason } as never),
+    );
+    const drifted = site({
+      title: 'docs12',
+      drift: { current: 'v', reason: 'runs another', since: '' },
+      current: 'v',
+    } as never);
+    const kinds = concernsOf([...failures, drifted, waiting]).map(({ health }) => health);
+    expect(kinds.slice(0, 3)).toEqual(['waits for approval', 'failing', 'drifted']);
   });
 });

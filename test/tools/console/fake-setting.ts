@@ -24,7 +24,8 @@ export function fakeSetting(
     domains = ['docs.acme.example'],
     reason = 'a reason',
     described = {},
-  }: { domains?: string[]; reason?: string; described?: object } = {},
+    state = {},
+  }: { domains?: string[]; reason?: string; described?: object; state?: object } = {},
 ): ConsoleSetting {
   const noting = (name: string, answer: unknown) => async () => {
     effects.calls.push(name);
@@ -41,6 +42,7 @@ export function fakeSetting(
       download: null,
       version: null,
       parameters: {},
+      ...state,
     }),
     executeUpdate: noting('update', { version: 'v' }),
     signal: noting('signal', {}),
