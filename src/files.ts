@@ -43,7 +43,7 @@ const full = ['is on a disk that is full', 'free some space; what is there stays
 /** By the system's or SQLite's code. */
 const pathProblems: Readonly<Record<string, readonly [what: string, fix: string]>> = {
   ENOENT: ['does not exist', 'create it, or correct its path in the configuration'],
-  ENOTDIR: ['lies in what is a file, not a folder', 'correct its path in the configuration'],
+  ENOTDIR: ['leads through a file, not a folder', 'correct its path in the configuration'],
   EISDIR: ['is a folder', 'name a file in it'],
   EEXIST: ['is in the way', 'move it away'],
   ELOOP: ['leads through links that lead back', 'correct its path in the configuration'],
@@ -67,7 +67,18 @@ const pathProblems: Readonly<Record<string, readonly [what: string, fix: string]
 export function pathProblem(error: unknown): { what: string; fix: string; isFull: boolean } | null {
   const code = errorCode(error) ?? '';
   const found = new Map(Object.entries(pathProblems)).get(code.replace(/^(SQLITE_[A-Z]+)_.*$/, '$1'));
-  return found ? { what: `${found[0]} (${code})`, fix: found[1], isFull: found === full } : null;
+  const file = code === 'ENOTDIR' ? fileOn(error) : null;
+  const what = file === null ? found?.[0] : `cannot be used: ${file} is a file, not a folder`;
+  return found ? { what: `${what} (${code})`, fix: found[1], isFull: found === full } : null;
+}
+
+/** The file that is where the path of an error needs a folder: the path itself, or what it lies in. */
+function fileOn(error: unknown): string | null {
+  if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) return null;
+  for (let path = error.path; path !== dirname(path); path = dirname(path)) {
+    if (existsSync(path)) return existsSync(`${path}/.`) ? null : path;
+  }
+  return null;
 }
 
 /** Bytes of a file from `start` up to, not including, `end`. */

@@ -2,7 +2,15 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isTempName, placeFolder, replaceFile, replaceFileSync, rewriteFile, tempName } from '../src/files.ts';
+import {
+  isTempName,
+  pathProblem,
+  placeFolder,
+  replaceFile,
+  replaceFileSync,
+  rewriteFile,
+  tempName,
+} from '../src/files.ts';
 
 let folder: string;
 let file: string;
@@ -74,4 +82,13 @@ it('places a finished folder, and leaves the one that another process placed bef
   await placeFolder(join(folder, 'second'), join(folder, 'place'));
   expect(await readFile(join(folder, 'place', 'by'), 'utf8')).toBe('first');
   expect((await readdir(folder)).sort()).toEqual(['place', 'second']);
+});
+
+it('names the file that is where a path needs a folder', async () => {
+  await writeFile(file, '');
+  const what = `cannot be used: ${file} is a file, not a folder (ENOTDIR)`;
+  for (const path of [file, join(file, 'a', 'b')]) {
+    const error: unknown = await readdir(path).catch((caught: unknown) => caught);
+    expect(pathProblem(error)).toMatchObject({ what });
+  }
 });

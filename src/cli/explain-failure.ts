@@ -88,7 +88,7 @@ function systemFailure(error: unknown): Failure | null {
 /** What an operator can do about a failed workflow, where its message does not say it. */
 const hints: Readonly<Record<FailureType, string>> = {
   Unauthorized:
-    'put a working key into organizations[].apiKeyFile, or set organizations[].apiKey and restart the workers; then start it again',
+    'put a working key into organizations[].apiKeyFile and run `docferry doctor --key`, or set organizations[].apiKey and restart the workers; then start it again',
   PlanRequired: "ask the service's vendor for a plan with static export, or use the key of an organization that has it",
   BadRequest: 'check the ids, dates and domain in the command and in the configuration',
   NotFound: 'check that the service knows the id, and that the key belongs to its organization',

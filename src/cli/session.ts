@@ -57,7 +57,7 @@ function keyRefused(org: string, cancel: string): CliFailure {
   return operationFailure(
     'Unauthorized',
     `the service does not accept the API key of ${org} (401); the run waits until it does`,
-    'correct organizations[].apiKey, and restart the worker unless the key comes from a file: the run then goes on; ' +
+    'correct organizations[].apiKey, and restart the worker, or run `docferry doctor --key` if the key comes from a file: the run then goes on; ' +
       `or cancel it with \`${cancel}\``,
   );
 }

@@ -340,8 +340,8 @@ export function retriesIn(client: Client, { raw }: Pick<WorkflowExecutionDescrip
   );
 }
 
-/** `failed and is tried again at 04:02:00 UTC (attempt 3)`, or `is paused by an operator`. */
+/** `failed; the next try is at 04:02:00 UTC (attempt 3)`, or `is paused by an operator`. */
 export function triedAgain({ attempt, nextAt, paused }: Retry): string {
   if (paused) return 'is paused by an operator';
-  return `failed and is tried again ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
+  return `failed; the next try is ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
 }

@@ -25,7 +25,8 @@ import { resetRun } from '../tools/temporal/reset-run.ts';
  */
 
 const stepNames = 'startJob fetchBundle publishVersion promoteVersion checkKeptVersion rollBackTo rollOut'.split(' ');
-stepNames.push('beginPass', 'fetchPages', 'finishPass', 'recordExportRun');
+const auditStep = 'recordAuditEntry';
+stepNames.push('beginPass', 'fetchPages', 'finishPass', 'recordExportRun', auditStep);
 const disturbances = ['terminate', 'delete', 'cancel', 'reset', 'pause', 'kill', 'partition'] as const;
 type Disturbance = (typeof disturbances)[number];
 
@@ -57,7 +58,7 @@ interface Scenario {
   prepare(): Promise<void>;
   start(): Promise<WorkflowHandle>;
   outside(): Promise<string>;
-  /** Outcomes of the rows that the runs have left, by run. */
+  /** Outcomes of the rows that the runs have left, by run; of passes by first run, whose pass a reset run goes on with. */
   rows(): Record<string, string>;
 }
 
@@ -238,7 +239,7 @@ const scenarios = {
       ]),
     rows: () =>
       Object.fromEntries(
-        lane.query('select run_id, outcome from sync_passes').map((row) => [`${row.run_id}`, `${row.outcome}`]),
+        lane.query('select pass_id, outcome from sync_passes').map((row) => [`${row.pass_id}`, `${row.outcome}`]),
       ),
   }),
 };
@@ -369,15 +370,21 @@ describe.each(Object.keys(scenarios) as (keyof typeof scenarios)[])('an attempt 
       if (call === null) break;
       const step = stepNames.find((name) => call.request.includes(name)) ?? 'another';
       asked.push(step);
-      const outside = await scenario.outside();
-      const after = await disturb(lane, how, handle, call, scenario);
+      // The audit is written beside the steps that change the site, which go on.
+      const changed =
+        step === auditStep
+          ? { ...scenario, outside: async () => JSON.stringify(lane?.query('select entry_id from audit')) }
+          : scenario;
+      const outside = await changed.outside();
+      const after = await disturb(lane, how, handle, call, changed);
       process.stderr.write(`  ${kind}, ${how}: question ${n + 1}, of ${step}\n`);
       if (after !== null) expect(after, `${how} at question ${n + 1}, ${step}`).toBe(outside);
       // Terminated and deleted runs leave no row by themselves.
       if (how === 'terminate' || how === 'delete') continue;
-      const { runId } = await lane.client.workflow.getHandle(workflowId).describe();
-      await expect.poll(() => scenario.rows()[runId], maxWait).toBeDefined();
-      const outcome = scenario.rows()[runId] ?? '';
+      const { runId, raw } = await lane.client.workflow.getHandle(workflowId).describe();
+      const id = kind === 'sync' ? (raw.workflowExecutionInfo?.firstRunId ?? '') : runId;
+      await expect.poll(() => scenario.rows()[id], maxWait).toBeDefined();
+      const outcome = scenario.rows()[id] ?? '';
       left.push(outcome);
       const good = how === 'cancel' ? ['cancelled'] : ['published', 'unchanged', 'rolled-back', 'completed'];
       expect(good, `row after ${how} at question ${n + 1}, ${step}`).toContain(outcome);

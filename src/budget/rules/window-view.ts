@@ -135,7 +135,7 @@ export const usedText = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>, wo
   `${used} of ${limit}${words}${used > limit ? ' (limit lowered)' : ''}`;
 
 /** What a person set by hand, in words. */
-function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {
+export function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {
   const parts = [
     ...(requests === undefined ? [] : [counted(requests, 'request')]),
     ...(reserve === undefined ? [] : [`reserve ${reserve}`]),

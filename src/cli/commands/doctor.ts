@@ -120,11 +120,13 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
       return [...general, ...others.map((name) => skipped(name, 'it needs the configuration'))];
     }
     const sites = config.organizations.flatMap((organization) => organization.sites);
+    // Before the budgets are asked: what it finds ends a refusal that they know of.
+    const accepted = askTheService ? await askService(config, temporal) : [];
     return [
       ...general,
       ...(await keyChecks(config, temporal)),
       ...config.organizations.flatMap(webhookChecks),
-      ...(askTheService ? await askService(config, temporal) : []),
+      ...accepted,
       linksCheck(config.service),
       ...(await checkStores(config)),
       ...(await checkBrowsers(config)),
@@ -409,7 +411,7 @@ export function unlessRefused(check: Check, budget: Pick<WindowView, 'pausedBy'>
 
 const newKeyText = (apiKey: SecretSource): string =>
   apiKey.kind === 'file'
-    ? `put a working key into ${apiKey.describe()}; no restart needed`
+    ? `put a working key into ${apiKey.describe()}, then run \`docferry doctor --key\``
     : 'set a working key and restart the workers';
 
 /** What the service says to the workers' keys; at most one request for each organization. */

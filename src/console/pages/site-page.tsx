@@ -214,7 +214,7 @@ function Progress({ state }: { state: ExportState }) {
           </>,
         ],
         progress !== null && ['running for', spanText(Date.now() - progress.startedAt)],
-        progress?.pageCount != null && ['exported', `${counted(progress.pageCount, 'page')}, as the service counts`],
+        progress?.pageCount != null && ['exported', `the service counts ${counted(progress.pageCount, 'page')}`],
         progress !== null && ['polled', counted(progress.polls, 'time')],
         nextPoll !== null && [
           'next poll',

@@ -89,7 +89,7 @@ function keyFigures({ entries, helpful, open, waits, votedPages }: ReportFigures
     [
       'median time to close',
       waits === null ? '–' : waitText(waits.medianMs),
-      waits === null ? 'no entry closed yet' : `90${'\u202F'}% within ${waitText(waits.p90Ms)}`,
+      waits === null ? 'none seen to close yet' : `90${'\u202F'}% within ${waitText(waits.p90Ms)}`,
     ],
   ];
   const items = facts.map(

@@ -150,7 +150,7 @@ describe('a key that can be read', () => {
 
   it.each([
     [fromEnvironment, 'set a working key and restart the workers'],
-    [new FileSecret('/keys/acme'), 'put a working key into the file /keys/acme; no restart needed'],
+    [new FileSecret('/keys/acme'), 'put a working key into the file /keys/acme, then run `docferry doctor --key`'],
   ])('is an error when the budget knows that the service refuses it: %s', (apiKey, fix) => {
     expect(unlessRefused(readable, { pausedBy: 'unauthorized' }, apiKey)).toMatchObject({
       name: 'api-key:acme',

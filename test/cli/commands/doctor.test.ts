@@ -131,6 +131,19 @@ describe('docferry doctor --key', () => {
     });
     expect(exitCode).toBe(1);
     expect(here.sandbox.log()).toHaveLength(1);
+
+    // The run that finds the key to work does not call it refused.
+    const known = await doctor(here);
+    expect(known.check(`api-key:${here.org}`)).toMatchObject({ level: 'error' });
+    here.sandbox.setFaults({ unauthorized: false });
+    let mended = known;
+    await expect
+      .poll(async () => {
+        mended = await doctor(here, ['--key']);
+        return mended.check(`key-accepted:${here.org}`).level;
+      })
+      .toBe('ok');
+    expect(mended.check(`api-key:${here.org}`)).toMatchObject({ level: 'ok' });
   });
 
   it('asks nothing without a worker', async () => {

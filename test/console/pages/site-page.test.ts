@@ -47,9 +47,9 @@ describe('the page of a site', () => {
       raw: { pendingActivities: [pending, { ...pending, attempt: 1 }] },
     };
     const page = await sitePage({ described });
-    expect(page.split('rollOut failed and is tried again at 04:02:00 UTC')).toHaveLength(2);
+    expect(page.split('rollOut failed; the next try is at 04:02:00 UTC')).toHaveLength(2);
     expect(page).toContain('(attempt 4): <bdi>No room &lt;b&gt;left&lt;/b&gt;.</bdi>');
-    expect(await sitePage({})).not.toContain('tried again');
+    expect(await sitePage({})).not.toContain('next try');
   });
 
   it('names what is cancelled, in the question as on the button', async () => {

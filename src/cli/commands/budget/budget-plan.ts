@@ -1,3 +1,5 @@
+import type { BudgetOverride } from '../../../budget/rules/permits.ts';
+import { overrideText } from '../../../budget/rules/window-view.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import {
   delaysText,
@@ -16,7 +18,7 @@ import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
-import { indent, projectTitle, tableLines } from '../../terminal/text.ts';
+import { indent, isoTime, projectTitle, tableLines } from '../../terminal/text.ts';
 import { budgetOrg, readBudget } from './budget-show.ts';
 
 export default {
@@ -37,6 +39,8 @@ interface RefreshPlan {
   otherClients: number;
   /** Why the budget could not say what they use; null when it has answered. */
   othersUnknown: string | null;
+  /** What a person set by hand, by which the plan does not go; null while nothing is, or where the budget did not answer. */
+  override: BudgetOverride | null;
   everyMs: number;
   /** From 0 to 1; null when the configuration has no `refresh`, so that nothing starts by itself. */
   share: number | null;
@@ -63,9 +67,11 @@ async function showBudgetPlan(context: CommandContext, name?: string): Promise<E
 
 async function planOf(config: Config, organization: OrganizationConfig): Promise<RefreshPlan> {
   const { budget, refresh, projects } = organization;
-  const [seen, othersUnknown] = await withTemporal(config, (session) => readBudget(session, organization)).then(
-    ({ otherClients }) => [otherClients, null] as const,
-    (error: unknown) => [null, explainFailure(error).message] as const,
+  const [seen, override, othersUnknown] = await withTemporal(config, (session) =>
+    readBudget(session, organization),
+  ).then(
+    ({ otherClients, override }) => [otherClients, override, null] as const,
+    (error: unknown) => [null, null, explainFailure(error).message] as const,
   );
   const at = Date.now();
   const { everyMs, share } = refresh ?? usual;
@@ -86,6 +92,7 @@ async function planOf(config: Config, organization: OrganizationConfig): Promise
     windowMs,
     otherClients: Math.round(useOfOthers(state.pace, window, at)),
     othersUnknown,
+    override,
     everyMs,
     share: refresh === undefined ? null : share,
     expected,
@@ -98,8 +105,12 @@ async function planOf(config: Config, organization: OrganizationConfig): Promise
   };
 }
 
-function planDocument({ projects, ...plan }: RefreshPlan): object {
-  return { ...plan, projects: projects.map(({ name: _, ...project }) => project) };
+function planDocument({ projects, override, ...plan }: RefreshPlan): object {
+  return {
+    ...plan,
+    override: override && { ...override, until: isoTime(override.until) },
+    projects: projects.map(({ name: _, ...project }) => project),
+  };
 }
 
 function planText(plan: RefreshPlan, { paint, columns }: Surface): string {
@@ -122,6 +133,10 @@ function planText(plan: RefreshPlan, { paint, columns }: Surface): string {
         'nothing starts by itself: the organization has no `refresh`, for example { every: 5m, share: 50% }',
       ),
     );
+  }
+  if (plan.override !== null) {
+    const inForce = `in force now, set by hand: ${overrideText(plan.override, Date.now())}`;
+    lines.push(paint.yellow(`${inForce}; the plan is for the limit of docferry.yaml, which holds without it`));
   }
   if (othersUnknown !== null) {
     const assumed = otherClients > 0 ? `${otherClients} of ${limit}, as last seen` : 'nothing';

@@ -57,12 +57,23 @@ it('budget plan says how late feedback will be, by project and by share, without
   expect(beside).toContain('taken to be 30 of 40, as last seen: ');
 });
 
-it('budget plan asks the budget what other clients use', async () => {
+it('budget plan asks the budget what other clients use and what was set by hand', async () => {
   const scene = await setScene();
   onTestFinished(() => scene.end());
   await scene.startWorker();
   const { document } = await docferryJson(['budget', 'plan', '--config', scene.configFile]);
-  expect(document).toMatchObject({ otherClients: 0, othersUnknown: null });
+  expect(document).toMatchObject({ otherClients: 0, othersUnknown: null, override: null });
+
+  const set = ['budget', 'set', scene.org, '--requests', '4', '--config', scene.configFile];
+  expect((await docferry(set)).exitCode).toBe(0);
+  const { document: beside } = await docferryJson(['budget', 'plan', '--config', scene.configFile]);
+  expect(beside).toMatchObject({
+    limit: (document as { limit: number }).limit,
+    override: { requests: 4, until: null },
+  });
+  expect((await docferry(['budget', 'plan', '--config', scene.configFile])).stdout).toContain(
+    'in force now, set by hand: 4 requests until reset; the plan is for the limit of docferry.yaml, which holds without it',
+  );
 });
 
 it('budget plan names projects that have not been read yet', async () => {

@@ -25,7 +25,7 @@ it('says of a fetch that keeps failing why, and when it is tried again', async (
   const text = async () => (await docferry(status)).stdout;
   await expect
     .poll(text)
-    .toMatch(/fetchBundle +failed and is tried again (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): the download failed/);
+    .toMatch(/fetchBundle +failed; the next try is (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): the download failed/);
 
   const { namespace } = client.options;
   const execution = { workflowId: handle.workflowId };

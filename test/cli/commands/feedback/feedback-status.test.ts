@@ -67,7 +67,7 @@ it('feedback status of one project says that an operator has paused a step of it
   const { client, taskQueue, org, project, configFile } = scene;
   const { workflowId } = await startSync(client, taskQueue, { org, project, pass: 'sweep' });
   const text = async () => (await docferry(['feedback', 'status', project, '--config', configFile])).stdout;
-  await expect.poll(text).toMatch(/fetchPages failed and is tried again .*\(attempt \d+\): /);
+  await expect.poll(text).toMatch(/fetchPages failed; the next try is .*\(attempt \d+\): /);
   const { namespace } = client.options;
   const execution = { workflowId };
   await client.workflowService.pauseActivity({ namespace, execution, type: 'fetchPages', identity: 'op@host' });
