@@ -132,7 +132,7 @@ export class ExportView {
     const facts: [string, string][] = this.#end ? endFacts(this.#end) : [['phase', `**${this.#phase}**`]];
     if (this.#unauthorized) {
       const { since, nextTryAt } = this.#unauthorized;
-      facts.push(['API key', `refused (401) since ${clockTime(since)}, tried again at ${clockTime(nextTryAt)}`]);
+      facts.push(['API key', `refused (401) since ${clockTime(since)}, next try at ${clockTime(nextTryAt)}`]);
     }
     const exported = pageCount === null ? '' : `${pageCount} pages`;
     // How far the job was says nothing about a run that has ended.
@@ -230,7 +230,7 @@ export class KeyGate {
   async #wait(refused: RefusedKey): Promise<void> {
     this.#onChange(refused);
     await condition(() => this.#woken, refused.nextTryAt - refused.triedAt, {
-      summary: `key refused (401), tried again at ${clockTime(refused.nextTryAt)}`,
+      summary: `key refused (401), next try at ${clockTime(refused.nextTryAt)}`,
     });
   }
 }

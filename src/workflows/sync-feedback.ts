@@ -171,7 +171,7 @@ class Sync {
     this.#enter(waiting.reason === 'unauthorized' ? 'unauthorized' : 'waiting-for-budget');
     const summary =
       waiting.reason === 'unauthorized'
-        ? `key refused (401), tried again at ${clockTime(waiting.until)}`
+        ? `key refused (401), next try at ${clockTime(waiting.until)}`
         : `budget free at ${clockTime(waiting.until)}, place ${waiting.place}`;
     await condition(() => this.#woken, Math.max(1, waiting.until - since), { summary });
     this.#waiting = null;
