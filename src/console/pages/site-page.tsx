@@ -232,7 +232,7 @@ function Progress({ state }: { state: ExportState }) {
 }
 
 /** The version in service, and for each target the version rolled out and the version read back. */
-function InService({ stored }: { stored: StoredSite }) {
+function InService({ stored, runs }: { stored: StoredSite; runs: boolean }) {
   const { current, url, hold, targets } = stored;
   return (
     <div class="acts">
@@ -245,7 +245,7 @@ function InService({ stored }: { stored: StoredSite }) {
             ) : (
               <>
                 <Version name={current} />
-                <NotOnTargets stored={stored} />
+                <NotOnTargets stored={stored} runs={runs} />
               </>
             ),
           ],
@@ -303,10 +303,10 @@ function InService({ stored }: { stored: StoredSite }) {
 
 type Target = StoredSite['targets'][number];
 
-/** That the version in service was not put on all targets: one may have failed, or not had its turn yet. */
-function NotOnTargets({ stored: { current, targets } }: { stored: StoredSite }) {
+/** That a target lacks the version in service. While a run puts it there, that is no news. */
+function NotOnTargets({ stored: { current, targets }, runs }: { stored: StoredSite; runs: boolean }) {
   const without = targets.filter(({ version }) => version !== current).length;
-  if (without === 0) return null;
+  if (without === 0 || runs) return null;
   const where = targets.length === 1 ? 'its target' : `${without} of ${targets.length} targets`;
   return <span class="state bad">{` not on ${where}`}</span>;
 }
@@ -334,12 +334,14 @@ interface Kept {
   viewer: Viewer;
   site: KnownSite;
   stored: StoredSite | null;
-  /** Of the run under way; null for none. */
+  /** Whether a run is under way. */
+  runs: boolean;
+  /** What a worker says of it; null for nothing. */
   state: ExportState | null;
 }
 
 /** What can be rolled back to. */
-function Versions({ viewer, site, stored, state }: Kept) {
+function Versions({ viewer, site, stored, runs, state }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
   const waiting = state?.approval?.version;
@@ -374,7 +376,7 @@ function Versions({ viewer, site, stored, state }: Kept) {
                 version === stored.current ? (
                   <>
                     <span class="state good">in service</span>
-                    <NotOnTargets stored={stored} />
+                    <NotOnTargets stored={stored} runs={runs} />
                   </>
                 ) : (
                   version === waiting && <span class="state wait">waits for approval</span>
@@ -444,7 +446,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
               <p class="quiet">unknown</p>
             ) : (
               <div class="acts">
-                <InService stored={stored} />
+                <InService stored={stored} runs={running !== null} />
                 <Hold viewer={viewer} site={site} stored={stored} />
               </div>
             )}
@@ -465,7 +467,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
         </div>
       </div>
       <div id="versions" data-live>
-        <Versions viewer={viewer} site={site} stored={stored} state={running?.state ?? null} />
+        <Versions viewer={viewer} site={site} stored={stored} runs={running !== null} state={running?.state ?? null} />
         <History runs={facts.runs} auditEntries={facts.auditEntries} />
       </div>
     </Page>

@@ -121,6 +121,8 @@ describe('the page of a site', () => {
     expect(await sitePage({})).not.toContain('not on its target');
     const failed = await sitePage({ bundles: { rolledOut: async () => null } });
     expect(failed).toMatch(/<dt>version<\/dt>.*not on its target[\s\S]*in service<\/span><[^>]*> not on its target/);
+    const described = { status: { name: 'RUNNING' } };
+    expect(await sitePage({ described, bundles: { rolledOut: async () => null } })).not.toContain('not on its target');
   });
 
   it('offers no rollback to the version that goes into service now, and says that it was decided', async () => {
