@@ -96,7 +96,11 @@ export async function copyIfAbsent(
       const copied = await bucket.ask('s3:PutObject', () =>
         client.send(new UploadPartCopyCommand({ ...upload, ...source, PartNumber, CopySourceRange })),
       );
-      if (typeof copied === 'string') throw new StagedChanged('the staged archive is gone');
+      if (typeof copied === 'string') {
+        if ((await bucket.stat(to)) === null) throw new StagedChanged('the staged archive is gone');
+        // A quicker publisher aborted this upload.
+        return false;
+      }
       const { ETag, ChecksumCRC32, ChecksumCRC64NVME } = copied.found.CopyPartResult ?? {};
       Parts.push({ PartNumber, ETag, ChecksumCRC32, ChecksumCRC64NVME });
     }
