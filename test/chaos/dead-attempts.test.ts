@@ -235,7 +235,8 @@ const scenarios = {
     outside: async () =>
       JSON.stringify([
         lane.query('select count(*) as n from feedback'),
-        lane.query('select pass_id, pages from sync_passes'),
+        // Without the rows that the watch writes of runs that were terminated.
+        lane.query("select pass_id, pages from sync_passes where pages > 0 or outcome = 'running'"),
       ]),
     rows: () =>
       Object.fromEntries(
