@@ -30,6 +30,9 @@ const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
   ['UnknownSite', exitCodes.noSuchThing],
 ]);
 
+/** How a command ends: with this code, 0 when there is none. */
+export type Ending = Promise<ExitCode> | Promise<void>;
+
 /** The exit code of a failure that an error's or workflow's own code names; 1 unless listed. */
 function exitCodeOf(code: string): ExitCode {
   return exitCodeOfFailure.get(code) ?? exitCodes.failed;

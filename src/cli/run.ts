@@ -2,7 +2,7 @@ import { Command, CommanderError, Help } from 'commander';
 import { ExplainedError } from '../rules/errors.ts';
 import { type CommandEntry, type CommandGroup, commands } from './commands.ts';
 import { type CommandContext, declared, declareLater, type RunHandler } from './context.ts';
-import { type ExitCode, exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
+import { type Ending, exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
 import { packageVersion } from './package-file.ts';
 import { Output, type OutputStream } from './terminal/output.ts';
 
@@ -26,7 +26,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 Temporal unreachable, 4 no such thing, 5 still running`;
 
 /** Runs the work of a command with its context; reports what it throws, and exits with the code that it returns. */
-type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
+type RunCommand = (work: (context: CommandContext) => Ending) => Promise<void>;
 
 /** All commands, by name and summary. Commander's help, version and complaints go to `write`; commands are run by `run`. */
 export function createProgram(runCommand: RunCommand, write: (text: string) => void): Command {
@@ -114,8 +114,8 @@ export async function runIn(
   const { env, cwd } = surroundings;
   let exitCode: number = exitCodes.done;
   let printed = '';
-  const run = async (work: (context: CommandContext) => Promise<number>) => {
-    exitCode = await inTrace(env, commandIn(program, argv), () => work(context()));
+  const run = async (work: (context: CommandContext) => Ending) => {
+    exitCode = await inTrace(env, commandIn(program, argv), async () => (await work(context())) ?? exitCodes.done);
   };
   const program = createProgram(run, (text) => {
     printed += text;

@@ -6,7 +6,7 @@ import { isLoopback } from '../../rules/proxy.ts';
 import { connectOptions } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
+import type { ExitCode } from '../failure.ts';
 import { noLinkHelp, port } from '../flags.ts';
 import { accessOf } from '../operator.ts';
 import { never, type Part, withParts } from '../parts.ts';
@@ -46,7 +46,6 @@ async function runConsole(context: CommandContext, { port, host, link }: Console
     );
     await parts.untilAborted(interrupted);
     output.note('stopping …');
-    return exitCodes.done;
   });
 }
 

@@ -4,7 +4,6 @@ import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import { counted, spanText } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
 import { duration } from '../flags.ts';
 import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
 import { withFeedbackStore } from '../stores.ts';
@@ -43,7 +42,7 @@ interface Ended {
 }
 
 /** Lists ended runs of all sites and projects: failed ones first, each group newest first. */
-async function showHistory(context: CommandContext, flags: HistoryFlags): Promise<ExitCode> {
+async function showHistory(context: CommandContext, flags: HistoryFlags): Promise<void> {
   const config = await loadContextConfig(context);
   const { sites, projects } = selected(config, flags);
   // What `refresh` reads belongs to no single project.
@@ -75,7 +74,6 @@ async function showHistory(context: CommandContext, flags: HistoryFlags): Promis
   const header = ['name', 'outcome', 'ended (UTC)', 'took', 'version or pass', 'why'];
   const table = rows.length === 0 ? [] : [tableLines(header, rows, columns, ['took', 'version or pass']), ''];
   context.output.result({ since, ended: shown, totals }, [...table, count].join('\n'));
-  return exitCodes.done;
 }
 
 function endedRun({ org, domain, outcome, version, startedAt, finishedAt, detail }: ExportRunRow): Ended {

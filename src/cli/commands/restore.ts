@@ -13,7 +13,7 @@ import { lockUnusedDatabase } from '../../local/server-record.ts';
 import { searchAttributes } from '../../rules/workflow-ids.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../failure.ts';
+import { operationFailure, usageFailure } from '../failure.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
 import { type BackedUpFile, type BackupManifest, filesOfBackup, missingParts, readBackupManifest } from './backup.ts';
@@ -54,7 +54,7 @@ interface RestoreFlags {
   force?: boolean;
 }
 
-async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<ExitCode> {
+async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<void> {
   const { output, cwd } = context;
   const folder = resolve(cwd, from);
   const backup = await readBackupManifest(folder);
@@ -72,7 +72,7 @@ async function restore(context: CommandContext, from: string, flags: RestoreFlag
     for (const { what, missing } of missingParts(backup)) output.warn(`${what} not in the backup: ${missing}`);
     const document = { from: folder, takenAt: backup.takenAt, places, ...restored, missing: missingParts(backup) };
     output.result(document, textOf(folder, backup.takenAt, places, restored));
-    return exitCodes.done;
+    return;
   } finally {
     lock.release();
   }

@@ -169,7 +169,7 @@ async function save(
   name: string,
   wanted: string | undefined,
   { out }: { out: string },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const toStdout = out === stdoutName;
   if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
@@ -180,11 +180,11 @@ async function save(
   const version = wanted === undefined ? await currentVersion(store, domain) : await findVersion(store, domain, wanted);
   try {
     const bytes = await writeOut(context, out, packVersion(store, domain, version));
-    if (bytes === null) return exitCodes.done;
+    if (bytes === null) return;
     const summary = `${out}: ${version} of ${domain}, ${sizeText(bytes)}`;
     if (toStdout) output.note(summary);
     else output.result({ out, domain, version, bytes }, summary);
-    return exitCodes.done;
+    return;
   } catch (error) {
     if (!(error instanceof VersionDamaged)) throw error;
     throw operationFailure('VersionDamaged', `${version} is damaged: ${error.message}`, 'see `docferry store verify`');

@@ -3,7 +3,6 @@ import { type EndDetail, type RunOutcome, runOutcomes, whyEnded } from '../../..
 import type { ExportRunRow } from '../../../feedback/store/run-records.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { type HistoryFlags, historyFilter, listLimit, moment, siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -28,7 +27,7 @@ async function showExportHistory(
   context: CommandContext,
   name: string,
   flags: HistoryFlags<RunOutcome>,
-): Promise<ExitCode> {
+): Promise<void> {
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name);
   const { domain } = site;
@@ -43,7 +42,6 @@ async function showExportHistory(
     cells: runCells,
   });
   context.output.result({ org, domain, runs: rows.map(documentOf), more }, text);
-  return exitCodes.done;
 }
 
 function documentOf(run: ExportRunRow): object {

@@ -119,14 +119,13 @@ async function cancelExport(context: CommandContext, name: string | undefined, f
   });
 }
 
-async function pollAtOnce(context: CommandContext, name: string, flags: ActorFlags): Promise<ExitCode> {
+async function pollAtOnce(context: CommandContext, name: string, flags: ActorFlags): Promise<void> {
   return withOperator(context, flags, async ({ config, operator }) => {
     const { org, site } = findSite(config, name);
     const { domain } = site;
     const { workflowId, runId, state } = await operator.pollNow({ org, domain });
     const document = { workflowId, runId, org, domain, phase: state.phase, polls: state.progress?.polls ?? 0 };
     context.output.result(document, `asking for the job of ${domain} now`);
-    return exitCodes.done;
   });
 }
 

@@ -4,7 +4,7 @@ import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
 import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
 import {
   addOutAndDates,
   anyOf,
@@ -87,7 +87,7 @@ export async function exportFeedback(
   context: CommandContext,
   name: string | undefined,
   flags: ExportFlags,
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const toStdout = flags.out === stdoutName;
   const format = flags.format ?? formats.find((one) => flags.out.endsWith(`.${one}`));
@@ -115,7 +115,7 @@ export async function exportFeedback(
       : [];
     const pieces = recordPieces(projects, (project) => store.entryRecords({ ...project, ...filter }), encoder, tally);
     const bytes = await writeShowing(context, flags.out, pieces, tally);
-    if (bytes === null) return exitCodes.done;
+    if (bytes === null) return;
     for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
     const document = {
       out: flags.out,
@@ -128,7 +128,6 @@ export async function exportFeedback(
     const summary = summaryOf(document);
     if (toStdout) output.note(summary);
     else output.result(document, summary);
-    return exitCodes.done;
   });
 }
 

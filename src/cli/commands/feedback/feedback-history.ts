@@ -4,7 +4,6 @@ import { type PassOutcome, passOutcomes } from '../../../feedback/rules/pass-bou
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { countText, spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { type HistoryFlags, historyFilter, listLimit, moment, projectHelp } from '../../flags.ts';
 import { findProject } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -29,7 +28,7 @@ async function showFeedbackHistory(
   context: CommandContext,
   name: string,
   flags: HistoryFlags<PassOutcome>,
-): Promise<ExitCode> {
+): Promise<void> {
   const config = await loadContextConfig(context);
   const { org, project: configured } = findProject(config, name);
   const project = configured.id;
@@ -54,7 +53,6 @@ async function showFeedbackHistory(
     cells: passCells,
   });
   context.output.result({ org, project, passes: rows.map(documentOf), more }, text);
-  return exitCodes.done;
 }
 
 /** Without its position: the cursor in it is the service's. */

@@ -7,7 +7,7 @@ import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { errorCode, isThere } from '../../../files.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
 import { addOutAndDates, projectHelp, recordFilter } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -122,7 +122,7 @@ interface ReportedProject extends FoundProject {
   undatedLeftOut: number;
 }
 
-async function writeReport(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<ExitCode> {
+async function writeReport(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<void> {
   const { output } = context;
   const toStdout = flags.out === stdoutName;
   if (toStdout && output.json)
@@ -144,16 +144,15 @@ async function writeReport(context: CommandContext, name: string | undefined, fl
       const shown = pages.map(({ figures, readUpTo: _readUpTo, ...page }) => ({ ...page, entries: figures.entries }));
       const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: shown };
       output.result(document, folderSummary(flags.out, pages, bytes));
-      return exitCodes.done;
+      return;
     }
     const text = reportPage({ madeAt, bounds, names }, projects);
     const bytes = await writeOut(context, flags.out, text);
-    if (bytes === null) return exitCodes.done;
+    if (bytes === null) return;
     const summary = summaryOf(toStdout ? 'stdout' : flags.out, bytes, reported);
     const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: reported };
     if (toStdout) output.note(summary);
     else output.result(document, summary);
-    return exitCodes.done;
   });
 }
 

@@ -17,7 +17,7 @@ import {
 import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { noSuchThing, usageFailure } from '../../failure.ts';
 import { anyOf, formulaSafeHelp, listLimit, moment, projectHelp, recordFilter } from '../../flags.ts';
 import { addSelectionFlags, findProject, type SelectionFlags, selected } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -130,7 +130,7 @@ async function searchFeedback(
   context: CommandContext,
   words: readonly string[],
   flags: FeedbackSearchFlags,
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   requireTogether(flags, output);
   const config = await loadContextConfig(context);
@@ -161,7 +161,6 @@ async function searchFeedback(
           answer.entries.length === 0 ? await nothing(store, selection) : entriesText(answer, output),
         );
       }
-      return exitCodes.done;
     });
   } catch (error) {
     if (error instanceof SearchRefused) throw usageFailure(error.message, error.hint);
