@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import { ExplainedError } from '../rules/errors.ts';
-import { type CommandEntry, type CommandGroup, commands } from './commands.ts';
+import { type CommandGroup, commands, hiddenCommand } from './commands.ts';
 import { type CommandContext, declared, declareLater, type RunHandler } from './context.ts';
 import { type Ending, exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
 import { packageVersion } from './package-file.ts';
@@ -32,7 +32,7 @@ type RunCommand = (work: (context: CommandContext) => Ending) => Promise<void>;
 export function createProgram(runCommand: RunCommand, write: (text: string) => void): Command {
   const terms = new Map<Command, string>();
   const program = new Command('docferry')
-    .description('Carries static-export bundles and user feedback out of a hosted documentation platform, on Temporal.')
+    .description(commands.summary)
     .version(packageVersion(), '--version', 'print the version')
     .option('--config <file>', 'configuration file; default: DOCFERRY_CONFIG, else ./docferry.yaml')
     .option('--json', 'print exactly one JSON document on stdout, and the rest on stderr')
@@ -49,15 +49,14 @@ export function createProgram(runCommand: RunCommand, write: (text: string) => v
     (handler, ...bound) =>
     (...given) =>
       runCommand((context) => handler(context, ...bound, ...given));
-  const add = (parent: Command, entries: readonly (CommandEntry | CommandGroup)[]) => {
-    for (const entry of entries) {
-      const [name = ''] = entry.term.split(' ');
-      const command = parent
-        .command(name, { hidden: 'hidden' in entry && entry.hidden === true })
-        .description(entry.summary);
-      terms.set(command, entry.term);
-      if ('commands' in entry) add(command, entry.commands);
-      else declareLater(command, async () => (await entry.file()).default[name]?.(command, run));
+  const add = (parent: Command, { commands, files }: CommandGroup) => {
+    for (const [term, entry] of Object.entries(commands)) {
+      const [name = ''] = term.split(' ');
+      const command = parent.command(name, { hidden: name === hiddenCommand });
+      terms.set(command, term);
+      const [load] = files.find(([, ...names]) => names.includes(name)) ?? [];
+      if (typeof entry !== 'string') add(command.description(entry.summary), entry);
+      else declareLater(command.description(entry), async () => (await load?.())?.default[name]?.(command, run));
     }
     addHelp(parent);
     parent.hook('preSubcommand', async (_, command) => {
