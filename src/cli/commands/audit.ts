@@ -19,7 +19,7 @@ export default {
       .option('--org <org>', 'only what was done to this organization')
       .addOption(new Option('--action <action>', 'only audit entries of this kind').choices(auditActions))
       .option('--who <name>', 'only what was done by a name that contains this')
-      .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
+      .option('--limit <n>', 'how many of the newest to show', listLimit, 100)
       .addHelpText(
         'after',
         '\nThe name is what the actor gave; docferry does not check it. An actor without a name is' +

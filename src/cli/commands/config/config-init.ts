@@ -5,7 +5,7 @@ import { errorCode } from '../../../files.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { operationFailure, usageFailure } from '../../failure.ts';
 import { readPackageFile } from '../../package-file.ts';
-import { replaceOutput, stdoutName } from '../../terminal/files.ts';
+import { isToStdout, replaceOutput } from '../../terminal/files.ts';
 import { sandboxConfigText, usualSandbox } from '../sandbox.ts';
 
 export default {
@@ -28,8 +28,7 @@ async function writeExampleConfig({ output, configFile, env, cwd }: CommandConte
   const named = flags.out ?? configFile ?? (env.DOCFERRY_CONFIG || 'docferry.yaml');
   const file = resolve(cwd, named);
   const example = flags.sandbox ? sandboxConfigText(usualSandbox) : exampleText();
-  if (named === stdoutName) {
-    if (output.json) throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
+  if (isToStdout(named, output)) {
     await output.data(example);
     return;
   }

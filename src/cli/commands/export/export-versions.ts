@@ -103,8 +103,7 @@ async function showDiff(
   { all }: { all?: boolean },
 ): Promise<void> {
   const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
+  const { org, domain } = findSite(config, name);
   const store = await openBundleStore(config.store.bundles);
   const find = (wanted: string) => findVersion(store, domain, wanted);
   const names = a === undefined ? (await store.versions(domain)).map(({ version }) => version) : [];
@@ -159,8 +158,7 @@ async function manifestOf(store: BundleStore, domain: string, version: string): 
 
 async function listVersions(context: CommandContext, name: string): Promise<void> {
   const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
+  const { org, domain, site } = findSite(config, name);
   const store = await openBundleStore(config.store.bundles);
   const current = (await store.current(domain))?.version ?? null;
   const versions = await store.versions(domain);

@@ -35,14 +35,13 @@ async function erasePerson(context: CommandContext, name: string | undefined, fl
   const { output } = context;
   const config = await loadContextConfig(context);
   const found = name === undefined ? undefined : findProject(config, name);
-  const project = found?.project.id;
   const contact = await contactOf(flags);
-  const where = project === undefined ? 'everything' : `the feedback of ${project}`;
+  const where = found === undefined ? 'everything' : `the feedback of ${found.project}`;
   const text = `Remove this person from ${where} in ${config.store.feedback.place}, for good?`;
   await confirm({ text, declined: 'nothing was erased' }, flags.yes === true);
   const { who } = actorOf(flags);
   const erased = await withFeedbackStore(config, (store) =>
-    store.erase({ contact, at: new Date(), who, ...(found && { org: found.org, project: found.project.id }) }),
+    store.erase({ contact, at: new Date(), who, ...(found && { org: found.org, project: found.project }) }),
   );
   if (!erased.scrubbed) output.warn(notScrubbed[config.store.feedback.kind]);
   output.result(erased, textOf(erased));

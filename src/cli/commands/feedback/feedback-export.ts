@@ -17,7 +17,7 @@ import {
 import { keepHeapLean } from '../../parts.ts';
 import { findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
-import { stdoutName, writeOut } from '../../terminal/files.ts';
+import { isToStdout, reportOut, stdoutName, writeOut } from '../../terminal/files.ts';
 
 const formats = ['jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof formats)[number];
@@ -89,13 +89,10 @@ export async function exportFeedback(
   flags: ExportFlags,
 ): Promise<void> {
   const { output } = context;
-  const toStdout = flags.out === stdoutName;
   const format = flags.format ?? formats.find((one) => flags.out.endsWith(`.${one}`));
   if (format === undefined)
     throw usageFailure("missing option '--format'", `--out ends in none of .${formats.join(', .')}`);
-  if (toStdout && output.json)
-    throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
-  if (toStdout && format === 'parquet' && output.toTerminal) {
+  if (isToStdout(flags.out, output) && format === 'parquet' && output.toTerminal) {
     throw usageFailure(
       '--out - would write Parquet, which is binary, to a terminal',
       'name a file, or redirect stdout',
@@ -125,9 +122,7 @@ export async function exportFeedback(
       undatedLeftOut: undated.reduce((sum, count) => sum + count, 0),
       projects: tally.projects,
     };
-    const summary = summaryOf(document);
-    if (toStdout) output.note(summary);
-    else output.result(document, summary);
+    reportOut(output, flags.out, document, summaryOf(document));
   });
 }
 

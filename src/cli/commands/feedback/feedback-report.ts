@@ -11,7 +11,7 @@ import { usageFailure } from '../../failure.ts';
 import { addOutAndDates, projectHelp, recordFilter } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
-import { stdoutName, writeOut } from '../../terminal/files.ts';
+import { isToStdout, reportOut, writeOut } from '../../terminal/files.ts';
 
 export default {
   report: (command, run) =>
@@ -124,9 +124,7 @@ interface ReportedProject extends FoundProject {
 
 async function writeReport(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<void> {
   const { output } = context;
-  const toStdout = flags.out === stdoutName;
-  if (toStdout && output.json)
-    throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
+  const toStdout = isToStdout(flags.out, output);
   const { from, to } = recordFilter(flags);
   const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const config = await loadContextConfig(context);
@@ -151,8 +149,7 @@ async function writeReport(context: CommandContext, name: string | undefined, fl
     if (bytes === null) return;
     const summary = summaryOf(toStdout ? 'stdout' : flags.out, bytes, reported);
     const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: reported };
-    if (toStdout) output.note(summary);
-    else output.result(document, summary);
+    reportOut(output, flags.out, document, summary);
   });
 }
 
