@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Transaction } from 'kysely';
 import type { PrivacyConfig } from '../../config/config.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Trx } from '../store/tables.ts';
 
 /** What becomes of a personal value before it is written. */
 export type Handling = 'keep' | 'hash' | 'drop';
@@ -93,7 +92,7 @@ export function feedbackPrivacy({ hashKey, ...privacy }: PrivacyConfig): Privacy
  * The store's own key, made when it is first needed. This store recognises what is hashed under it, whatever happens to
  * `privacy.hashKey` (decisions/0044).
  */
-export async function storeKey(trx: Transaction<FeedbackDatabase>): Promise<string> {
+export async function storeKey(trx: Trx): Promise<string> {
   const find = () => trx.selectFrom('store_key').select('key').executeTakeFirst();
   const found = await find();
   if (found !== undefined) return found.key;

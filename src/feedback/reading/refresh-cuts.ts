@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import {
   covers,
@@ -21,7 +21,7 @@ import {
   type Tallies,
 } from '../rules/refresh/rates.ts';
 import { lockProject } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Db, Trx } from '../store/tables.ts';
 import { datesAreCoarse, everSwept } from './passes.ts';
 import {
   changePage,
@@ -43,10 +43,8 @@ import { currentSlice } from './slices.ts';
 
 /* How the entries of a project are cut into the pages that refresh reads. */
 
-type Trx = Transaction<FeedbackDatabase>;
-
 /** Whether the lists of a project are to be cut: once a day, and when something was learnt of the service. */
-export async function isCutDue(db: Kysely<FeedbackDatabase>, key: ProjectKey, at: number): Promise<boolean> {
+export async function isCutDue(db: Db, key: ProjectKey, at: number): Promise<boolean> {
   const row = await projectRow(db, key).executeTakeFirst();
   // A clock that was wrong may have cut them in the future.
   return !row || row.cut_at === null || row.reshaped === 1 || Math.abs(at - row.cut_at) > dayMs || wasAhead(row, at);

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { refreshWorkflowId } from '../../rules/workflow-ids.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays } from '../rules/refresh/expected.ts';
@@ -8,11 +8,9 @@ import { arrived, dayMs, hourMs, type Lesson, lessonOf, type RefreshEntry } from
 import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
 import { noteChanges } from '../store/outgoing-entries.ts';
 import { batchesOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import type { Db, FeedbackDatabase, FeedbackTable, Trx } from '../store/tables.ts';
 import type { ProjectView, RefreshView } from './pass-store.ts';
 
-type Db = Kysely<FeedbackDatabase>;
-type Trx = Transaction<FeedbackDatabase>;
 type PageRow = Selectable<FeedbackDatabase['refresh_pages']>;
 export type ProjectRow = Selectable<FeedbackDatabase['refresh_projects']>;
 

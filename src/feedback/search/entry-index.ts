@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { documentKey } from '../rules/report-figures.ts';
 import { isPostgres } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import type { FeedbackTable, Trx } from '../store/tables.ts';
 import type { EntrySelection } from './feedback-search.ts';
 import { textWords } from './search-words.ts';
 
@@ -138,8 +138,6 @@ export function postgresWords(row: FeedbackTable): string {
   );
 }
 
-type Db = Transaction<FeedbackDatabase>;
-
 /** The columns from which an entry's words, facets and place are made, besides its key. */
 const indexedColumns = [
   'org_id',
@@ -157,7 +155,7 @@ const indexedColumns = [
 /**
  * Indexes rows of one project as they are now, replacing the index's former rows. At most `rowsPerStatement`.
  */
-export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise<void> {
+export async function indexRows(db: Trx, rows: readonly FeedbackTable[]): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
   await unindexRows(
@@ -194,7 +192,7 @@ export function sameInIndex(a: FeedbackTable, b: FeedbackTable): boolean {
 }
 
 /** Takes entries out of the index, with their words. */
-export async function unindexRows(db: Db, project: string, ids: readonly string[]): Promise<void> {
+export async function unindexRows(db: Trx, project: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await db.deleteFrom('search_entries').where('project_id', '=', project).where('id', 'in', ids).execute();
 }
@@ -203,11 +201,7 @@ export async function unindexRows(db: Db, project: string, ids: readonly string[
  * Inserts rows of one project, or replaces those of the same key except for `first_seen_at`, in the index of their words
  * too: all, or only `reindexed`. At most `rowsPerStatement`.
  */
-export async function upsertRows(
-  db: Transaction<FeedbackDatabase>,
-  rows: readonly FeedbackTable[],
-  reindexed = rows,
-): Promise<void> {
+export async function upsertRows(db: Trx, rows: readonly FeedbackTable[], reindexed = rows): Promise<void> {
   if (rows.length === 0) return;
   await db
     .insertInto('feedback')
