@@ -3,7 +3,7 @@ import type { FactSource } from '../rules/fact-queries.ts';
 import { closedStatuses, openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified, markVerified, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
 import { type DatedList, edgesOf, type PassBounds, type StoredCounts, type Target } from '../rules/plan-slices.ts';
-import { batchesOf, countRows, liveEntries, within } from '../store/queries.ts';
+import { batchesOf, countRows, liveEntries, ofProject, within } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import type { PassRow } from './pass-store.ts';
 import { datesAreCoarse, everSwept, watermark } from './passes.ts';
@@ -120,8 +120,7 @@ export async function verifiedRanges(
   const rows = await db
     .selectFrom('verified_ranges')
     .selectAll()
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .orderBy('place')
     .execute();
   return rangesOf(rows);
@@ -155,7 +154,7 @@ export async function noteVerified(
   const before = await verifiedRanges(db, org, project);
   const undated = shown.undated && shown.at > (before.undated ?? '') ? shown.at : before.undated;
   const ranges = markVerified(before.ranges, shown);
-  await db.deleteFrom('verified_ranges').where('org_id', '=', org).where('project_id', '=', project).execute();
+  await db.deleteFrom('verified_ranges').where(ofProject(org, project)).execute();
   await db
     .insertInto('verified_ranges')
     .values(

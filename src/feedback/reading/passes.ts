@@ -9,6 +9,7 @@ import {
   type StoredCounts,
 } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
+import { ofProject } from '../store/queries.ts';
 import { type Db, type FeedbackDatabase, fieldsOf, type Trx } from '../store/tables.ts';
 import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
@@ -100,8 +101,7 @@ export async function watermark(db: Db, org: string, project: string): Promise<s
   const { greatest } = await db
     .selectFrom('sync_passes')
     .select((row) => row.fn.max('watermark').as('greatest'))
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('outcome', '=', 'completed')
     .executeTakeFirstOrThrow();
   return greatest;
@@ -123,8 +123,7 @@ export async function everSwept(db: Db, org: string, project: string): Promise<b
   const swept = await db
     .selectFrom('sync_passes')
     .select('pass_id')
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('pass', '=', 'sweep')
     .where('outcome', '=', 'completed')
     .where('date_from', 'is', null)
@@ -236,8 +235,7 @@ export async function datesAreCoarse(db: Db, org: string, project: string): Prom
   const traits = await db
     .selectFrom('sync_traits')
     .select('coarse_dates')
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .executeTakeFirst();
   return traits?.coarse_dates === 1;
 }
@@ -247,8 +245,7 @@ export async function noteCoarseDates(db: Trx, org: string, project: string, coa
     await db
       .updateTable('refresh_projects')
       .set({ reshaped: 1, exact_dates: 0 })
-      .where('org_id', '=', org)
-      .where('project_id', '=', project)
+      .where(ofProject(org, project))
       .execute();
   }
   await db

@@ -20,7 +20,7 @@ import {
   ratesOf,
   type Tallies,
 } from '../rules/refresh/rates.ts';
-import { lockProject } from '../store/queries.ts';
+import { lockProject, ofProject } from '../store/queries.ts';
 import type { Db, Trx } from '../store/tables.ts';
 import { datesAreCoarse, everSwept } from './passes.ts';
 import {
@@ -83,7 +83,7 @@ export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: nu
     .filter(({ list }) => floor === null || list !== 'undated')
     // What was read before there were pages was read by the passes that brought it: none of it is known to be missing.
     .map((page) => ({ ...page, from: page.from ?? floor, readAt: page.readAt ?? 0 }));
-  await db.deleteFrom('refresh_pages').where('org_id', '=', key.org).where('project_id', '=', key.project).execute();
+  await db.deleteFrom('refresh_pages').where(ofProject(key.org, key.project)).execute();
   await writePages(db, key.org, pages);
   // What is being read goes on as the page that has taken its place.
   for (const { pass_id, list, date_from } of before.filter((page) => page.pass_id !== null)) {
@@ -104,15 +104,13 @@ async function takeBack(db: Trx, row: ProjectRow, at: number): Promise<ProjectRo
   await db
     .updateTable('feedback')
     .set({ last_seen_at: now })
-    .where('project_id', '=', key.project)
-    .where('org_id', '=', key.org)
+    .where(ofProject(key.org, key.project))
     .where('last_seen_at', '>', now)
     .execute();
   const running = db
     .selectFrom('sync_passes')
     .select('pass_id')
-    .where('org_id', '=', key.org)
-    .where('project_id', '=', key.project)
+    .where(ofProject(key.org, key.project))
     .where('outcome', '=', sql.lit('running'));
   for (const table of ['sync_passes', 'sync_slices'] as const) {
     await db
@@ -179,8 +177,7 @@ async function fadeRates(db: Trx, row: ProjectRow, at: number): Promise<Tallies>
     await db
       .updateTable('refresh_rates')
       .set(tally)
-      .where('org_id', '=', key.org)
-      .where('project_id', '=', key.project)
+      .where(ofProject(key.org, key.project))
       .where('kind', '=', kind)
       .execute();
   }
@@ -232,8 +229,7 @@ export async function makeRoom(db: Trx, key: ProjectKey, at: number): Promise<vo
     );
     await db
       .deleteFrom('refresh_pages')
-      .where('org_id', '=', key.org)
-      .where('project_id', '=', key.project)
+      .where(ofProject(key.org, key.project))
       .where('list', '=', head.list)
       .where('date_from', '>=', head.from ?? -8.64e15)
       .execute();

@@ -16,6 +16,7 @@ import {
   pageSize,
   shifted,
 } from '../rules/slice.ts';
+import { ofProject } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
 import { tombstoneEntries } from './advance-pass.ts';
 import { cameWithoutId } from './pass-facts.ts';
@@ -255,8 +256,7 @@ async function storedOf(db: Trx, { org, project }: ProjectKey, at: Date) {
   const { tombstoned } = await db
     .selectFrom('sync_passes')
     .select((row) => row.fn.sum('tombstoned').as('tombstoned'))
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('pass', '=', 'refresh')
     .where('started_at', '>=', isoText(at.getTime() - hourMs))
     .executeTakeFirstOrThrow();

@@ -36,17 +36,8 @@ export async function addSlices(
     .where('pass_id', '=', passId)
     .executeTakeFirstOrThrow();
   for (const [index, planned] of slices.entries()) {
-    const {
-      stage,
-      dateFrom,
-      dateTo,
-      source,
-      statuses,
-      expectedPages,
-      order = null,
-      joinsAt = null,
-      slackMs = 0,
-    } = planned;
+    const { stage, dateFrom, dateTo, source, statuses, expectedPages } = planned;
+    const { order = null, joinsAt = null, slackMs = 0 } = planned;
     await db
       .insertInto('sync_slices')
       .values({

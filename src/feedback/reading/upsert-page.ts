@@ -22,6 +22,7 @@ import {
   entryContent,
   lockProject,
   refreshStatistics,
+  replacing,
   rowsPerStatement,
   sameContent,
 } from '../store/queries.ts';
@@ -200,11 +201,7 @@ async function writeRejects(
       .insertInto('feedback_rejects')
       .values(values)
       .onConflict((conflict) =>
-        conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
-          raw: row.ref('excluded.raw'),
-          reason: row.ref('excluded.reason'),
-          seen_at: row.ref('excluded.seen_at'),
-        })),
+        conflict.columns(['project_id', 'id']).doUpdateSet(replacing(['raw', 'reason', 'seen_at'])),
       )
       .execute();
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { documentKey } from '../rules/report-figures.ts';
-import { isPostgres } from '../store/queries.ts';
+import { isPostgres, replacing } from '../store/queries.ts';
 import type { FeedbackTable, Trx } from '../store/tables.ts';
 import type { EntrySelection } from './feedback-search.ts';
 import { textWords } from './search-words.ts';
@@ -202,29 +202,14 @@ export async function unindexRows(db: Trx, project: string, ids: readonly string
  * too: all, or only `reindexed`. At most `rowsPerStatement`.
  */
 export async function upsertRows(db: Trx, rows: readonly FeedbackTable[], reindexed = rows): Promise<void> {
-  if (rows.length === 0) return;
+  const [first] = rows;
+  if (first === undefined) return;
+  const { project_id: _project, id: _id, first_seen_at: _seen, ...content } = first;
+  const replaced = Object.keys(content);
   await db
     .insertInto('feedback')
     .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
-        org_id: row.ref('excluded.org_id'),
-        path: row.ref('excluded.path'),
-        comment: row.ref('excluded.comment'),
-        created_at: row.ref('excluded.created_at'),
-        created_at_utc: row.ref('excluded.created_at_utc'),
-        source: row.ref('excluded.source'),
-        status: row.ref('excluded.status'),
-        helpful: row.ref('excluded.helpful'),
-        contact: row.ref('excluded.contact'),
-        code: row.ref('excluded.code'),
-        filename: row.ref('excluded.filename'),
-        lang: row.ref('excluded.lang'),
-        extra: row.ref('excluded.extra'),
-        last_seen_at: row.ref('excluded.last_seen_at'),
-        deleted_at: row.ref('excluded.deleted_at'),
-      })),
-    )
+    .onConflict((conflict) => conflict.columns(['project_id', 'id']).doUpdateSet(replacing(replaced)))
     .execute();
   await indexRows(db, reindexed);
 }

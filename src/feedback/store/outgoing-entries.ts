@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ChangedEntry, EntryFilter, EntryRange, WeekFigures } from '../../runs/rules/webhook-event.ts';
-import { batchesOf } from './queries.ts';
+import { batchesOf, replacing } from './queries.ts';
 import type { Db, Trx } from './tables.ts';
 
 /**
@@ -16,9 +16,7 @@ export async function noteChanges(db: Trx, project: string, ids: readonly string
     await db
       .insertInto('feedback_positions')
       .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({ change: row.ref('excluded.change') })),
-      )
+      .onConflict((conflict) => conflict.columns(['project_id', 'id']).doUpdateSet(replacing(['change'])))
       .execute();
   }
 }

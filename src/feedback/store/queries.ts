@@ -1,9 +1,35 @@
-import { type ControlledTransaction, PostgresAdapter, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import {
+  type ControlledTransaction,
+  type ExpressionBuilder,
+  type FilterObject,
+  PostgresAdapter,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  sql,
+} from 'kysely';
 import type { Database } from '../../sqlite.ts';
 import type { FeedbackEntry, ProjectKey } from '../rules/feedback-entry.ts';
 import { createdAtUtc, storedExtra, storedText, storedTextOrNull } from '../rules/feedback-entry.ts';
 import { documentKey } from '../rules/report-figures.ts';
 import type { Db, FeedbackDatabase, FeedbackTable, Trx } from './tables.ts';
+
+type OfProjects = {
+  [Table in keyof FeedbackDatabase]: FeedbackDatabase[Table] extends { org_id: string; project_id: string }
+    ? Table
+    : never;
+}[keyof FeedbackDatabase];
+
+/** The rows of a project. */
+export function ofProject<Table extends OfProjects>(org: string, project: string) {
+  const columns = { org_id: org, project_id: project } as unknown as FilterObject<FeedbackDatabase, Table>;
+  return ({ and }: ExpressionBuilder<FeedbackDatabase, Table>) => and(columns);
+}
+
+/** What an insertion brings, for columns of a row that is there already. */
+export function replacing<Column extends string>(columns: readonly Column[]) {
+  const pairs = columns.map((column) => [column, sql.ref(`excluded.${column}`)]);
+  return Object.fromEntries(pairs) as Record<Column, RawBuilder<never>>;
+}
 
 export function isPostgres(db: Db): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
@@ -132,7 +158,7 @@ export async function refreshStatistics(db: Trx, page: number): Promise<void> {
 
 /** Every entry stored of a project, tombstoned ones included. */
 export function storedEntries(db: Db, { org, project }: ProjectKey) {
-  return db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
+  return db.selectFrom('feedback').where(ofProject(org, project));
 }
 
 /** The entries that the service still has as far as docferry knows: those not tombstoned. */
