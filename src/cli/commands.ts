@@ -12,7 +12,6 @@ export interface CommandGroup {
 /** Left out of help. */
 export const hiddenCommand = 'complete';
 
-/** All commands. */
 export const commands: CommandGroup = {
   summary: 'Carries static-export bundles and user feedback out of a hosted documentation platform, on Temporal.',
   commands: {

@@ -6,7 +6,6 @@ import type { Output } from './terminal/output.ts';
 /** What every command is given. */
 export interface CommandContext {
   output: Output;
-  /** Value of `--config`. */
   configFile: string | undefined;
   env: NodeJS.ProcessEnv;
   cwd: string;

@@ -248,7 +248,6 @@ function fitted(found: Look, rows: number): Look {
   return { ...found, sites: shownSites, projects: projects.slice(0, room - shownSites.length) };
 }
 
-/** The line of each site and project, by its name. */
 function lineTexts({ sites, projects }: Look): Map<string, string> {
   const text = (state: string | null, outcome: string | null, failing: string | null) =>
     [

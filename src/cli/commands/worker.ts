@@ -112,7 +112,6 @@ function takeWorkText({ deploymentName, buildId }: Version, namespace: string): 
 /** A worker in this process; its state is `RUNNING` while it takes work. */
 interface WorkerPart extends Part {
   state(): string;
-  /** The task queues it polls. */
   taskQueues: readonly string[];
 }
 

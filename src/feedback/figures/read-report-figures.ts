@@ -165,7 +165,6 @@ const shownPaths = 12;
 const shownAgentPaths = 8;
 const complaintsOfPath = 3;
 
-/** The pages with most votes, and those with most votes against. */
 async function votedPages(scope: ReportScope): Promise<Pick<ReportFigures, 'votedPages' | 'mostVoted' | 'worst'>> {
   const voted = reportRows(scope).where('source', '=', 'contextual').where('helpful', 'is not', null);
   const document = documentOf(scope.db);

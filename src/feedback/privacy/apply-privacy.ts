@@ -31,7 +31,6 @@ type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 /** Runs work in a transaction that writes. */
 type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 
-/** What a batch is treated by. */
 interface Treating {
   privacy: Privacy;
   at: Date;

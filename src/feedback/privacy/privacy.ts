@@ -55,7 +55,6 @@ export interface ErasureRequest {
   who?: string;
 }
 
-/** What an erasure removed. */
 export interface Erasure {
   /** Keyed hash of the contact, which syncs compare. */
   contact: string;

@@ -7,7 +7,6 @@ import type { PlannedSlice } from '../rules/slice.ts';
 
 /** How far a pass has come with the pages stored so far. */
 export interface PassPosition {
-  /** Pages stored. */
   page: number;
   /** Cursor of the next page; null before the first page of a slice and after the last one. */
   cursor: string | null;
@@ -81,7 +80,6 @@ export interface PageUpsert {
   askedAt?: Date;
 }
 
-/** What storing a page has done. */
 export interface StoredPage {
   counts: EntryCounts;
   position: PassPosition;
@@ -123,13 +121,11 @@ export interface RefreshView {
   pages: RefreshPage[];
 }
 
-/** The run that reads. */
 export interface RefreshRun {
   workflowId: string;
   runId: string;
 }
 
-/** How a run of the refresh ended. */
 export interface RefreshEnd extends RefreshRun {
   org: string;
   outcome: 'completed' | 'failed' | 'cancelled';

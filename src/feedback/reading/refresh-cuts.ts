@@ -169,7 +169,6 @@ async function* entriesByDate(
   }
 }
 
-/** The tallies of a project, faded since the last time. */
 async function fadeRates(db: Trx, row: ProjectRow, at: number): Promise<Tallies> {
   const key = { org: row.org_id, project: row.project_id };
   const own = faded(await talliesOf(db, key.org, key.project), row.taught_at === 0 ? 0 : at - row.taught_at);

@@ -121,7 +121,6 @@ const mostGrouped = 10_000;
 /** Paths are grouped by their first characters, this many: each of ten thousand may have megabytes. */
 const longestPath = 4_000;
 
-/** The next hits below a place, the newest first. */
 async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
   const { rows } = await sql<SizedKey & { place: number | string }>`
     select hit.*, (select ${bytesOfTexts('f')} from feedback f where f.project_id = hit.project_id and f.id = hit.id) as bytes
@@ -132,7 +131,6 @@ async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: num
   return rows.map((row) => ({ ...row, place: Number(row.place) }));
 }
 
-/** What is counted of a hit by document. */
 type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
 
 /** The newest hits with the columns that are counted, at most `mostGrouped` + 1. */

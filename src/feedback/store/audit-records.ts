@@ -27,7 +27,6 @@ export interface AuditFilter {
   after?: AuditPlace | undefined;
 }
 
-/** The place of an audit entry in the list. */
 export type AuditPlace = Pick<AuditEntry, 'at' | 'entryId'>;
 
 /** Inserts audit entries; those that are there already stay as they are, so that a step may run twice. */

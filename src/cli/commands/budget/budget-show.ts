@@ -17,9 +17,9 @@ import { askWorker } from '../../waiting.ts';
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** Cells of a strip if the terminal is wide enough. */
 export const budgetOrg = 'id of a configured organization; optional when there is only one';
 
+/** Cells of a strip if the terminal is wide enough. */
 const stripWidth = 50;
 
 /** The limit as a strip: used, free, left to others. */

@@ -211,7 +211,6 @@ function stateFacts(
   return facts;
 }
 
-/** The job, and how often it was polled. */
 function jobText(jobId: string | null, polls: number): string {
   if (jobId === null) return 'none yet';
   return `${jobId}, ${polls === 0 ? 'not polled yet' : `polled ${counted(polls, 'time')}`}`;
