@@ -142,7 +142,8 @@ export async function runIn(
     if (!(error instanceof CommanderError)) return reportFailure(output(), error, env, help);
     // A command without its subcommand shows its help; scripts need no page of text.
     if (error.code === 'commander.help') output().help(printed);
-    const complaint = usageOf(error, help);
+    const message = error.code === 'commander.help' ? 'name a command' : error.message.replace(/^error: /, '');
+    const complaint = usageFailure(message, help);
     output().failure(complaint, null);
     return complaint.exitCode;
   }
@@ -193,12 +194,6 @@ function reportUncaught(output: () => Output): void {
   const end = async (error: unknown) => process.exit(await reportFailure(output(), error, process.env));
   process.on('uncaughtException', (error) => void end(error));
   process.on('unhandledRejection', (error) => void end(error));
-}
-
-/** Commander's own complaints. */
-function usageOf(error: CommanderError, help: string): Failure {
-  const message = error.code === 'commander.help' ? 'name a command' : error.message.replace(/^error: /, '');
-  return usageFailure(message, help);
 }
 
 /** Other errors need Temporal's client to be explained, which is loaded only then. */

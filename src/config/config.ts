@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { Placed } from './field-schemas.ts';
 import type { configSchema } from './schema.ts';
 
-export type { Schedule } from './organization-schema.ts';
 export type { FeedbackStoreConfig } from './postgres-address.ts';
 export type { CheckConfig, GitConfig, PlaceConfig, ProgramConfig } from './rollout-schema.ts';
 

@@ -56,7 +56,6 @@ async function backUp(context: CommandContext, flags: BackupFlags): Promise<void
     await placeFolder(building, out);
     for (const { what, missing } of missingParts(manifest)) output.warn(`${what} not included: ${missing}`);
     output.result(documentOf(out, manifest), textOf(out, manifest));
-    return;
   } catch (error) {
     throw errorCode(error)?.startsWith('SQLITE_') ? sqliteFailure(error) : error;
   } finally {

@@ -1,4 +1,4 @@
-import type { Config, ConsoleConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { PortTaken } from '../../http-server.ts';
@@ -75,7 +75,7 @@ export async function startConsolePart(
     lifetimeMs,
     roles: { viewers, operators, contacts },
     proxy,
-    openId: openIdOf(oidc),
+    openId: oidc && { ...oidc, clientSecret: oidc.clientSecret.read() },
   });
   return { console, part: { name: 'the console', ended: never, stop: () => console.stop() } };
 }
@@ -91,10 +91,6 @@ export async function startConsoleSomewhere(
     if (!(error instanceof PortTaken)) throw error;
     return startConsolePart(config, { ...place, port: 0 });
   }
-}
-
-function openIdOf(oidc: ConsoleConfig['oidc']) {
-  return oidc && { ...oidc, clientSecret: oidc.clientSecret.read() };
 }
 
 /** What the console needs of the configuration. */

@@ -3,19 +3,12 @@ import type { PrivacyConfig } from '../../config/config.ts';
 import type { Trx } from '../store/tables.ts';
 
 /** What becomes of a personal value before it is written. */
-export type Handling = 'keep' | 'hash' | 'drop';
+export type Handling = PrivacyConfig['contacts'];
 
 /** What becomes of personal data before anything of it is written (contracts.md `privacy`, privacy.md). */
-export interface Privacy {
-  contacts: Handling;
-  /** Of `comment` and of `code`: both are what people wrote. */
-  comments: Handling;
+export interface Privacy extends Omit<PrivacyConfig, 'hashKey'> {
   /** The key of `hash`, read when the first value is hashed. */
   hashKey(): string;
-  /** Unknown fields that stay in spite of `hash` and `drop`. */
-  keepFields: readonly string[];
-  /** Age in milliseconds at which personal data goes; null: never. */
-  retentionMs: number | null;
 }
 
 export const keepEverything: Privacy = {

@@ -6,7 +6,7 @@ import { batchesOf, liveEntries, lockProject } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
 import { cameWithoutId, noteVerified, passFacts } from './pass-facts.ts';
 import type { PassRow } from './pass-store.ts';
-import { completePass, noteCoarseDates } from './passes.ts';
+import { noteCoarseDates } from './passes.ts';
 import { noteRows } from './refresh-state.ts';
 import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from './slices.ts';
 
@@ -89,7 +89,7 @@ export async function takeStep(db: Trx, pass: PassRow, step: SliceStep, at: Date
   if (next.coarseDates !== null) await noteCoarseDates(db, org, project, next.coarseDates);
   if (next.dropped.length > 0) await dropPlanned(db, passId, next.dropped);
   if (next.slices.length > 0) await appendPlanned(db, passId, next.slices);
-  if (next.complete) await completePass(db, passId);
+  if (next.complete) await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', passId).execute();
 }
 
 /** Ends the check of a slice: `same` if its last page came again unchanged, null if it was not requested. */

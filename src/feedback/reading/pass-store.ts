@@ -4,6 +4,7 @@ import type { Pace } from '../rules/refresh/pace.ts';
 import type { RefreshPage } from '../rules/refresh/pages.ts';
 import type { RefreshedProject } from '../rules/refresh-run.ts';
 import type { PlannedSlice } from '../rules/slice.ts';
+import type { RunFilter } from '../store/run-records.ts';
 
 /** How far a pass has come with the pages stored so far. */
 export interface PassPosition {
@@ -88,15 +89,9 @@ export interface StoredPage {
 }
 
 /** Which passes are meant: all without a field. */
-export interface PassFilter {
-  org?: string;
+export interface PassFilter extends Omit<RunFilter, 'domain' | 'outcome'> {
   project?: string;
   outcome?: PassOutcome;
-  /** They began at this moment or later, UTC ISO 8601. */
-  since?: string;
-  /** They ended at this moment or later, UTC ISO 8601. */
-  endedSince?: string;
-  limit?: number;
 }
 
 /** A project as the next request is chosen. */

@@ -169,11 +169,6 @@ export async function lockedPass(db: Trx, passId: string): Promise<PassRow> {
   return await existingPass(db, passId);
 }
 
-/** Nothing is left to read: the pass can be finished. */
-export async function completePass(db: Trx, passId: string): Promise<void> {
-  await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', passId).execute();
-}
-
 export function passRow(row: Selectable<FeedbackDatabase['sync_passes']>): PassRow {
   const { orgId: org, projectId: project, nextCursor, complete, watermark: _, waitedMs, ...fields } = fieldsOf(row);
   const { seen, inserted, updated, unchanged, rejected, tombstoned, ...pass } = fields;

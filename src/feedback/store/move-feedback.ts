@@ -30,7 +30,7 @@ class RowsDigest {
 
   add(rows: readonly Row[]): void {
     for (const row of rows) {
-      const values = this.#columns.map((column) => textOf(row[column]));
+      const values = this.#columns.map((column) => (row[column] == null ? null : String(row[column])));
       const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex');
       this.#sum = (this.#sum + BigInt(`0x${digest}`)) % modulus;
     }
@@ -40,10 +40,6 @@ class RowsDigest {
   get digest(): string {
     return this.#sum.toString(16).padStart(64, '0');
   }
-}
-
-function textOf(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
 }
 
 type TableName = keyof FeedbackDatabase;

@@ -10,6 +10,7 @@ import {
   sql,
 } from 'kysely';
 import { DatabaseError, Pool, type PoolClient } from 'pg';
+import type { FeedbackStoreConfig } from '../../config/config.ts';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
 import { rebuildSearchIndex } from '../search/build-index.ts';
 import type { OpenAudit } from './audit-records.ts';
@@ -19,26 +20,12 @@ import { migrate, migrationTable, newerTables, type SchemaState, schemaState } f
 import { vacuum } from './queries.ts';
 import { type Db, isOurTable } from './tables.ts';
 
-/** Where a PostgreSQL database is and how to be let in. */
-export interface PostgresPlace {
-  /** For messages: never with the password. */
-  place: string;
-  /** Name, address, or the folder of a Unix socket. */
-  host: string;
-  port: number;
-  database: string;
-  user: string;
+type PostgresConfig = FeedbackStoreConfig & { kind: 'postgres' };
+
+/** Where a PostgreSQL database is and how to be let in. `place` is for messages: it never has the password. */
+export interface PostgresPlace extends Omit<PostgresConfig, 'kind' | 'password'> {
   /** Null for servers that ask for none. */
   password: { read(): string } | null;
-  /** As libpq means it: `require` encrypts without looking at the certificate. Absolute paths. */
-  tls: {
-    mode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
-    rootCert: string | null;
-    cert: string | null;
-    key: string | null;
-  };
-  /** Settings of the session, e.g. `-c search_path=docferry`. */
-  options: string | null;
 }
 
 type Words = readonly [problem: string, fix: string];

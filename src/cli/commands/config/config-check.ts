@@ -6,7 +6,6 @@ import type {
   FeedbackStoreConfig,
   OrganizationConfig,
   PrivacyConfig,
-  Schedule,
   SiteConfig,
 } from '../../../config/config.ts';
 import {
@@ -142,7 +141,7 @@ function expandedRule([rule, set]: [string, string | ChangeLimit | undefined]): 
   return [rule, { level: set.level, [word]: word === 'below' ? Number(limit) : limit }];
 }
 
-function expandedSchedule(schedule: Schedule | undefined): object | null {
+function expandedSchedule(schedule: SiteConfig['schedule']): object | null {
   if (schedule === undefined) return null;
   const { everyMs, cron, timezone, jitterMs } = {
     everyMs: undefined,

@@ -99,11 +99,6 @@ async function writeReportFolder(
   return { pages: ranked(pages), bytes };
 }
 
-/** The line for people. */
-function folderSummary(out: string, pages: readonly ProjectPage[], bytes: number): string {
-  return `${join(out, 'index.html')}: ${pages.length} projects with a page each, ${sizeText(bytes)}`;
-}
-
 async function* only<Item>(item: Item): AsyncGenerator<Item, void, undefined> {
   yield item;
 }
@@ -141,7 +136,8 @@ async function writeReport(context: CommandContext, name: string | undefined, fl
       const { pages, bytes } = await writeReportFolder(context, flags.out, { madeAt, bounds }, projects);
       const shown = pages.map(({ figures, readUpTo: _readUpTo, ...page }) => ({ ...page, entries: figures.entries }));
       const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: shown };
-      output.result(document, folderSummary(flags.out, pages, bytes));
+      const index = join(flags.out, 'index.html');
+      output.result(document, `${index}: ${pages.length} projects with a page each, ${sizeText(bytes)}`);
       return;
     }
     const text = reportPage({ madeAt, bounds, names }, projects);
