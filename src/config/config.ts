@@ -22,10 +22,8 @@ export type Config = Omit<Resolved, 'defaults'> & {
 
 export type ServiceConfig = Config['service'];
 export type OrganizationConfig = Config['organizations'][number];
-export type ProjectConfig = OrganizationConfig['projects'][number];
 export type SiteConfig = OrganizationConfig['sites'][number];
 export type PrivacyConfig = Config['privacy'];
-export type ConsoleConfig = Config['console'];
 export type BundleStoreConfig = Config['store']['bundles'];
 
 /** Where versions are stored, and the address under which they are published. */

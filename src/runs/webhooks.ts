@@ -68,10 +68,7 @@ export async function sendWebhook(
       method: 'POST',
       dispatcher,
       body,
-      headers: {
-        'content-type': 'application/json',
-        ...signature,
-      },
+      headers: { 'content-type': 'application/json', ...signature },
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     await answer.body.dump({ limit: drainedBytes }).catch(() => undefined);
