@@ -1,7 +1,6 @@
 import { endedRuns, endedText } from '../../operations/history.ts';
 import { spanText } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
 import { duration } from '../flags.ts';
 import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
 import { withFeedbackStore } from '../stores.ts';
@@ -25,7 +24,7 @@ interface HistoryFlags extends SelectionFlags {
 }
 
 /** Lists ended runs of all sites and projects: failed ones first, each group newest first. */
-async function showHistory(context: CommandContext, flags: HistoryFlags): Promise<ExitCode> {
+async function showHistory(context: CommandContext, flags: HistoryFlags): Promise<void> {
   const config = await loadContextConfig(context);
   const { sites, projects } = selected(config, flags);
   // What `refresh` reads belongs to no single project.
@@ -51,5 +50,4 @@ async function showHistory(context: CommandContext, flags: HistoryFlags): Promis
   const table = rows.length === 0 ? [] : [tableLines(header, rows, columns, ['took', 'version or pass']), ''];
   const totals = { ended: found.length, failed: failed.length };
   context.output.result({ since, ended: shown, totals }, [...table, endedText(found, sinceMs)].join('\n'));
-  return exitCodes.done;
 }
