@@ -95,7 +95,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
   /**
    * Starts a job with one request. Temporal retries only if the request certainly started nothing; otherwise it fails
-   * with `StartUncertain` or `WorkerShutdown`, and the workflow decides (architecture.md).
+   * with `StartUncertain` or `WorkerShutdown`, and the workflow decides.
    */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;
@@ -318,7 +318,7 @@ interface ApprovalAsked extends PinnedVersion {
 /** Steps of a version that awaits a person's approval. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
   /**
-   * What the version changes compared with the current one: counts, and a few paths (architecture.md). Sends a notice
+   * What the version changes compared with the current one: counts, and a few paths. Sends a notice
    * that it waits for approval, and why. Safe to repeat.
    */
   async describeChanges(input: ApprovalAsked): Promise<ContentChanges> {

@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { askForKeyCheck, budgetView } from '../../budget/client.ts';
+import { askForKeyCheck, budgetView, retryKey } from '../../budget/client.ts';
 import type { KeyCheck, WindowView } from '../../budget/rules/permits.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
@@ -70,7 +70,9 @@ async function examine(
   const ok = checks.every(({ level }) => level !== 'error');
   const document = {
     ok,
-    checks: checks.map(({ name, level, detail, fix }) => ({ name, ok: isFine(level), level, detail, fix })),
+    checks: checks.map(({ name, level, detail, fix }) => {
+      return { name, ok: level === 'ok' || level === 'warning', level, detail, fix };
+    }),
   };
   context.output.result(document, reportText(checks, all, context.output.surface));
   if (!key) context.output.note('the service was not contacted; `docferry doctor --key` tries the API keys');
@@ -89,16 +91,8 @@ function reportText(checks: readonly Check[], all: boolean, { paint, columns }: 
     ...(of('skipped').length > 0 ? [`${of('skipped').length} skipped`] : []),
     `${of('ok').length} ok${all || rest.length === 0 ? '' : ' (`docferry doctor --all` shows them)'}`,
   ];
-  const table =
-    shown.length === 0
-      ? []
-      : [
-          tableLines(
-            ['', '', ''],
-            shown.map((check) => cellsOf(check, paint)),
-            columns,
-          ),
-        ];
+  const rows = shown.map((check) => cellsOf(check, paint));
+  const table = rows.length === 0 ? [] : [tableLines(['', '', ''], rows, columns)];
   return [...table, counts.join(', ')].join('\n');
 }
 
@@ -135,10 +129,6 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
   } finally {
     await temporal.client?.connection.close();
   }
-}
-
-function isFine(level: Check['level']): boolean {
-  return level === 'ok' || level === 'warning';
 }
 
 function cellsOf({ name, level, detail, fix }: Check, paint: Paint): string[] {
@@ -429,12 +419,10 @@ async function askService(
       continue;
     }
     try {
-      checks.push(
-        ...verdictsOn(
-          { id, apiKey },
-          await askForKeyCheck(client, config.temporal.taskQueue, id, failoverFor(config.temporal)),
-        ),
-      );
+      const asked = await askForKeyCheck(client, config.temporal.taskQueue, id, failoverFor(config.temporal));
+      // An accepted request wakes the syncs; exports wait for the key by themselves.
+      if (asked.outcome !== 'refused') await retryKey(client, id);
+      checks.push(...verdictsOn({ id, apiKey }, asked));
     } catch (error) {
       checks.push(failed(name, explainFailure(error)));
     }
@@ -447,7 +435,7 @@ export function verdictsOn({ id: org, apiKey }: Pick<OrganizationConfig, 'id' | 
   const name = `key-accepted:${org}`;
   switch (check.outcome) {
     case 'no-project':
-      return [skipped(name, 'the organization has no project to read')];
+      return [skipped(name, 'the organization has no project to read; exports that wait for a key try it again now')];
     case 'no-permit':
       return [warning(name, `not asked: the budget is used up until ${clockTime(check.until)}`, 'run it again later')];
     case 'accepted':

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely, Transaction } from 'kysely';
 import { feedbackStats, storedProjects } from '../figures/project-figures.ts';
 import { reportFigures } from '../figures/read-report-figures.ts';
 import { countUndated, entryRecords } from '../files/stored-records.ts';
@@ -42,9 +41,7 @@ import { changedEntries, moveWebhookPosition, newestChange, webhookPosition, wee
 import { countRows, storedEntries } from './queries.ts';
 import { storeLineage } from './store-lineage.ts';
 import { jobDurations, latestRecords, listExportRuns, recordExportRun } from './stored-runs.ts';
-import type { FeedbackDatabase } from './tables.ts';
-
-type Db = Kysely<FeedbackDatabase>;
+import type { Db, Trx } from './tables.ts';
 
 interface StoreSettings {
   /** For messages. */
@@ -89,8 +86,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       ) as Methods<Functions>;
   const reads = methods((work) => work(db as never));
   const writes = methods((work) => write(async (trx) => work(trx as never)));
-  return {
-    ...lineage,
+  const reading = {
     ...reads({
       getPass,
       currentSlice,
@@ -126,6 +122,13 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       findTrend,
       entryDetail,
     }),
+    countUntreated: (at: Date) => countUntreated(db, privacy, at),
+  };
+  return {
+    ...lineage,
+    ...reading,
+    /** Names of the methods that change nothing. */
+    readers: Object.keys(reading),
     ...writes({
       beginPass,
       countRequests,
@@ -183,7 +186,6 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       }
       return treated;
     },
-    countUntreated: (at: Date) => countUntreated(db, privacy, at),
   };
 }
 
@@ -196,8 +198,8 @@ export function auditIn(db: Db): OpenAudit {
 }
 
 /** Runs transactions at a named level: under another default of the database they may fail because of concurrent ones. */
-function writing(db: Db, begin: (trx: Transaction<FeedbackDatabase>) => Promise<void> = async () => {}) {
-  return <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
+function writing(db: Db, begin: (trx: Trx) => Promise<void> = async () => {}) {
+  return <T>(work: (trx: Trx) => Promise<T>): Promise<T> =>
     db
       .transaction()
       .setIsolationLevel('read committed')
@@ -226,7 +228,7 @@ async function countEntries(
 }
 
 /** Writes and removes a row, to show that the store is writable. */
-async function checkWritable(trx: Transaction<FeedbackDatabase>): Promise<void> {
+async function checkWritable(trx: Trx): Promise<void> {
   const key = { project_id: 'docferry:check-writable', id: randomUUID() };
   await trx
     .insertInto('feedback_rejects')

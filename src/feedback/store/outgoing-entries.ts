@@ -1,10 +1,7 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { ChangedEntry, EntryFilter, EntryRange, WeekFigures } from '../../runs/rules/webhook-event.ts';
-import { batchesOf } from './queries.ts';
-import type { FeedbackDatabase } from './tables.ts';
-
-type Db = Kysely<FeedbackDatabase>;
-type Trx = Transaction<FeedbackDatabase>;
+import { batchesOf, replacing } from './queries.ts';
+import type { Db, Trx } from './tables.ts';
 
 /**
  * Numbers the changes of these entries. The caller has locked the project, so that changes become visible in order. Numbers
@@ -19,9 +16,7 @@ export async function noteChanges(db: Trx, project: string, ids: readonly string
     await db
       .insertInto('feedback_positions')
       .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({ change: row.ref('excluded.change') })),
-      )
+      .onConflict((conflict) => conflict.columns(['project_id', 'id']).doUpdateSet(replacing(['change'])))
       .execute();
   }
 }
@@ -88,6 +83,7 @@ export async function webhookPosition(db: Db, org: string, webhook: string, abou
   return row === undefined ? null : Number(row.position);
 }
 
+/** Only ever forward: an older attempt may come after a newer one. */
 export async function moveWebhookPosition(
   db: Trx,
   org: string,
@@ -98,7 +94,12 @@ export async function moveWebhookPosition(
   await db
     .insertInto('webhook_positions')
     .values({ org_id: org, webhook, about, position })
-    .onConflict((conflict) => conflict.columns(['org_id', 'webhook', 'about']).doUpdateSet({ position }))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['org_id', 'webhook', 'about'])
+        .doUpdateSet({ position })
+        .where('webhook_positions.position', '<', position),
+    )
     .execute();
 }
 
