@@ -174,7 +174,7 @@ export class ExportView {
 }
 
 /** How long a key has been refused, and how often. */
-export interface KeyRefusals {
+interface KeyRefusals {
   since: number;
   refusals: number;
 }

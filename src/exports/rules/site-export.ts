@@ -358,12 +358,12 @@ export interface AwaitedApproval {
 }
 
 /** A version that waits for approval, as the next run needs it. */
-export interface AwaitedVersion<Bundle = unknown> {
+interface AwaitedVersion {
   approval: AwaitedApproval;
   /** Whether people were told a second time. */
   reminded: boolean;
   /** What `fetchBundle` returned, with where it was published. */
-  bundle: Bundle;
+  bundle: unknown;
 }
 
 /** Answer of the query `state`. */
