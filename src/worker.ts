@@ -57,7 +57,6 @@ import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityTraces, isTracing, workflowTraces } from './temporal/traces.ts';
 import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
-/** Several workers of this process as one. */
 interface WorkersTogether {
   readonly taskQueues: readonly string[];
   /** `RUNNING` as long as all of them take work, else the state of one that does not. */
@@ -68,7 +67,6 @@ interface WorkersTogether {
   stop(): Promise<void>;
 }
 
-/** Runs workers until they are stopped or one of them fails. */
 function runTogether(workers: readonly Worker[]): WorkersTogether {
   const shutDown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -101,10 +99,7 @@ async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bu
 /** The workers of this process. */
 export type RunningWorker = WorkersTogether;
 
-/**
- * Heavy steps that a person waits for, besides `worker.downloads`: those of rollbacks and after approvals. They find a slot
- * when downloads take all others.
- */
+/** Steps that a person waits for (rollbacks, after approvals) find a slot when downloads take all others. */
 const urgentStepsAtOnce = 10;
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
@@ -114,7 +109,6 @@ const checksAtOnce = 400;
 
 export interface WorkerSettings {
   log: Logger;
-  /** Bundle of the workflows' code; the built one by default. */
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Takes only work of this kind; others run on another machine. */
   only?: WorkKind;

@@ -46,7 +46,6 @@ export interface Organization {
   sites: readonly Site[];
   /** How its feedback is kept fresh; null unless configured. */
   refresh: RefreshSettings | null;
-  /** Receivers of messages. */
   webhooks: readonly Webhook[];
   watch: WatchLimits;
 }
@@ -64,7 +63,6 @@ interface WatchLimits {
 interface Outlook {
   /** The window of its budget; null when none runs. */
   budget(org: string): Promise<WindowView | null>;
-  /** How many runs wait because the service refuses the key. */
   refusedRuns(org: string): Promise<number>;
   /** The runs that ended without their own code since a moment, in milliseconds. */
   cutRuns(org: string, since: number): Promise<CutRun[]>;
@@ -125,10 +123,7 @@ export function requireStore(
   );
 }
 
-/**
- * A step that can do without the database waits for it this long. Such a step may run inside a workflow task, so this is
- * shorter than a task may take.
- */
+/** How long a step that can do without the database waits for it: less than a workflow task may take. */
 export const databaseAnswersWithinMs = 1_000;
 
 /** The answer, or null when it takes longer. Throws what the answer throws in time. */
@@ -141,6 +136,12 @@ export async function answerWithin<Answer>(ms: number, answer: Promise<Answer>):
   } finally {
     waited.abort();
   }
+}
+
+/** The run that this step belongs to. */
+export function runOf(): { workflowId: string; runId: string } {
+  const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
+  return { workflowId, runId };
 }
 
 /**

@@ -32,12 +32,14 @@ import {
   databaseAnswersWithinMs,
   organizationOf,
   requireStore,
+  type Site,
   scheduledAt,
   siteOf,
 } from './dependencies.ts';
 import {
   bundleFailure,
   isTemporalFailure,
+  nameOf,
   notConfigured,
   permanent,
   publishFailure,
@@ -48,14 +50,8 @@ import {
 import { claimSite, earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
 
-export interface SitePlan {
+export interface SitePlan extends Pick<Site, 'jobTimeoutMs' | 'jobAttempts' | 'startTimeoutMs' | 'approval'> {
   storeId: string;
-  jobTimeoutMs: number;
-  jobAttempts: number;
-  /** How long a start that may have arrived is repeated. */
-  startTimeoutMs: number;
-  /** Whether every version waits for a person's approval, and how long one waits, for a rule that asks too. */
-  approval: { always: boolean; timeoutMs: number };
   /** How long the site's last complete exports took at the service, the latest first. */
   usualJobsMs: number[];
   /** What the rollout targets do with a version, in the order of the configuration. */
@@ -76,19 +72,19 @@ interface SiteInput {
 export const createJobActivities = (deps: ActivityDependencies) => ({
   /** What this worker's configuration says about the site. */
   async planExport({ org, domain }: SiteInput): Promise<SitePlan> {
-    const site = siteOf(deps, org, domain);
+    const { targets, jobTimeoutMs, jobAttempts, startTimeoutMs, approval } = siteOf(deps, org, domain);
     const [usualJobsMs, webhooks] = await Promise.all([
       usualJobs(deps, org, domain),
       subscribers(deps, org, 'export.finished'),
     ]);
     return {
       storeId: deps.bundles.identity,
-      jobTimeoutMs: site.jobTimeoutMs,
-      jobAttempts: site.jobAttempts,
-      startTimeoutMs: site.startTimeoutMs,
-      approval: site.approval,
+      jobTimeoutMs,
+      jobAttempts,
+      startTimeoutMs,
+      approval,
       usualJobsMs,
-      targets: site.targets.map(stepsOf),
+      targets: targets.map(stepsOf),
       webhooks,
     };
   },
@@ -138,7 +134,7 @@ async function usualJobs({ feedback }: ActivityDependencies, org: string, domain
     if (durations !== null) return durations;
     log.warn('the database does not answer: earlier exports are not known', { domain });
   } catch (error) {
-    log.warn('earlier exports are not known', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('earlier exports are not known', { domain, failure: nameOf(error) });
   }
   return [];
 }
@@ -209,7 +205,6 @@ export async function promoteUnlessHeld(
   }
 }
 
-/** Whether both are the same publication, whatever the epoch. */
 function isSame(now: Current, before: Current | null): boolean {
   return now.version === before?.version && now.publishedAt === before.publishedAt;
 }
@@ -221,7 +216,6 @@ interface PinnedVersion {
   version: string;
 }
 
-/** Does `work` on a version with heartbeats, in the store the run began with. */
 async function versionStep<Result>(
   deps: ActivityDependencies,
   { domain, storeId, version }: PinnedVersion,
@@ -243,7 +237,6 @@ interface PublishInput extends PinnedVersion {
   seal: string;
   /** What the pointer to the current version must still be; null when the version does not become current. */
   promote: Promotion | null;
-  /** A person decides before it is promoted. */
   awaitsApproval: boolean;
 }
 
@@ -254,10 +247,7 @@ export interface PublishedAt {
 }
 
 export const createBundleActivities = (deps: ActivityDependencies) => ({
-  /**
-   * Makes the staged archive a version and, if asked, the current one, unless the site is held (`heldAt`) or a person
-   * decides first. Safe to repeat.
-   */
+  /** Makes the staged archive a version and, if asked and not held (`heldAt`), the current one. Safe to repeat. */
   async publishVersion(input: PublishInput): Promise<PublishedAt> {
     return versionStep(deps, input, async (signal) => {
       await claimSite(deps, input);
@@ -299,15 +289,13 @@ async function removeOldVersions({ bundles, keepVersions }: ActivityDependencies
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
     await bundles.removeAbandoned(domain, new Date());
   } catch (error) {
-    log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('old versions could not be removed', { domain, failure: nameOf(error) });
   }
 }
 
 interface ApprovalAsked extends PinnedVersion {
   org: string;
-  /** The version in service; null for none. */
   against: string | null;
-  /** How long the export waits for a decision, in milliseconds. */
   timeoutMs: number;
   /** The rules that ask; none for `approval: manual` alone. */
   asks: readonly Reason[];
@@ -317,10 +305,7 @@ interface ApprovalAsked extends PinnedVersion {
 
 /** Steps of a version that awaits a person's approval. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
-  /**
-   * What the version changes compared with the current one: counts, and a few paths (architecture.md). Sends a notice
-   * that it waits for approval, and why. Safe to repeat.
-   */
+  /** What the version changes (counts, a few paths), and a notice that it waits, and why. Safe to repeat. */
   async describeChanges(input: ApprovalAsked): Promise<ContentChanges> {
     const { domain, version, against } = input;
     const changes = await versionStep(deps, input, async () => {

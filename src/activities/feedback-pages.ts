@@ -18,7 +18,7 @@ import type { DocumentationService } from '../service/client.ts';
 import type { FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { BadRequest, MalformedResponse, NetworkError, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore, scheduledAt } from './dependencies.ts';
-import { permanent, serviceFailure } from './failures.ts';
+import { nameOf, permanent, serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { isAnswer, refusalOf, requestLease, settleLease } from './leases.ts';
 
@@ -68,7 +68,6 @@ export class PageReader {
     return this.#tries;
   }
 
-  /** Requests sent and not yet counted in the store. */
   get uncounted(): number {
     return this.#uncounted;
   }
@@ -88,7 +87,6 @@ export class PageReader {
     return this.#seenAt;
   }
 
-  /** Call when the store has counted the requests. */
   counted(): void {
     this.#uncounted = 0;
   }
@@ -99,7 +97,6 @@ export class PageReader {
     this.#failures = 0;
   }
 
-  /** Waits as long as the broken page asks for. Rejects when the activity is cancelled. */
   async pause(): Promise<void> {
     const pauseMs = this.#pauseMs;
     this.#pauseMs = 0;
@@ -184,7 +181,6 @@ export interface FetchPagesResult {
   /** The store read into: a successor of the pass's own takes its place. */
   storeId?: string;
   outcome: 'more' | 'complete' | 'waiting';
-  /** Totals of the pass, from the store. */
   pages: number;
   requests: number;
   throttled: number;
@@ -218,7 +214,6 @@ export class PassReading {
   readonly #passId: string;
   readonly #onCounts: (before: PassRow, after: PassRow) => void;
   #row: PassRow | null = null;
-  /** The slice that is read; null when nothing is left to read. */
   #slice: PassSlice | null = null;
   /** Entries missing from a page of the refresh, if a person must know. */
   massMissing: number | null = null;
@@ -261,7 +256,6 @@ export class PassReading {
     return row;
   }
 
-  /** Sends one request and stores the answer. */
   async sendRequest(lease: Lease): Promise<PassRow> {
     const slice = this.#slice;
     const row = this.row;
@@ -323,7 +317,7 @@ export class PassReading {
       this.reader.counted();
     } catch (error) {
       // The error that ended the lease matters more than this count.
-      log.warn('requests could not be counted', { error: error instanceof Error ? error.name : 'unknown' });
+      log.warn('requests could not be counted', { error: nameOf(error) });
     }
   }
 
@@ -475,7 +469,6 @@ class FetchPagesRun {
   }
 }
 
-/** Counts what became of entries between two readings of a pass's row. */
 function countEntries({ metrics }: ActivityDependencies, org: string, before: EntryCounts, after: EntryCounts): void {
   for (const outcome of ['inserted', 'updated', 'unchanged', 'rejected', 'tombstoned'] as const) {
     const more = after[outcome] - before[outcome];

@@ -24,14 +24,12 @@ export interface FetchBundleInput {
   jobId: string;
   /** Names the private place of the download; the same for every attempt. */
   stageId: string;
-  /** Publish even if nothing changed. */
   force: boolean;
   /** Publishes new content at once, under the name of that moment; absent or null when a person approves it first. */
   publish?: { namedAt: number; promote: boolean } | null;
 }
 
 export type FetchBundleResult = {
-  /** Links asked for, over all attempts. */
   linksRequested: number;
   pages: number;
   files: number;
@@ -43,7 +41,6 @@ export type FetchBundleResult = {
       /** The seal (`sealOf`) of what was staged: nothing else may be published. */
       seal: string;
       current: Current | null;
-      /** The version at which a person holds the site. */
       heldAt: string | null;
       /** Why a person decides before the new content becomes current, besides `approval: manual`; it is not published yet. */
       asks: Reason[];
@@ -185,7 +182,6 @@ async function keepOrStage(
   return { ...found, asks: [...judged.asks, ...asks].slice(0, reasonsInResult), kept: null };
 }
 
-/** The version that this step publishes; null when another step does. */
 const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): string | null =>
   publish ? versionName(publish.namedAt, contentDigest) : null;
 
@@ -252,10 +248,7 @@ async function holdOf({ bundles }: ActivityDependencies, domain: string, content
   return { hold, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
 }
 
-/**
- * Describes the stored version that matches the download. `serving` is the version that targets should run: another one
- * on a held site. Throws what the store throws.
- */
+/** Describes the stored version that matches; targets should run `serving`, another one on a held site. */
 async function describeKept(
   { bundles }: ActivityDependencies,
   { domain, targets }: Site,
@@ -283,10 +276,7 @@ type VerifiedArchive =
   | { ok: true; staged: StagedManifest; asks: Reason[] }
   | { ok: false; pages: number; files: number; archive: ArchiveFacts | null; reasons: Reason[] };
 
-/**
- * Downloads the archive of a job to the store's private place and verifies it; removes a refused one. Throws what
- * `fetchArchive` and the store throw.
- */
+/** Downloads and verifies the archive of a job; removes a refused one. Throws as `fetchArchive` and the store. */
 async function fetchVerified(
   deps: ActivityDependencies,
   input: { org: string; domain: string; jobId: string; stageId: string },
@@ -370,10 +360,7 @@ function logWarnings({ warnings }: Pick<VerificationReport, 'warnings'>): void {
 
 const watchEveryMs = 1_000;
 
-/**
- * Downloads a job's archive to `file`. It asks the service for links, which nothing else sees, and keeps `details` up to
- * date. Throws what `download` and the service throw.
- */
+/** Downloads a job's archive by links that nothing else sees; keeps `details` up to date. Throws as `download`. */
 async function fetchArchive(
   deps: ActivityDependencies,
   input: { org: string; domain: string; jobId: string },

@@ -14,12 +14,12 @@ import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
+import { nameOf } from './failures.ts';
 import { goneWebhooks, isGone, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;
-/** Of one store, the latest. */
 const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyMap<string, InService>> }>();
 
 /**
@@ -76,10 +76,7 @@ type Drifted = NonNullable<Sight['drifted']>;
  */
 const recorded = new WeakMap<BundleStore, Map<string, { sightings: Sightings; current: string | null }>>();
 
-/**
- * Reads every target of an organization back, and records what differs from the look before (E9). `listed`: what is in
- * service, where it is known.
- */
+/** Reads all targets back and records what differs from the look before (E9). `listed`: what is in service. */
 export async function observeTargets(
   { bundles }: Pick<ActivityDependencies, 'bundles'>,
   { sites }: Pick<Organization, 'sites'>,
@@ -139,15 +136,11 @@ interface LookedAround extends LastLook {
   count: number;
 }
 
-/** Conditions that the workflow names at most. */
 const named = 20;
 
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
-  /**
-   * Checks once what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
-   * Safe to repeat.
-   */
+  /** Checks once which of the watched conditions begin or end, and sends notices. Safe to repeat. */
   async lookAround({ org, last }: { org: string; last: LastLook }): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     const at = scheduledAt();
@@ -411,7 +404,7 @@ async function ifReadable<Value>(what: string, read: () => Promise<Value>): Prom
   try {
     return await read();
   } catch (error) {
-    log.warn('the watch could not read everything', { what, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('the watch could not read everything', { what, failure: nameOf(error) });
     return null;
   }
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
-  isGrpcServiceError,
   QueryNotRegisteredError,
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
@@ -29,7 +28,7 @@ import {
   workflowTypes,
 } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
-import { failoverFor } from '../temporal/connection.ts';
+import { failoverFor, hasCode } from '../temporal/connection.ts';
 import { type Failover, failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import { lastGrantOf, type PassTrace, untilNow } from './rules/carry-window.ts';
@@ -74,7 +73,6 @@ export class InFlight {
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
 
-  /** Its place goes to the next. */
   #leave(name: string): void {
     const next = this.#waiting.get(name)?.shift();
     if (next) next();
@@ -110,12 +108,6 @@ export async function untilAdmitted<Answer>(send: () => Promise<Answer>): Promis
   }
 }
 
-/** Whether a call ended with one of these gRPC codes, however the error is wrapped. */
-export function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
-  if (isGrpcServiceError(error)) return codes.has(error.code);
-  return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
-}
-
 /** After this, a new attempt is better than waiting on. */
 const answerWithinMs = 10_000;
 const describedWithinMs = 3_000;
@@ -132,10 +124,7 @@ export class BudgetElsewhere extends ExplainedError {
   }
 }
 
-/**
- * The budgets of all organizations, through Temporal. The first message to a budget starts it (update-with-start), so
- * there is nothing to set up and no race.
- */
+/** The budgets of all organizations. The first message to one starts it (update-with-start), so there is no race. */
 export class BudgetClient {
   readonly #client: Client;
   readonly #taskQueue: string;
@@ -318,10 +307,7 @@ interface LedgerTraces {
 /** Passes among which signs of an earlier ledger are looked for, the newest ones. */
 const tracesRead = 500;
 
-/**
- * The budgets of the configured organizations. `withStore` runs work with the feedback store: it is called only when a
- * budget must be started.
- */
+/** The budgets of the configuration. `withStore` is called only when a budget must be started. */
 export function budgetClientOf(
   client: Client,
   { temporal, organizations }: Pick<Config, 'temporal' | 'organizations'>,
@@ -340,7 +326,6 @@ const unanswered: ReadonlySet<number> = new Set(
   Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
 );
 
-/** Whether no worker answered, however the error is wrapped. */
 const isUnanswered = (error: unknown): boolean => hasCode(error, unanswered);
 
 /** Null when no worker answers, or one of a version that cannot hand its ledger over. */
@@ -359,10 +344,7 @@ export async function retryKey(client: Client, org: string): Promise<void> {
   await retryKeys(client, new Set([org]));
 }
 
-/**
- * Tells all that waits for the keys of these organizations that they may have changed: exports, which one search finds, and
- * the budgets for the syncs.
- */
+/** Tells all that waits for these organizations' keys (exports by one search, budgets) that they may have changed. */
 export async function retryKeys(client: Client, orgs: ReadonlySet<string>): Promise<void> {
   const [only, ...others] = orgs;
   const query = [
@@ -394,7 +376,6 @@ const againAfterMs = 5_000;
 
 export interface TakeOver {
   orgs: readonly string[];
-  /** Makes a budget follow this worker's configuration. */
   configure(org: string): Promise<void>;
   /** Tells what waits for the keys of these organizations that they may have changed. */
   retryKeys(orgs: ReadonlySet<string>): Promise<void>;
@@ -453,10 +434,7 @@ export async function endBudgets(client: Client, orgs: readonly string[], reason
   return ended.sort();
 }
 
-/**
- * Has a worker ask the service, with at most one request, whether it accepts the organization's key; joins a running
- * check. Throws `WorkflowFailedError` when the worker could not.
- */
+/** Has a worker try the key with one request at most; joins a running check. Throws `WorkflowFailedError`. */
 export async function askForKeyCheck(
   client: Client,
   taskQueue: string,

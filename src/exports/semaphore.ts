@@ -6,12 +6,8 @@ const urgency = new AsyncLocalStorage<true>();
 /** Does the work ahead of all that waits for a slot, and where all are taken, one at a time beside them. */
 export const urgently = <Result>(work: () => Result): Result => urgency.run(true, work);
 
-/**
- * Lets a number of pieces of work be done at a time; the others wait for their turn, first come, first served. Urgent work
- * never waits for other work.
- */
+/** Does so much work at a time, first come, first served. Urgent work never waits for other work. */
 export class Semaphore {
-  /** May change at any time. */
   most: number;
   readonly #waiting = { urgent: [] as (() => void)[], usual: [] as (() => void)[] };
   #busy = 0;

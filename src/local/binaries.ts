@@ -33,10 +33,7 @@ interface SdkDownload {
   executable: string;
 }
 
-/**
- * The SDK downloads in native code without a time limit that cannot be stopped, so it runs in a separate process. The SDK
- * also starts the server, which proves that the download works.
- */
+/** The SDK's download has no time limit and cannot be stopped: a separate process, which also starts the server. */
 const program = `
 const [, sdk, method, downloadDir, version] = process.argv;
 const { TestWorkflowEnvironment } = require(sdk);
@@ -114,7 +111,6 @@ function shortReason(message: string): string {
   return message.split(/error sending request for url \([^()]*\): /).at(-1) ?? message;
 }
 
-/** A program that was run and works. */
 interface CheckedProgram {
   path: string;
   version: string;
@@ -227,7 +223,6 @@ export const devServerTool: Tool = {
 };
 
 interface ResolveOptions {
-  /** Where docferry's own downloads and builds are kept; the user's cache folder by default. */
   cacheFolder?: string;
   /** Environment for the search (PATH, the explicit path) and for the programs run; the process's own by default. */
   env?: NodeJS.ProcessEnv;

@@ -125,7 +125,6 @@ function withPrivateFiles<T>(start: () => T): T {
   }
 }
 
-/** A running process that another process started. */
 function watchServer(pid: number, startedAt: string): ServerProcess {
   const gone = async (): Promise<ProcessExit> => {
     while (await isRunning(pid, startedAt)) await sleep(pollMs);
@@ -210,7 +209,6 @@ async function prepare({ port, ui, namespace, retentionDays, searchAttributes }:
 }
 
 export interface DevServerOptions {
-  /** The `temporal` program, as `resolveBinary` found it. */
   binary: string;
   port?: number;
   /** Whether the UI runs too, unguarded, where no other program looks for it; false by default. */
@@ -219,7 +217,6 @@ export interface DevServerOptions {
   dbFile?: string;
   namespace?: string;
   searchAttributes?: SearchAttributes;
-  /** How many days closed workflows are kept. */
   retentionDays?: number;
   logFile: string;
   /** For the answer of a server that a killed docferry left; later it is replaced. A busy machine takes its time. */
@@ -227,7 +224,6 @@ export interface DevServerOptions {
 }
 
 interface DevServerExit extends ProcessExit {
-  /** Whether `stop` ended the server. */
   expected: boolean;
   lastLines: readonly string[];
 }
@@ -235,7 +231,6 @@ interface DevServerExit extends ProcessExit {
 /** A Temporal dev server that is ready. */
 export interface DevServer {
   address: string;
-  /** Null without a UI. */
   uiUrl: string | null;
   namespace: string;
   pid: number;

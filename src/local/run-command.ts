@@ -104,7 +104,6 @@ export interface MakeContext {
   onProgress: (line: string) => void;
 }
 
-/** One way to get a program that is not on the machine. */
 interface Maker {
   name: 'SDK download' | 'go install' | 'go build' | 'Maven' | 'pip download';
   /** Leaves the tool's executable in the context's folder, or rejects with one readable line. */

@@ -54,7 +54,6 @@ export function safeText(text: string, secrets: readonly string[], maxLength: nu
 const maxTextLength = 300;
 const maxDetails = 20;
 
-/** An unsuccessful answer. */
 interface FailedAnswer {
   status: number;
   retryAfter: string | undefined;
@@ -118,7 +117,6 @@ function tryJson(text: string): unknown {
 export interface AreaOptions {
   /** Returns the organization's admin API key; called for every request, so that it may change. */
   apiKey: () => string;
-  /** Allow http:// to hosts other than this machine. */
   allowInsecure?: boolean;
   timeouts?: Partial<Timeouts>;
   /** Certificate authorities in PEM instead of the system's; not needed for `NODE_EXTRA_CA_CERTS`. */

@@ -15,7 +15,6 @@ interface Destination {
 
 const maxProxyHeadBytes = 16 * 1024;
 
-/** The TCP socket under each socket handed out. */
 const tcpSockets = new WeakMap<object, net.Socket>();
 
 /**
@@ -120,16 +119,13 @@ const idleMs = 4_000;
 
 /** What `ServiceAgent` needs in the options of `http.request`. */
 export interface ConnectOptions {
-  /** Ends the attempt to connect. */
   connectSignal: AbortSignal;
 }
 
 interface ServiceAgentOptions {
-  /** Null for plain HTTP. */
   tls: tls.ConnectionOptions | null;
   /** The proxy to go through; asked for every new connection. */
   proxy: () => URL | null;
-  /** Keep connections open for the next request. */
   keepAlive: boolean;
 }
 

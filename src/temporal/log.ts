@@ -1,7 +1,6 @@
 import type { Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 
-/** Whose work a workflow does. */
 interface WorkflowSubject {
   org?: string;
   domain?: string;
@@ -35,10 +34,7 @@ function withoutTime(workflowId: string): string {
   return target;
 }
 
-/**
- * The worker's log: JSON lines. Errors are cut down to name and message, because anything deeper may hold requests,
- * links or content (X1).
- */
+/** JSON lines. Of errors only name and message: anything deeper may hold requests, links or content (X1). */
 export function createLog(destination: DestinationStream, level: Level = 'info'): Logger {
   const error = (value: unknown) => (value instanceof Error ? { name: value.name, message: value.message } : value);
   return pino(
@@ -74,10 +70,7 @@ export function temporalLogger(log: Logger): TemporalLogger {
   return { ...lines, log: (level, message, meta) => byName[level](message, meta) };
 }
 
-/**
- * Names the run that a log line belongs to, and what the run works on, in the same way whichever part of the SDK has
- * written the line.
- */
+/** Names a line's run, and what it works on, alike whichever part of the SDK has written the line. */
 function fieldsOf({ workflowRunId, run_id, workflow_id, taskToken: _taskToken, ...fields }: Record<string, unknown>) {
   const workflowId = fields.workflowId ?? workflow_id;
   const runId = fields.runId ?? workflowRunId ?? run_id;

@@ -22,11 +22,9 @@ export class Detached extends Error {
 interface WaitOptions<State> {
   /** Longest time to wait in milliseconds; absent: no limit. */
   timeoutMs?: number;
-  /** Ends the waiting with `Detached`. */
   signal?: AbortSignal;
   /** Called about every second while waiting; failures are ignored. */
   readState?: () => Promise<State>;
-  /** Throwing ends the waiting. */
   onState?: (state: State) => void;
   onReconnecting?: () => void;
 }
@@ -35,10 +33,7 @@ const readEveryMs = 1_000;
 /** How long Temporal may be away during a wait (contracts.md). */
 const reconnectForMs = 60_000;
 
-/**
- * Waits for a workflow's result over its whole chain of runs. If the server is away for 60 s, throws
- * `TemporalUnreachable`. Throws `StillRunning`, `Detached` or the workflow's own failure.
- */
+/** Waits for a result over all runs. Throws `TemporalUnreachable`, `StillRunning`, `Detached`, its own failure. */
 export async function waitForResult<W extends Workflow, State>(
   client: Client,
   handle: WorkflowHandle<W>,

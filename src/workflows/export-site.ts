@@ -18,7 +18,7 @@ import {
   retryKeySignal,
 } from '../contract.ts';
 import { readApproval, readExportInput, readPhase, readRejection } from '../exports/rules/export-messages.ts';
-import { leftBehind, nextStep, refusal, returnedResults, returnReasons } from '../exports/rules/rollout-steps.ts';
+import { leftBehind, nextStep, refusal } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   type ExportInput,
@@ -228,11 +228,9 @@ class ExportRun {
     });
     const refused = refusal(taken);
     if (refused === null || heldAt !== null) return null;
-    const returned = await returnSite(site, wanted.version, taken, refused);
-    const reasons = returnReasons(refused, returned);
-    if ('problem' in returned) return { held: null, reasons };
-    this.view.rollouts = returnedResults(this.view.rollouts, returned);
-    return { held: returned.version ?? wanted.version, reasons };
+    const { rollouts, held, reasons } = await returnSite(site, wanted.version, taken, refused);
+    this.view.rollouts = rollouts;
+    return { held, reasons };
   }
 
   #rejected(jobId: string, refused: FetchedBundle & { ok: false }): ExportResult {
@@ -294,17 +292,13 @@ class ExportRun {
     result: Published | null,
     detail: object,
   ): Promise<void> {
-    const { workflowId, runId } = workflowInfo();
     const { org, domain } = this.#input;
     const { possibleDuplicates } = this.progress;
     await this.approval.kept();
     await recordOrLater({
-      workflowId,
-      runId,
       org,
       domain,
       startedAt: new Date(this.progress.startedAt).toISOString(),
-      finishedAt: new Date().toISOString(),
       outcome,
       jobId: this.progress.jobId,
       jobsStarted: this.progress.jobsStarted,
@@ -317,6 +311,7 @@ class ExportRun {
     });
     const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
     const timestamp = new Date().toISOString();
+    const { workflowId, runId } = workflowInfo();
     const data = { org, domain, outcome, version, contentDigest, url, held, workflowId, runId };
     await announce(org, this.#webhooks, { type: 'export.finished', timestamp, data });
   }

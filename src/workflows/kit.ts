@@ -21,6 +21,7 @@ import {
   log,
   proxyActivities,
   proxyLocalActivities,
+  setCurrentDetails,
   setHandler,
   TemporalFailure,
   upsertSearchAttributes,
@@ -31,6 +32,7 @@ import { attributeKeys } from '../contract.ts';
 import { programHeartbeatMs, type RolloutStep } from '../exports/rules/rollout-steps.ts';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
 import { Misshapen, type Reader } from '../rules/messages.ts';
+import { factsTable } from '../rules/text.ts';
 import { type Actor, type AuditEntry, unnamedActor } from '../runs/rules/audit.ts';
 import { readActor } from '../runs/rules/run-messages.ts';
 import {
@@ -130,10 +132,7 @@ const requestTimes = { startToCloseTimeout: '90s', scheduleToCloseTimeout: '6h',
 /** One request to the service that may be repeated. */
 export const requestOptions = watched(requestTimes);
 
-/**
- * One request that may not be repeated, unless it certainly did not arrive. A worker that died in the middle leaves that
- * open, so time-outs end the step.
- */
+/** One request that may have arrived is not repeated: time-outs, as of a worker that died, end the step. */
 export const startOptions = watched({
   ...requestTimes,
   retry: { ...patiently, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
@@ -226,6 +225,11 @@ export function innermost(error: unknown): unknown {
   let current = error;
   while (current instanceof TemporalFailure && current.cause) current = current.cause;
   return current;
+}
+
+/** Shows a table under a title in the Temporal UI. */
+export function showFacts(title: string, facts: readonly (readonly [string, string])[]): void {
+  setCurrentDetails(`${title}\n\n${factsTable(facts)}`);
 }
 
 /** Longest reason in Current Details, in characters. */

@@ -3,7 +3,6 @@ import {
   defineWorkflowOptions,
   isCancellation,
   proxyActivities,
-  setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -17,7 +16,6 @@ import type {
   RolloutResult,
 } from '../exports/rules/site-export.ts';
 import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/site-export.ts';
-import { factsTable } from '../rules/text.ts';
 import { type Actor, unnamedActor } from '../runs/rules/audit.ts';
 import { readActor } from '../runs/rules/run-messages.ts';
 import {
@@ -32,6 +30,7 @@ import {
   readsInput,
   required,
   showEnd,
+  showFacts,
   wholeVersionOptions,
 } from './kit.ts';
 import { rollOutToTargets } from './publication.ts';
@@ -165,7 +164,7 @@ class Rollback {
       ...(reason === null ? [] : [['reason of the rollback', reason] as [string, string]]),
       ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
     ];
-    setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
+    showFacts(`**Rollback of ${domain}** (${org})`, facts);
   }
 
   async #end(outcome: RunOutcome, detail: EndDetail & { previous?: string | null }): Promise<void> {
@@ -173,15 +172,11 @@ class Rollback {
     this.#phase = 'done';
     showEnd(outcome);
     this.#show();
-    const { workflowId, runId } = workflowInfo();
     const { org, domain, version } = this.#input;
     const row = {
-      workflowId,
-      runId,
       org,
       domain,
       startedAt: this.#startedAt.toISOString(),
-      finishedAt: new Date().toISOString(),
       outcome,
       jobId: null,
       jobsStarted: 0,

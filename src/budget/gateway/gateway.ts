@@ -12,10 +12,8 @@ import { traced } from '../../temporal/traces.ts';
 import { LeaseOver, type PermitSource } from '../lease.ts';
 import { type GatewayClient, type HeldPermit, type LastWait, type Outcome, PermitQueue } from './permit-queue.ts';
 
-/** The requested path, as sent. */
 interface AnalyticsTarget {
   path: string;
-  /** With its `?`; empty without one. */
   query: string;
 }
 
@@ -97,7 +95,6 @@ function only(headers: IncomingHttpHeaders, names: readonly string[]): Record<st
   );
 }
 
-/** An answer of the gateway's own. */
 interface OwnAnswer {
   status: number;
   /** Nothing of the request, the key or the token. */
@@ -174,7 +171,6 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 
 type Service = Pick<DocumentationService, 'getAnalytics'>;
 
-/** What the requests of one organization go through. */
 interface OrganizationAccess {
   queue: PermitQueue;
   service: Service;
@@ -198,7 +194,6 @@ interface HandlerOptions {
 
 const longestTarget = 8 * 1024;
 
-/** Answers the requests that come to the gateway. */
 class RequestHandler {
   readonly #options: HandlerOptions;
 
@@ -206,7 +201,6 @@ class RequestHandler {
     this.#options = options;
   }
 
-  /** Never rejects. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const since = performance.now();
     const { tokens, log } = this.#options;
@@ -335,9 +329,7 @@ function outcomeOf({ status, headers }: OpenAnswer): Outcome {
 }
 
 export interface GatewayOptions {
-  /** 127.0.0.1 by default. */
   host?: string;
-  /** 0 picks a free one. */
   port: number;
   clients: readonly { client: GatewayClient; token: string }[];
   /** The service with the key of each organization that has clients. */
@@ -346,7 +338,6 @@ export interface GatewayOptions {
   /** Longest wait of a request for a permit, in milliseconds. */
   maxWaitMs: number;
   log: GatewayLog;
-  /** Most connections; 1,024 by default. */
   connections?: number;
   /** Most requests of a client that wait; 256 by default. */
   mostWaiting?: number;

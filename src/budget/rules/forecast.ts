@@ -21,9 +21,7 @@ export interface Slots {
   /** Nothing is granted earlier, e.g. during a pause. */
   notBefore: number;
   windowMs: number;
-  /** Requests allowed in any window. */
   capacity: number;
-  /** When each occupied slot comes free, ascending. */
   releases: readonly number[];
 }
 
@@ -33,7 +31,6 @@ const latestMoment = 8.64e15;
 /** What a holder or waiter wants. */
 export interface Demand {
   holder: string;
-  /** 0 is the most urgent. */
   rank: number;
   /** Pages left to read; null when unknown. */
   remaining: number | null;
@@ -41,10 +38,7 @@ export interface Demand {
   granted: number;
 }
 
-/**
- * The moment at which the `count`th permit from now can be used; every slot comes round once per window. `count` is at
- * least 1.
- */
+/** When the `count`th permit (1 and up) from now can be used; every slot comes round once per window. */
 export function momentOfPermit(count: number, { notBefore, windowMs, capacity, releases }: Slots): number {
   const rounds = floor((count - 1) / capacity);
   const place = (count - 1) % capacity;

@@ -104,7 +104,6 @@ export interface ArchiveLimits {
 /** Used where no configuration says otherwise. */
 export const defaultLimits: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, maxRatio: 200 };
 
-/** setuid, setgid and sticky. */
 const specialBits = 0o7000;
 /** What a reader that does not run as root needs to fill a folder, and a server to read a file. */
 const ownerBits = 0o700;

@@ -40,7 +40,6 @@ class ChunkCursor {
     return gathered;
   }
 
-  /** Releases the source before its end. */
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }
@@ -366,7 +365,6 @@ class TarReading {
     if ((this.#pax?.bytes ?? null) !== null) throw longNameFault('a long name stands after a size from pax');
   }
 
-  /** Whether a header about the next entry is pending. */
   #isExpectingEntry(): boolean {
     return this.#pax !== null || this.#longName !== null || this.#longLink;
   }

@@ -53,10 +53,7 @@ const expired = [400, 401, 403];
 const gone = [404, 410];
 const busy = [408, 425, 429];
 
-/**
- * Judges an answer (E3). Object stores ignore a wrong `If-Range`, so every 206 is checked here: its range, its
- * length and the object's ETag.
- */
+/** Judges an answer (E3). Stores ignore a wrong `If-Range`: range, length and ETag of every 206 are checked. */
 export function judgeAnswer(answer: Answer, asked: RangeRequest): Verdict {
   const { status } = answer;
   if ((status === 200 || status === 206) && !isPlain(answer.contentEncoding)) {

@@ -13,7 +13,6 @@ export class ByteSpans {
     return this.#spans;
   }
 
-  /** How many bytes are in the set. */
   get count(): number {
     return this.#count;
   }
@@ -198,7 +197,6 @@ function runsOf(lines: readonly string[], total: number): Run[] {
   return [...runs.values()];
 }
 
-/** As much of a run as has the checksums of its checkpoints. */
 async function provedPrefix(file: FileHandle, { start, checkpoints }: Run, signal?: AbortSignal): Promise<Checkpoint> {
   const buffer = Buffer.allocUnsafe(readBytes);
   let proved = { start, end: start, crc: 0 };
@@ -234,11 +232,9 @@ const openEnd = Number.MAX_SAFE_INTEGER;
 
 /** Writes what one connection receives. */
 export interface RangeWriter {
-  /** Where the next byte goes. */
   readonly position: number;
   /** Takes the next bytes; `written` is called when they are on disk. */
   write(chunk: Uint8Array, written: () => void): void;
-  /** Bytes taken that are not on disk yet. */
   readonly pending: number;
   /** Waits until all bytes taken are on disk. Throws the disk's first error. */
   settled(): Promise<void>;
@@ -279,7 +275,6 @@ export class PartialFile {
     return this.#identity;
   }
 
-  /** Bytes on disk that belong to the object. */
   get bytes(): number {
     return this.#done.count;
   }
@@ -289,7 +284,6 @@ export class PartialFile {
     return this.#done.gaps(this.#identity?.total ?? openEnd);
   }
 
-  /** Discards all bytes and begins with another object. */
   async startOver(identity: ObjectIdentity | null): Promise<void> {
     await this.close();
     for (const path of [journalOf(this.#path), this.#path]) await rm(path, { force: true });
@@ -300,7 +294,6 @@ export class PartialFile {
     this.#journal = identity && (await ResumeJournal.begin(journalOf(this.#path), identity, []));
   }
 
-  /** Writes what one connection receives, from `start` on. */
   writerFrom(start: number): RangeWriter {
     return new QueuedWriter(start, this.#handle, {
       taken: (chunk, position) => this.#hash.offer(chunk, position),

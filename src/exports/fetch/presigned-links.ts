@@ -12,7 +12,6 @@ export class LinkExpired extends Error {
 /** The download failed; bytes on disk are kept for another call if the object can be proved unchanged. */
 export class DownloadFailed extends Error {
   override readonly name = 'DownloadFailed';
-  /** Whether the same download may work later. */
   readonly retryable: boolean;
   /** How long the store asked to wait, in milliseconds; null when it did not. */
   readonly retryAfterMs: number | null;
@@ -73,7 +72,6 @@ export interface PresignedLink {
   href: string;
   /** Length of the object as the service announced it. A hint: the object's own length counts. */
   sizeBytes: number | null;
-  /** Milliseconds since the epoch, by the service's clock. */
   expiresAtMs: number | null;
   /** The service's clock when it gave the link, in milliseconds; null when its answer did not say. */
   serviceNowMs: number | null;
@@ -105,7 +103,6 @@ export class PresignedLinks {
   #skewMs: number | null = null;
   #skewOfStore = false;
   #refused = 0;
-  /** Of the newest link. */
   sizeBytes: number | null = null;
 
   constructor(source: LinkSource, now: () => number = Date.now) {
@@ -140,7 +137,6 @@ export class PresignedLinks {
     throw new LinkExpired(`${maxRefused} links in a row were refused (HTTP ${status}${why})`);
   }
 
-  /** Notes that a link has brought bytes. */
   served(): void {
     this.#refused = 0;
   }
@@ -172,7 +168,6 @@ function earliest(...times: (number | null)[]): number | null {
 
 /** Where a presigned link may lead (E3). */
 export interface LinkPolicy {
-  /** Allows plain `http`. */
   allowInsecure: boolean;
   /** `host` or `host:port` (IPv6 with or without brackets) that may have a private or loopback address. */
   linkHosts: readonly string[];
@@ -268,7 +263,6 @@ function portOf(url: URL): string {
   return url.port || defaultPorts[url.protocol] || '';
 }
 
-/** Without the brackets of an IPv6 host. */
 function bare(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }

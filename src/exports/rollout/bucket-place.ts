@@ -18,7 +18,6 @@ import { type Place, type RolloutRequest, TargetRefused, withFiles } from './rol
 /** The object that says what the others are; written first as a plan, and last. */
 const markerName = '.docferry-site.json';
 
-/** What docferry has written into the bucket. */
 interface Marker {
   domain: string;
   version: string;
@@ -136,7 +135,6 @@ export class BucketPlace implements Place {
     return this.#bucket;
   }
 
-  /** Loads the client only where it is used. */
   async #connect(): Promise<S3Bucket> {
     const { S3Bucket } = await import('../store/s3-bucket.ts');
     return new S3Bucket(this.#location, await proxyAgents(this.#location.endpoint));

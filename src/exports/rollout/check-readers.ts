@@ -21,7 +21,6 @@ const mostRedirects = 5;
 /** A page may grow by what a proxy adds to it. */
 const addedBytes = 1024 ** 2;
 
-/** Describes the answer that readers got instead of a page. */
 interface Finding {
   path: string;
   problem: string;
@@ -146,7 +145,6 @@ interface ExpectedPage {
   path: string;
   /** Null where only the status counts. */
   content: Buffer | null;
-  /** The page of the version before. */
   old: { sha256: string; version: string } | null;
 }
 
@@ -185,7 +183,6 @@ function problemOf({ content, old }: ExpectedPage, answer: Answer): string | nul
   return /type=["']?password/i.test(body.toString('latin1')) ? 'a sign-in page' : 'another content';
 }
 
-/** Null when the body is longer than `most` bytes. */
 async function limitedBody(body: Dispatcher.ResponseData['body'], most: number): Promise<Buffer | null> {
   const pieces: Buffer[] = [];
   let bytes = 0;

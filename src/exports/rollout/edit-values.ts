@@ -38,9 +38,7 @@ type ValuesPair = ValuesMap['items'][number];
 
 /** A document of a values file with its concrete syntax: nodes know their tokens, and tokens their offset in the text. */
 interface ValuesDocument {
-  /** The whole file. */
   text: string;
-  /** Null when it has nothing but comments. */
   root: ValuesMap | null;
   /** Where the content of a file with one document ends: the end of the file, or the marker `...`. */
   end: number;
@@ -171,7 +169,6 @@ function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping:
   return [insertLines(text, startOfNextLine(text, endOfIndicator(pair)), lines)];
 }
 
-/** Adds entries to a file without any. */
 function appendEntries({ text, end }: Pick<ValuesDocument, 'text' | 'end'>, entries: readonly NewEntry[]): Splice[] {
   return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
 }
@@ -266,7 +263,6 @@ function flowEntry({ key, value }: NewEntry, quotedKeys: boolean): string {
   return `${name}: { ${value.map((entry) => flowEntry(entry, quotedKeys)).join(', ')} }`;
 }
 
-/** Whether keys are quoted as in JSON. */
 function isQuoted(pair: ValuesPair | undefined): boolean {
   return pair?.srcToken?.key?.type === 'double-quoted-scalar';
 }
@@ -297,7 +293,6 @@ type ExportField = (typeof exportFields)[number];
 /** Where the mapping of the three fields is, or would be. */
 interface Place {
   document: ValuesDocument;
-  /** Null when it is missing or empty. */
   fields: ValuesMap | null;
   /** The innermost mapping on the way to it; null in an empty document. */
   within: ValuesMap | null;
@@ -326,10 +321,7 @@ export function editHelmValues(
   return { text: edited, changed };
 }
 
-/**
- * The version that the file puts into service, with its address; null when there is none or it is disabled.
- * Throws `ValuesRefused`.
- */
+/** What the file puts into service; null when there is none or it is disabled. Throws `ValuesRefused`. */
 export function readHelmValues(text: string, key: string): ExportInService | null {
   return inService(placeOf(parseValues(text), key).document, key);
 }
@@ -449,7 +441,6 @@ function checkEdited(before: string, text: string, key: string, wanted: ExportIn
   }
 }
 
-/** All values except the three fields. */
 function withoutFields(values: unknown, [name, ...rest]: readonly string[]): Map<unknown, unknown> {
   const copy = new Map<unknown, unknown>(values instanceof Map ? values : []);
   if (name === undefined) for (const field of exportFields) copy.delete(field);

@@ -8,7 +8,6 @@ import { editHelmValues, readHelmValues, ValuesRefused } from './edit-values.ts'
 import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
 
 interface HelmValuesOptions {
-  /** Absolute path of the values file. */
   file: string;
   /** The mapping of the three fields, e.g. `spec.values.staticExport`. */
   key?: string;

@@ -45,7 +45,6 @@ function median(values: readonly number[]): number {
 export interface ProgressSample {
   /** Milliseconds since the job was started. */
   atMs: number;
-  /** 0 to 100. */
   percent: number;
 }
 
@@ -220,7 +219,6 @@ function stepOf(samples: readonly ProgressSample[]): number {
   return samples.reduce((step, sample) => commonStep(step, sample.percent), 0);
 }
 
-/** Euclid's greatest common divisor, for rounded readings. */
 function commonStep(a: number, b: number): number {
   return b < stepTolerance ? a : commonStep(b, a % b);
 }

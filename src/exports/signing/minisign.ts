@@ -53,7 +53,6 @@ export function publicKeyFor({ idBytes, key }: { idBytes: Uint8Array; key: KeyOb
   return { id: keyIdOf(idBytes), key: createPublicKey(key) };
 }
 
-/** The key object of the 32 bytes of an Ed25519 public key. */
 function publicKeyOf(raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([publicKeyInfo, raw]), format: 'der', type: 'spki' });
 }
@@ -209,7 +208,6 @@ export function scryptCost(operations: number, memory: number): { N: number; p: 
   return { N: 2 ** log, p: Math.floor(parallel / block) };
 }
 
-/** Which rule a signature breaks. */
 interface BrokenSignature {
   rule: SignatureRule;
   detail: string;

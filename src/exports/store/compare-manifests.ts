@@ -37,7 +37,6 @@ export interface ComparedVersion {
 export interface ManifestDiff {
   from: ComparedVersion;
   to: ComparedVersion;
-  /** True when both have the same files. */
   equal: boolean;
   added: ContentFile[];
   removed: ContentFile[];
@@ -114,7 +113,6 @@ export function changedPages(
   return { added: first(added), removed: first(removed), changed: first(changed), moved: first(movedTo) };
 }
 
-/** Paths listed for each kind of change. */
 const listedPaths = 20;
 /** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
 const listedBytes = 3_000;

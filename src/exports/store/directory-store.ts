@@ -95,11 +95,8 @@ import {
 } from './retention.ts';
 
 interface DirectoryStoreOptions {
-  /** The store's folder; created when missing. */
   root: string;
-  /** Address under which the bundle server serves the store. */
   publicUrl: string;
-  /** Signs the manifest of each version; none by default. */
   signer?: ManifestSigner | undefined;
 }
 
@@ -355,7 +352,6 @@ export class DirectoryBundleStore implements BundleStore {
     });
   }
 
-  /** Runs a synchronous change while nothing else changes the store. */
   #locked<T>(change: () => T): Promise<T> {
     return changing(this.#root, () => withStoreLock(this.#root, change));
   }

@@ -12,7 +12,6 @@ import { contentOf, contradictions, manifestIn, provenManifest } from './manifes
  * manifest first, then its signature if there is one, then the archive.
  */
 
-/** Longest manifest and signature, in bytes. */
 const longestManifest = 2 ** 28;
 const longestSignature = 4096;
 

@@ -166,10 +166,7 @@ export abstract class S3Records {
     return (await this.#read(inUsePath(domain), parseInUse)) ?? nothingInUse;
   }
 
-  /**
-   * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` checks that the version still
-   * exists. Throws `NoSuchVersion`.
-   */
+  /** Retention leaves the version alone during its promotion, which checks that it exists. Throws `NoSuchVersion`. */
   async #promoting<T>(domain: string, version: string, promotion: () => Promise<T>): Promise<T> {
     const attempt = { version, id: randomUUID() };
     await this.#changeInUse(domain, (inUse) =>

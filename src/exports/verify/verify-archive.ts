@@ -16,8 +16,8 @@ import { readerOf, type Sniffed, sniffFormat } from '../archive/open-archive.ts'
 import type { ArchiveFacts, ArchiveFormat, Reason } from '../rules/site-export.ts';
 import {
   isSiteRule,
-  JudgedFindings,
   type Judgement,
+  judged,
   ReasonList,
   type RuleName,
   type SiteRuleLevels,
@@ -52,11 +52,8 @@ function judgeSite(paths: readonly string[], notes: readonly SiteNotes[], levels
   for (const path of paths) judgeName(path, findings);
   for (const note of notes) findings.merge(note.findings);
   judgeTargets(paths, notes, findings);
-  const judged = new JudgedFindings();
-  for (const rule of Object.keys(siteRuleTexts).filter(isSiteRule)) {
-    judged.add(levels[rule] ?? siteRuleTexts[rule].level, findings.of(rule));
-  }
-  return judged.judgement();
+  const rules = Object.keys(siteRuleTexts).filter(isSiteRule);
+  return judged(rules.map((rule) => [levels[rule] ?? siteRuleTexts[rule].level, findings.of(rule)]));
 }
 
 function judgeName(path: string, findings: Findings): void {
@@ -350,10 +347,7 @@ type PartsReader = (
   options: VerificationOptions,
 ) => Promise<[PartResult, ...PartResult[]]>;
 
-/**
- * Verifies an archive (verification.md) in this thread; `verifyInThread` does it in another. Any bytes give a
- * report. Throws only system errors of reading the file, and the signal's reason.
- */
+/** Verifies an archive (verification.md) in this thread. Any bytes give a report. Throws only system errors. */
 export async function verifyArchive(file: string, options: VerificationOptions): Promise<VerificationReport> {
   return withByteFile(file, (bytes) => verifyBytes(bytes, options));
 }
