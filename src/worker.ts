@@ -57,7 +57,8 @@ import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityTraces, isTracing, workflowTraces } from './temporal/traces.ts';
 import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
-interface WorkersTogether {
+/** The workers of this process. */
+export interface RunningWorker {
   readonly taskQueues: readonly string[];
   /** `RUNNING` as long as all of them take work, else the state of one that does not. */
   state(): State;
@@ -67,7 +68,7 @@ interface WorkersTogether {
   stop(): Promise<void>;
 }
 
-function runTogether(workers: readonly Worker[]): WorkersTogether {
+function runTogether(workers: readonly Worker[]): RunningWorker {
   const shutDown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
@@ -95,9 +96,6 @@ async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bu
   await bundles.checkWritable();
   return { bundles, feedback: await openFeedbackStore(config.store.feedback, feedbackPrivacy(config.privacy)) };
 }
-
-/** The workers of this process. */
-export type RunningWorker = WorkersTogether;
 
 /** Steps that a person waits for (rollbacks, after approvals) find a slot when downloads take all others. */
 const urgentStepsAtOnce = 10;

@@ -9,6 +9,7 @@ import {
   changesText,
   type ExportParameters,
   type Reason,
+  type RollbackResult,
   reasonText,
 } from '../exports/rules/site-export.ts';
 import {
@@ -447,12 +448,7 @@ interface RollBackInput extends PinnedVersion {
   at: number;
 }
 
-interface RolledBack {
-  contentDigest: string;
-  pages: number;
-  files: number;
-  url: string;
-}
+type RolledBack = Pick<RollbackResult, 'contentDigest' | 'pages' | 'files' | 'url'>;
 
 export const createRollbackActivities = (deps: ActivityDependencies) => ({
   /** Verifies a kept version again and returns the current one; changes nothing. */

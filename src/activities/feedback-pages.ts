@@ -49,27 +49,21 @@ export class PageReader {
   readonly #project: string;
   readonly #signal: AbortSignal;
   #failures = 0;
-  #tries: number;
-  #uncounted = 0;
+  tries: number;
+  /** Requests that the store has not counted yet. */
+  uncounted = 0;
   #pauseMs = 0;
-  // Until the first answer, and not before what earlier runs have seen.
-  #askedAt = scheduledAt();
-  #seenAt = this.#askedAt;
+  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
+  askedAt = scheduledAt();
+  /** When the last page had come; until the first one, not before what earlier runs have seen. */
+  seenAt = this.askedAt;
 
   /** `tries`: failed tries of the next page, from the run before. */
   constructor(service: DocumentationService, project: string, signal: AbortSignal, tries: number) {
     this.#service = service;
     this.#project = project;
     this.#signal = signal;
-    this.#tries = tries;
-  }
-
-  get tries(): number {
-    return this.#tries;
-  }
-
-  get uncounted(): number {
-    return this.#uncounted;
+    this.tries = tries;
   }
 
   /** Whether the page was broken and `pause` comes before its next request. */
@@ -77,23 +71,9 @@ export class PageReader {
     return this.#pauseMs > 0;
   }
 
-  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
-  get askedAt(): Date {
-    return this.#askedAt;
-  }
-
-  /** When the last page had come, by the same clock. */
-  get seenAt(): Date {
-    return this.#seenAt;
-  }
-
-  counted(): void {
-    this.#uncounted = 0;
-  }
-
   /** Call for a good page: the next one has all its tries. */
   succeeded(): void {
-    this.#tries = 0;
+    this.tries = 0;
     this.#failures = 0;
   }
 
@@ -110,17 +90,17 @@ export class PageReader {
   async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: Patience): Promise<FeedbackPage | null> {
     let sent: SentRequest | undefined;
     try {
-      this.#askedAt = lease.now();
+      this.askedAt = lease.now();
       const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
         signal: this.#signal,
         beforeSend: () => {
           sent = lease.take();
-          this.#uncounted += 1;
+          this.uncounted += 1;
         },
         afterWrite: () => sent?.written(),
       });
       sent?.answered();
-      this.#seenAt = lease.now();
+      this.seenAt = lease.now();
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;
@@ -138,9 +118,9 @@ export class PageReader {
   }
 
   #tryAgain(reason: string, pauses: readonly number[]): null {
-    const pauseMs = pauses[this.#tries];
+    const pauseMs = pauses[this.tries];
     if (pauseMs === undefined) throw new BrokenPage(reason);
-    this.#tries += 1;
+    this.tries += 1;
     this.#pauseMs = pauseMs;
     return null;
   }
@@ -314,7 +294,7 @@ export class PassReading {
       const before = this.row;
       this.#row = await this.#deps.feedback.countRequests(this.#passId, spent);
       this.#onCounts(before, this.#row);
-      this.reader.counted();
+      this.reader.uncounted = 0;
     } catch (error) {
       // The error that ended the lease matters more than this count.
       log.warn('requests could not be counted', { error: nameOf(error) });
@@ -361,7 +341,7 @@ export class PassReading {
       seenAt: this.reader.seenAt,
     });
     this.massMissing = stored.massMissing;
-    this.reader.counted();
+    this.reader.uncounted = 0;
   }
 
   async #badPageFailure({ message }: BrokenPage): Promise<Error> {

@@ -1,19 +1,13 @@
 import type { PassRow } from '../feedback/reading/pass-store.ts';
 import { planPass } from '../feedback/reading/passes.ts';
-import type { PassKind } from '../feedback/rules/pass-bounds.ts';
-import type { SyncProgress } from '../feedback/rules/sync.ts';
+import type { SyncInput, SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, organizationOf, requireStore, runOf } from './dependencies.ts';
 import { notConfigured } from './failures.ts';
 import { recordNotices, subscribers } from './notices.ts';
 
-interface BeginPassInput {
-  org: string;
-  project: string;
-  pass: PassKind;
+interface BeginPassInput extends Omit<SyncInput, 'carried' | 'failover'> {
   passId: string;
-  from?: string;
-  to?: string;
   startedAt: number;
 }
 

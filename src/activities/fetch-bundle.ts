@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { Context, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import { type DownloadResult, download, TransferSpeed } from '../exports/fetch/download.ts';
 import { NoRoom } from '../exports/fetch/presigned-links.ts';
 import { alreadyCurrent } from '../exports/rollout/roll-out-version.ts';
@@ -12,7 +12,7 @@ import { measuredChange } from '../exports/store/compare-manifests.ts';
 import { manifestIfThere, sealOf } from '../exports/store/manifests.ts';
 import { type VerificationReport, withRendering } from '../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
-import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, runOf, type Site, siteOf } from './dependencies.ts';
 import { type PublishedAt, publishStaged } from './export-steps.ts';
 import { bundleFailure, publishFailure, transient } from './failures.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
@@ -332,19 +332,16 @@ async function renderIfAsked(
   return withRendering(report, rendering);
 }
 
-async function announceVerifying(deps: ActivityDependencies): Promise<void> {
-  const { workflowId } = Context.current().info.workflowExecution ?? {};
-  if (!workflowId) return;
-  try {
-    await deps.announcePhase(workflowId, 'verifying');
-  } catch {
-    log.info('the workflow could not be notified of the phase');
-  }
-}
-
 /** Notifies the workflow of the phase if it lasts: each message costs events. */
 async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () => Promise<Result>): Promise<Result> {
-  const timer = setTimeout(() => announceVerifying(deps), announceAfterMs);
+  const { workflowId } = runOf();
+  const timer = setTimeout(
+    () =>
+      deps
+        .announcePhase(workflowId, 'verifying')
+        .catch(() => log.info('the workflow could not be notified of the phase')),
+    announceAfterMs,
+  );
   try {
     return await verify();
   } finally {
@@ -401,17 +398,16 @@ async function fetchArchive(
       changing(dirname(file), work),
     );
     deps.metrics.add('docferry_download_bytes_total', labels, downloaded.bytes);
-    noteAnnounced(input.domain, downloaded);
+    const { bytes, announcedBytes } = downloaded;
+    // What counts is the actual length, and the format shows whether it is complete.
+    if (announcedBytes !== null && announcedBytes !== bytes) {
+      const { domain } = input;
+      log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
+    }
     return downloaded;
   } finally {
     watch.end();
   }
-}
-
-/** Logs a wrong announced length. What counts is the actual length, and the format shows whether it is complete. */
-function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult): void {
-  if (announcedBytes === null || announcedBytes === bytes) return;
-  log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
 }
 
 /**

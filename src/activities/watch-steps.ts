@@ -3,7 +3,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { WindowView } from '../budget/rules/permits.ts';
 import { sighting } from '../exports/rollout/roll-out-version.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
-import type { BundleStore, InService, Sightings } from '../exports/store/bundle-store.ts';
+import type { BundleStore, InService, Sightings, SiteHold } from '../exports/store/bundle-store.ts';
 import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
 import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
@@ -45,12 +45,7 @@ function list(bundles: BundleStore, organizations: readonly Organization[]) {
   return listing;
 }
 
-interface HeldSite {
-  domain: string;
-  version: string;
-  since: string;
-  waiting: string | null;
-}
+type HeldSite = { domain: string } & Pick<SiteHold, 'version' | 'since' | 'waiting'>;
 
 /** The sites of an organization that people hold. The listing says which may be held; only these are read. */
 export async function heldSites(

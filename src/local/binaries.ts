@@ -1,9 +1,9 @@
-import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import envPaths from 'env-paths';
-import { errorCode, type FileLock, tryLock } from '../files.ts';
+import { errorCode, type FileLock, isExecutable, tryLock } from '../files.ts';
 import { oldestServer } from '../temporal/rules/failover.ts';
 import { type FailedAttempt, reasonOf, TemporalBinaryMissing } from './embedded-errors.ts';
 import { type MakeContext, runCommand, type Tool, timeLimit } from './run-command.ts';
@@ -284,15 +284,6 @@ async function findOnPath(tool: Tool, env: NodeJS.ProcessEnv): Promise<CheckedPr
     if (isAbsolute(path) && (await isExecutable(path))) return { path, version: await tool.check(path, env) };
   }
   throw new Error(`no ${tool.executable} there`);
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
 }
 
 async function checkCli(path: string, env: NodeJS.ProcessEnv): Promise<string> {

@@ -19,15 +19,6 @@ import {
   writeRecord,
 } from './server-record.ts';
 
-interface ServerSettings {
-  port: number;
-  /** `host:port` of the UI; null for none. */
-  ui: string | null;
-  namespace: string;
-  /** Absolute; undefined keeps everything in memory. */
-  dbFile: string | undefined;
-}
-
 /** Measured on server 1.29: an activity costs 21 ms instead of 100, a short timer is 50 ms late instead of 1 s. */
 const dynamicConfig = {
   'history.transferProcessorMaxPollRPS': 2000,
@@ -43,7 +34,12 @@ const dynamicConfig = {
 };
 
 /** Arguments of `temporal server start-dev`: loopback only, tuned, no outside contact, a quiet log as JSON. */
-export function serverArguments({ port, ui, namespace, dbFile }: ServerSettings): string[] {
+export function serverArguments({
+  port,
+  ui,
+  namespace,
+  dbFile,
+}: Pick<Settings, 'port' | 'ui' | 'namespace' | 'dbFile'>): string[] {
   const [uiHost = '', uiPort = ''] = ui?.split(':') ?? [];
   return [
     'server',
@@ -153,14 +149,7 @@ async function isRunning(pid: number, startedAt: string): Promise<boolean> {
   return (await describeProcess(pid))?.startedAt === startedAt;
 }
 
-interface Readiness {
-  port: number;
-  /** `host:port`; null for none. */
-  ui: string | null;
-  namespace: string;
-  retentionDays: number;
-  searchAttributes: SearchAttributes;
-}
+type Readiness = Pick<Settings, 'port' | 'ui' | 'namespace' | 'retentionDays' | 'searchAttributes'>;
 
 const retryMs = 50;
 const connectTimeoutMs = 5_000;
@@ -242,6 +231,7 @@ export interface DevServer {
   stop(): Promise<void>;
 }
 
+/** `ui` is its `host:port`; `dbFile` is absolute, undefined keeps everything in memory. */
 type Settings = Required<Omit<DevServerOptions, 'dbFile' | 'ui'>> & { dbFile: string | undefined; ui: string | null };
 
 const readyLimitMs = 180_000;
@@ -281,20 +271,18 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
 async function takeOrphan(settings: Settings, record: ServerRecord): Promise<ServerProcess | undefined> {
   const orphan = watchServer(record.pid, record.startedAt);
   const wanted = record.fingerprint === (await fingerprint(settings));
-  if (wanted && (await becomesReady(settings))) {
+  const isReady = () =>
+    waitUntilReady(settings, settings.adoptWithinMs).then(
+      () => true,
+      () => false,
+    );
+  if (wanted && (await isReady())) {
     await writeRecord({ ...record, owner: process.pid });
     return orphan;
   }
   // A server that does not answer will hardly react to SIGTERM.
   await endServer(orphan, wanted ? unresponsiveGraceMs : undefined);
   return undefined;
-}
-
-function becomesReady(settings: Settings): Promise<boolean> {
-  return waitUntilReady(settings, settings.adoptWithinMs).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function startNew(settings: Settings): Promise<ServerProcess> {

@@ -28,6 +28,7 @@ import {
   failureSummary,
   failureType,
   requestOptions,
+  type SitePlan,
   showEnd,
   shownPhase,
   showPhase,
@@ -169,10 +170,7 @@ export class ExportView {
 }
 
 /** How long a key has been refused, and how often. */
-export interface KeyRefusals {
-  since: number;
-  refusals: number;
-}
+export type KeyRefusals = NonNullable<ExportInput['refused']>;
 
 /** The key is still refused and the history has grown long: the run continues as new and tries the step again. */
 export class RefusedForLong extends Error {
@@ -245,12 +243,7 @@ const repeatPauseMs = (repetition: number): number => Math.min(10 * 60_000, 10_0
 const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
 
 /** Limits from the configuration, and how long the site's last complete exports took. */
-interface JobSettings {
-  jobTimeoutMs: number;
-  jobAttempts: number;
-  startTimeoutMs: number;
-  usualJobsMs: readonly number[];
-}
+type JobSettings = Pick<SitePlan, 'jobTimeoutMs' | 'jobAttempts' | 'startTimeoutMs' | 'usualJobsMs'>;
 
 type JobEnd = { kind: 'completed' } | { kind: 'continue-as-new' } | { kind: 'ended'; reason: string };
 

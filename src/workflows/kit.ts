@@ -278,9 +278,9 @@ export function onSignal<Message>(
   setHandler({ ...signal, typeInfo: undecoded }, handler, { description });
 }
 
-interface UpdateHandling<Message, Answer> {
+interface UpdateHandling<Message, Answer, Context extends unknown[] = []> {
   description: string;
-  answer(message: Message): Answer;
+  answer(message: Message, ...context: Context): Answer;
   /** Throws to refuse a message of the right shape. */
   check?(message: Message): void;
 }
@@ -302,18 +302,11 @@ export function onUpdate<Message, Answer>(
 /** What the audit says of a message: who sent it, when and why. */
 export type Sent = Pick<AuditEntry, 'entryId' | 'at' | 'who' | 'reason' | 'workflowId'>;
 
-interface AuditHandling<Message, Answer> {
-  description: string;
-  answer(message: Message, sent: Sent): Answer;
-  /** Throws to refuse a message of the right shape. */
-  check?(message: Message): void;
-}
-
 /** Like `onUpdate`, for what a person does: the second input, which other clients may leave out, says who and why. */
 export function onDecision<Message, Answer>(
   update: UpdateDefinition<Answer, [Message, Actor?]>,
   read: Reader<Message>,
-  { description, answer, check }: AuditHandling<Message, Answer>,
+  { description, answer, check }: UpdateHandling<Message, Answer, [Sent]>,
 ): void {
   const validator = (input: unknown, actor?: unknown) => {
     const message = required(read, input);

@@ -130,7 +130,7 @@ export function freeMoments(state: WindowState, occupied: readonly number[], ski
     .map((index) => occupied[index] ?? state.now);
 }
 
-export const ascending = (a: number, b: number): number => a - b;
+const ascending = (a: number, b: number): number => a - b;
 
 /*
  * Programs that ask through the gateway: each may hold its share of the limit, by the slots it occupies, however often

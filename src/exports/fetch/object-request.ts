@@ -38,15 +38,7 @@ export type Verdict =
   | { kind: 'expired' }
   | { kind: 'failed'; why: string; retry: 'now' | 'later' | 'never'; retryAfterMs: number | null };
 
-interface Answer {
-  status: number;
-  etag: string | null;
-  contentLength: string | null;
-  contentRange: string | null;
-  contentEncoding: string | null;
-  retryAfter: string | null;
-  date: string | null;
-}
+type Answer = ReturnType<typeof answerOf>;
 
 /** Statuses of an expired or refused link; some stores answer 400 for an expired token. */
 const expired = [400, 401, 403];
@@ -194,7 +186,7 @@ async function answerTo(
 }
 
 /** The status and headers that decide about an answer. */
-export function answerOf(response: ObjectResponse): Answer {
+export function answerOf(response: ObjectResponse) {
   return {
     status: response.statusCode,
     etag: headerOf(response, 'etag'),

@@ -230,16 +230,6 @@ function parseIdentity(line: string): ObjectIdentity | null {
 
 const openEnd = Number.MAX_SAFE_INTEGER;
 
-/** Writes what one connection receives. */
-export interface RangeWriter {
-  readonly position: number;
-  /** Takes the next bytes; `written` is called when they are on disk. */
-  write(chunk: Uint8Array, written: () => void): void;
-  readonly pending: number;
-  /** Waits until all bytes taken are on disk. Throws the disk's first error. */
-  settled(): Promise<void>;
-}
-
 /**
  * A file being downloaded in any order, its running SHA-256, and beside it `<file>.resume` with the journal of what is
  * on disk (`ResumeJournal`). Another object goes into a new file, so that a late write to the old one does no harm.
@@ -295,7 +285,7 @@ export class PartialFile {
   }
 
   writerFrom(start: number): RangeWriter {
-    return new QueuedWriter(start, this.#handle, {
+    return new RangeWriter(start, this.#handle, {
       taken: (chunk, position) => this.#hash.offer(chunk, position),
       written: async (end, crc) => {
         await this.#journal?.append({ start, end, crc });
@@ -337,39 +327,38 @@ interface WriterCallbacks {
   written(end: number, crc: number): Promise<void>;
 }
 
-/** Chunks that arrive while a write is under way go with the next one, so that writes are few and large. */
-class QueuedWriter implements RangeWriter {
+/**
+ * Writes what one connection receives. Chunks that arrive while a write is under way go with the next one, so that writes
+ * are few and large.
+ */
+export class RangeWriter {
   readonly #handle: FileHandle;
   readonly #callbacks: WriterCallbacks;
-  #position: number;
+  /** Where the next byte goes. */
+  position: number;
+  /** Bytes taken that are not on disk yet. */
+  pending = 0;
   #waiting: { chunk: Uint8Array; written: () => void }[] = [];
-  #pending = 0;
   #crc = 0;
   #writing: Promise<void> | null = null;
   #failure: { error: unknown } | null = null;
 
   constructor(start: number, handle: FileHandle, callbacks: WriterCallbacks) {
-    this.#position = start;
+    this.position = start;
     this.#handle = handle;
     this.#callbacks = callbacks;
   }
 
-  get position(): number {
-    return this.#position;
-  }
-
-  get pending(): number {
-    return this.#pending;
-  }
-
+  /** Takes the next bytes; `written` is called when they are on disk. */
   write(chunk: Uint8Array, written: () => void): void {
-    this.#callbacks.taken(chunk, this.#position);
-    this.#position += chunk.length;
-    this.#pending += chunk.length;
+    this.#callbacks.taken(chunk, this.position);
+    this.position += chunk.length;
+    this.pending += chunk.length;
     this.#waiting.push({ chunk, written });
     this.#writing ??= this.#writeAll();
   }
 
+  /** Waits until all bytes taken are on disk. Throws the disk's first error. */
   async settled(): Promise<void> {
     await this.#writing;
     if (this.#failure) throw this.#failure.error;
@@ -387,12 +376,12 @@ class QueuedWriter implements RangeWriter {
 
   async #writeWaiting(batch: { chunk: Uint8Array; written: () => void }[]): Promise<void> {
     const chunks = batch.map(({ chunk }) => chunk);
-    const start = this.#position - this.#pending;
+    const start = this.position - this.pending;
     const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     for (const chunk of chunks) this.#crc = crc32(chunk, this.#crc);
     await writeFully(this.#handle, chunks, start);
     await this.#callbacks.written(start + bytes, this.#crc);
-    this.#pending -= bytes;
+    this.pending -= bytes;
     for (const { written } of batch) written();
   }
 }

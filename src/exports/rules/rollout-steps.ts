@@ -81,7 +81,7 @@ export async function takeSteps(
 }
 
 /** How a site returns to the version before: an export does it by activities, `deploy-local` in its own process. */
-export interface SiteReturn {
+interface SiteReturn {
   targets: readonly TargetSteps[];
   /** Moves the pointer; resolves to the version that is current again, null when none is left. */
   moveBack(reason: string): Promise<string | null>;

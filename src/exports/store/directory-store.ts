@@ -340,16 +340,12 @@ export class DirectoryBundleStore implements BundleStore {
 
   /** Throws `StoreNotWritable`, `SigningKeyUnusable`. */
   async checkWritable(): Promise<void> {
-    await this.#checkFolder();
-    await this.#signer?.check();
-  }
-
-  async #checkFolder(): Promise<void> {
     await changing(this.#root, async () => {
       const probe = tempName(join(this.#root, stagingRoot, 'probe'));
       await writeFile(probe, '', { flag: 'wx' });
       await rm(probe);
     });
+    await this.#signer?.check();
   }
 
   #locked<T>(change: () => T): Promise<T> {

@@ -23,7 +23,7 @@ import {
   type SiteRuleLevels,
   siteRuleTexts,
 } from '../rules/verification-rules.ts';
-import { Findings, type SiteInspection, type SiteNotes, secretFile, type Target } from './inspect-file.ts';
+import { Findings, type SiteInspection, type SiteNotes, secretFile } from './inspect-file.ts';
 import { candidatesOf, isPage, missingIndexPage } from './site-links.ts';
 
 const serverFiles: readonly (readonly [string, RegExp])[] = [
@@ -69,30 +69,17 @@ function judgeTargets(paths: readonly string[], notes: readonly SiteNotes[], fin
   const seen = new Set<string>();
   let folded: Map<string, string> | null = null;
   for (const { targets } of notes) {
-    for (const [path, target] of targets) {
+    for (const [path, { isResource, page, line, by }] of targets) {
       if (seen.has(path) || candidatesOf(path).some((candidate) => files.has(candidate))) continue;
       seen.add(path);
       folded ??= new Map(paths.map((file) => [foldPath(file), file]));
-      const other = candidatesOf(path).map((candidate) => folded?.get(foldPath(candidate)));
-      report(
-        path,
-        target,
-        other.find((found) => found !== undefined),
-        findings,
-      );
+      const others = candidatesOf(path).map((candidate) => folded?.get(foldPath(candidate)));
+      const other = others.find((found) => found !== undefined);
+      const advice = other === undefined ? '' : `, which is there as ${JSON.stringify(other)}`;
+      const detail = `line ${line}: ${by} leads to ${JSON.stringify(`/${path}`)}${advice}`;
+      findings.add(isResource ? 'missing-resource' : 'broken-link', page, detail);
     }
   }
-}
-
-function report(
-  path: string,
-  { isResource, page, line, by }: Target,
-  other: string | undefined,
-  findings: Findings,
-): void {
-  const advice = other === undefined ? '' : `, which is there as ${JSON.stringify(other)}`;
-  const detail = `line ${line}: ${by} leads to ${JSON.stringify(`/${path}`)}${advice}`;
-  findings.add(isResource ? 'missing-resource' : 'broken-link', page, detail);
 }
 
 export interface VerificationProgress {
