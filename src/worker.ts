@@ -72,7 +72,13 @@ function runTogether(workers: readonly Worker[]): RunningWorker {
   const shutDown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  const done = allEnded(workers.map((worker) => worker.run().finally(shutDown)));
+  const run = async () => {
+    const runs = await Promise.allSettled(workers.map((worker) => worker.run().finally(shutDown)));
+    // Not before all have ended: they share resources that are closed then.
+    const failure = runs.find(({ status }) => status === 'rejected');
+    if (failure?.status === 'rejected') throw failure.reason;
+  };
+  const done = run();
   return {
     taskQueues: workers.map(({ options }) => options.taskQueue),
     state: () => workers.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
@@ -82,12 +88,6 @@ function runTogether(workers: readonly Worker[]): RunningWorker {
       await done;
     },
   };
-}
-
-/** Rejects with the first failure once all have ended: they share resources that are closed then. */
-async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
-  const failure = (await Promise.allSettled(runs)).find((run) => run.status === 'rejected');
-  if (failure) throw failure.reason;
 }
 
 /** Opens the configured stores and checks that they are writable. The caller closes the feedback store. */

@@ -84,10 +84,7 @@ export interface ActivityDependencies {
   outlook: Outlook;
   /** Has a message delivered, at most once however often it is called; does not wait for the receiver. */
   deliver(delivery: WebhookDelivery): Promise<void>;
-  /**
-   * Has an organization's schedule start the next refresh at a moment, in milliseconds, when that is later than it would
-   * otherwise; undone by a moment that is not.
-   */
+  /** Has the schedule start the next refresh no earlier than at this moment, in ms; an earlier one undoes that. */
   postponeRefresh(org: string, at: number): Promise<void>;
   /** Notifies the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
@@ -144,8 +141,5 @@ export function runOf(): { workflowId: string; runId: string } {
   return { workflowId, runId };
 }
 
-/**
- * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, sent or compared
- * goes by this time, because a worker's own may be wrong (decisions/0049).
- */
+/** Now by Temporal's clock, but for the time in the queue: a worker's own may be wrong (decisions/0049). */
 export const scheduledAt = (): Date => new Date(activityInfo().currentAttemptScheduledTimestampMs);

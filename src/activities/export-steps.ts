@@ -90,10 +90,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
     };
   },
 
-  /**
-   * Starts a job with one request. Temporal retries only if the request certainly started nothing; otherwise it fails
-   * with `StartUncertain` or `WorkerShutdown`, and the workflow decides (architecture.md).
-   */
+  /** One request, repeated only if it certainly started nothing: else `StartUncertain`, and the workflow decides. */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;
     const { service } = organizationOf(deps, input.org);
@@ -200,14 +197,11 @@ export async function promoteUnlessHeld(
       }
       // A hold that has ended may have changed the epoch, but not what is in service.
       const now = await bundles.current(domain);
-      if (now === null || now.epoch === epoch || !isSame(now, expected)) throw error;
+      if (now === null || now.epoch === epoch || now.version !== expected?.version) throw error;
+      if (now.publishedAt !== expected.publishedAt) throw error;
       epoch = now.epoch;
     }
   }
-}
-
-function isSame(now: Current, before: Current | null): boolean {
-  return now.version === before?.version && now.publishedAt === before.publishedAt;
 }
 
 /** A version in the store that the run began with. */

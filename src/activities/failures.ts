@@ -63,23 +63,20 @@ export function isTemporalFailure(error: unknown): error is ApplicationFailure |
   return error instanceof ApplicationFailure || error instanceof CancelledFailure;
 }
 
-/**
- * Attempts (some minutes) after which malformed JSON from the service is final: a bundle may still be in the making. A
- * gateway's page instead of an answer is an outage, which is waited out.
- */
+/** Attempts after which malformed JSON is final: a bundle may still be in the making. HTML is an outage. */
 const patientAttempts = 10;
 
 /** What a workflow sees of an error of the service: type and message. `attempt` is that of the activity. */
 export function serviceFailure(error: unknown, attempt = 1): Error {
   if (isTemporalFailure(error)) return error;
-  if (error instanceof Unauthorized) return permanent('Unauthorized', error.message);
-  if (error instanceof PlanRequired) return permanent('PlanRequired', error.message);
+  if (error instanceof Unauthorized || error instanceof PlanRequired || error instanceof NotFound) {
+    return permanent(error.name, error.message);
+  }
   if (error instanceof BadRequest) return permanent('BadRequest', [error.message, ...error.details].join('; '));
-  if (error instanceof NotFound) return permanent('NotFound', error.message);
-  if (error instanceof NotReady) return transient('NotReady', error.message);
-  if (error instanceof RateLimited) return transient('RateLimited', error.message, error.retryAfterMs ?? undefined);
-  if (error instanceof ServerError) return transient('ServerError', error.message, error.retryAfterMs ?? undefined);
-  if (error instanceof NetworkError) return transient('NetworkError', error.message);
+  if (error instanceof NotReady || error instanceof NetworkError) return transient(error.name, error.message);
+  if (error instanceof RateLimited || error instanceof ServerError) {
+    return transient(error.name, error.message, error.retryAfterMs ?? undefined);
+  }
   if (error instanceof MalformedResponse) {
     const lasts = error.wasJson && attempt >= patientAttempts;
     return (lasts ? permanent : transient)('MalformedResponse', error.message);

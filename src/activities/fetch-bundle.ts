@@ -137,10 +137,7 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/**
- * Stages the verified archive with its manifest if it is to be published, and removes it otherwise: when its content is
- * known, or when it breaks a rule beside the version in service.
- */
+/** Stages the archive if it is to be published; removes one whose content is known or that breaks a rule. */
 async function keepOrStage(
   deps: ActivityDependencies,
   site: Site,

@@ -22,10 +22,7 @@ import { entriesAtOnce } from './webhook-deliveries.ts';
 const sharedMs = 30_000;
 const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyMap<string, InService>> }>();
 
-/**
- * What the sites of all organizations have in service, and which are held: one listing costs no request a site, and the
- * looks of many organizations share it. It may be half a minute old.
- */
+/** What all sites have in service, and which are held, by one listing that may be half a minute old. */
 async function listedSites(
   { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   { watch }: Pick<Organization, 'watch'>,
@@ -65,10 +62,7 @@ export async function heldSites(
 
 type Drifted = NonNullable<Sight['drifted']>;
 
-/**
- * What this process has recorded or found recorded, by the store and the domain, while `current` was the current version:
- * most looks see nothing new. A rollout records what it sees itself.
- */
+/** What is recorded, while `current` was the current version: most looks see nothing new and read nothing. */
 const recorded = new WeakMap<BundleStore, Map<string, { sightings: Sightings; current: string | null }>>();
 
 /** Reads all targets back and records what differs from the look before (E9). `listed`: what is in service. */

@@ -210,10 +210,7 @@ export class BudgetClient {
     });
   }
 
-  /**
-   * Starts the budget if none runs, after looking for signs of an earlier one (B7). The server takes few updates of a
-   * workflow at a time: the others wait here for their turn, and for those of other processes.
-   */
+  /** Starts the budget if none runs, after looking for signs of an earlier one (B7). */
   async #update<Answer, Args extends [unknown, ...unknown[]]>(
     org: string,
     update: UpdateDefinition<Answer, Args>,
@@ -414,10 +411,7 @@ async function succeeds(how: TakeOver, org: string, work: () => Promise<void>): 
   }
 }
 
-/**
- * Terminates the budgets that run, and those of `orgs`, which a list may not show yet. Their successors find that they
- * ended, and grant nothing until one window later (B7). Returns the ids of the organizations.
- */
+/** Terminates all budgets, and those of `orgs`, which a list may not show yet; gives the organizations' ids. */
 export async function endBudgets(client: Client, orgs: readonly string[], reason: string): Promise<string[]> {
   const ids = new Set(orgs.map(budgetWorkflowId));
   const query = `WorkflowType = '${workflowTypes.rateBudget}' AND ExecutionStatus = 'Running'`;

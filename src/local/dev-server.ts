@@ -88,10 +88,7 @@ const pollMs = 500;
 /** The environment passed to the server: no key or other secret stays readable in a long-lived process. */
 const passedVariables = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'];
 
-/**
- * Starts the program in a separate process group, out of reach of a Ctrl-C in the terminal. It writes directly to the log
- * file, so that it can outlive this process. Rejects when it cannot be started.
- */
+/** A process group out of reach of a Ctrl-C, with the log as its output: it can outlive this process. */
 export async function launchServer(program: string, args: readonly string[], logFile: string): Promise<ServerProcess> {
   await mkdir(dirname(logFile), { recursive: true });
   const log = await open(logFile, 'a', 0o600);
@@ -305,7 +302,9 @@ async function startNew(settings: Settings): Promise<ServerProcess> {
     await waitUntilReady(settings, readyLimitMs, ended.signal);
     return server;
   } catch (error) {
-    const what = ended.signal.aborted ? `ended at once (${describeExit(await server.exited)})` : reasonOf(error);
+    const { code, signal } = ended.signal.aborted ? await server.exited : { code: null, signal: null };
+    const how = signal === null ? `exit code ${code}` : `by ${signal}`;
+    const what = ended.signal.aborted ? `ended at once (${how})` : reasonOf(error);
     await endServer(server);
     if (dbFile !== undefined) await removeRecord(dbFile);
     throw new DevServerFailed(what, logFile, await lastLines(logFile));
@@ -342,8 +341,4 @@ async function fingerprint(settings: Settings): Promise<string> {
   const program = await stat(settings.binary).catch(() => undefined);
   const parts = [settings.binary, program?.size, program?.mtimeMs, ...serverArguments(settings)];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-}
-
-function describeExit({ code, signal }: ProcessExit): string {
-  return signal === null ? `exit code ${code}` : `by ${signal}`;
 }

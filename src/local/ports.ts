@@ -33,10 +33,7 @@ export async function findFreePort(): Promise<number> {
   throw new Error(`no free port was found between ${searched.from} and ${searched.to} of ${loopback}`);
 }
 
-/**
- * Whether this process is the first to find the port. The claim is a socket with a name instead of a file, which ends with
- * the process. Only Linux has such names; elsewhere every port counts as claimed, and two finders may rarely meet.
- */
+/** A socket with a name, which ends with the process; elsewhere than on Linux every port counts as claimed. */
 function claim(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer().unref();

@@ -32,10 +32,7 @@ interface CommandOptions {
 
 const keptLines = 20;
 
-/**
- * Runs a command to its end and returns the last lines it printed on either stream. Rejects with one readable line when
- * the command cannot be started, ends with a code other than 0, or is ended by `signal`.
- */
+/** The last lines a command printed. Rejects with one readable line unless it ends with code 0 in time. */
 export async function runCommand(
   command: string,
   args: readonly string[],

@@ -251,10 +251,7 @@ class BodyTooLong extends Error {
   override readonly name = 'BodyTooLong';
 }
 
-/**
- * Reads a body as UTF-8 without its byte order mark. Counts the bytes as they come (after decompression), whatever
- * `Content-Length` says; throws `BodyTooLong`, or the stream's error when it is cut short.
- */
+/** Counts bytes after decompression, whatever `Content-Length` says; throws `BodyTooLong`, the stream's error. */
 async function readBody(stream: Readable, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -61,10 +61,7 @@ export function safeText(text: string, secrets: readonly string[], maxLength: nu
 const maxTextLength = 300;
 const maxDetails = 20;
 
-/**
- * The error for an answer whose status is not 2xx (service-interface.md). Gateways answer with HTML or nothing, so the
- * status alone decides; the body only adds the service's own words.
- */
+/** For an answer that is not 2xx: its status decides, its body only adds the service's own words. */
 export function errorFor(answer: Answer, secrets: readonly string[], nowMs: number): ServiceError {
   const { status } = answer;
   const { words, details } = readWords(answer.text, secrets);

@@ -289,15 +289,7 @@ export function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
 
 /** Transient gRPC codes. Others, such as a missing permission, will not change. */
 const transient: ReadonlySet<number> = new Set(
-  Object.values({
-    cancelled: 1,
-    unknown: 2,
-    deadlineExceeded: 4,
-    exhausted: 8,
-    aborted: 10,
-    internal: 13,
-    unavailable: 14,
-  }),
+  Object.values({ cancelled: 1, unknown: 2, deadline: 4, exhausted: 8, aborted: 10, internal: 13, unavailable: 14 }),
 );
 
 /** Whether the server is away, restarting or overloaded, so that asking again may help. */

@@ -22,16 +22,12 @@ const partAfterOrg: Readonly<Record<string, 'domain' | 'project' | null>> = {
 
 /** Read from the workflow's id (`workflow-ids.ts`); empty for an id of other programs. */
 export function subjectOfWorkflow(workflowId: string): WorkflowSubject {
-  const [kind = '', org, what] = withoutTime(workflowId).split(':');
+  // A scheduled run has the name of the workflow it starts, with a time that Temporal appends to what a schedule starts.
+  const [, target = workflowId] = /^(?:scheduled:)?(.+?)(?:-\d{4}-\d\d-\d\dT[\d:.]+Z)?$/.exec(workflowId) ?? [];
+  const [kind = '', org, what] = target.split(':');
   const part = Object.hasOwn(partAfterOrg, kind) ? partAfterOrg[kind] : undefined;
   if (part === undefined || !org) return {};
   return part === null || !what ? { org } : { org, [part]: what };
-}
-
-/** A scheduled run has the name of the workflow it starts, with a time that Temporal appends to what a schedule starts. */
-function withoutTime(workflowId: string): string {
-  const [, target = workflowId] = /^(?:scheduled:)?(.+?)(?:-\d{4}-\d\d-\d\dT[\d:.]+Z)?$/.exec(workflowId) ?? [];
-  return target;
 }
 
 /** JSON lines. Of errors only name and message: anything deeper may hold requests, links or content (X1). */

@@ -24,7 +24,6 @@ import {
   type ExportInput,
   type ExportProgress,
   type ExportResult,
-  type ExportState,
   outcomeWith,
   type Reason,
   versionName,
@@ -68,6 +67,8 @@ const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 /** One run of `exportSite`: its steps, and its end (X4). */
 class ExportRun {
   readonly #input: ExportInput;
+  /** Names the private place of the download, for all attempts and all runs of this execution. */
+  readonly #stageId = workflowInfo().firstExecutionRunId;
   readonly view: ExportView;
   readonly key: KeyGate;
   readonly job: ExportJob;
@@ -98,11 +99,7 @@ class ExportRun {
     this.key = new KeyGate((refused) => this.view.keyRefused(refused), input.refused ?? null);
     this.job = new ExportJob(input, this.progress, this.view, this.key);
     this.approval = new Approval(input, this.view);
-    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId());
-  }
-
-  state(): ExportState {
-    return this.view.state();
+    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId);
   }
 
   /** The result, or null when the history has grown long and the run should continue as new. */
@@ -129,7 +126,9 @@ class ExportRun {
         const { namedAt } = this.progress;
         const fetched = await this.#fetchUnlessGone(jobId, namedAt, settings);
         if (fetched === null) continue;
-        return fetched.ok ? await this.#publish(jobId, namedAt, fetched, settings) : this.#rejected(jobId, fetched);
+        if (fetched.ok) return await this.#publish(jobId, namedAt, fetched, settings);
+        const { archive, pages, files, reasons } = fetched;
+        return this.#result(jobId, { outcome: 'rejected', archive, pages, files, reasons });
       }
     } catch (error) {
       if (error instanceof RefusedForLong) {
@@ -171,7 +170,7 @@ class ExportRun {
     const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
       fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: summaryText(summary) }, [
-        { org, domain, storeId, jobId, stageId: this.#stageId(), force: parameters.force === true, publish },
+        { org, domain, storeId, jobId, stageId: this.#stageId, force: parameters.force === true, publish },
       ]),
     );
     this.progress.linksRequested = fetched.linksRequested;
@@ -183,7 +182,8 @@ class ExportRun {
     if (kept !== null) {
       const { version, url, rollouts } = kept;
       this.view.version = version;
-      this.#publication.keep(version, contentDigest, url);
+      // Its content has not changed: there is nothing to publish.
+      this.#publication.published = { version, contentDigest, url };
       // A target that does not run what is current may run anything: nothing is known of what its readers got.
       const wanted = { version: heldAt ?? version, previous: heldAt ?? version, known: rollouts };
       const isNowhere = heldAt === version && kept.reasons !== undefined;
@@ -233,11 +233,6 @@ class ExportRun {
     return { held, reasons };
   }
 
-  #rejected(jobId: string, refused: FetchedBundle & { ok: false }): ExportResult {
-    const { archive, pages, files, reasons } = refused;
-    return this.#result(jobId, { outcome: 'rejected', archive, pages, files, reasons });
-  }
-
   #result(jobId: string, found: Partial<ExportResult> & Pick<ExportResult, 'outcome'>): ExportResult {
     const { workflowId, runId } = workflowInfo();
     const { jobsStarted, possibleDuplicates, polls, linksRequested } = this.progress;
@@ -263,11 +258,6 @@ class ExportRun {
       ...found,
       outcome: outcomeWith(found.outcome, this.view.rollouts),
     };
-  }
-
-  /** Names the private place of the download, for all attempts and all runs of this execution. */
-  #stageId(): string {
-    return workflowInfo().firstExecutionRunId;
   }
 
   /** Removes an unapproved version, records the run, removes the download. Failures here never hide the original one. */
@@ -322,7 +312,7 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   const input = readInput(readExportInput, given);
   followFailover(input);
   const run = new ExportRun(input);
-  onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
+  onQuery(exportStateQuery, () => run.view.state(), 'Phase, progress, next poll and rollouts.');
   const ignored = () => run.view.ignoredSignal();
   onSignal(phaseSignal, readPhase, {
     take: ({ phase }) => run.view.announce(phase),
@@ -332,7 +322,7 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   onUpdate(pollNowUpdate, noInput, {
     answer: () => {
       run.job.pollNow();
-      return run.state();
+      return run.view.state();
     },
     check: () => run.job.requireWaiting(),
     description: 'Polls the job at once.',

@@ -246,10 +246,7 @@ export function endFacts({ outcome, reason }: { outcome: string; reason: string 
  * handler would stop the workflow until an operator terminates it (X5).
  */
 
-/**
- * Has the SDK hand over each input as it came: before the handler runs it would decode them, and one that it cannot
- * decode (cut, encrypted, of another SDK) would stop the workflow too.
- */
+/** Inputs as they came: one that cannot be decoded before the handler runs would stop the workflow too. */
 const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };

@@ -156,15 +156,7 @@ export class Publication {
     this.#stageId = stageId;
   }
 
-  /** Keeps a version whose content has not changed: there is nothing to publish. */
-  keep(version: string, contentDigest: string, url: string): void {
-    this.published = { version, contentDigest, url };
-  }
-
-  /**
-   * Publishes what the fetch has not, waits for a person's approval if rules or the configuration ask for it, and moves
-   * the pointer. On a held site the version waits for the release, without approval.
-   */
+  /** Publishes what is not yet, waits for approval if asked, moves the pointer; on a held site the release decides. */
   async put(version: string, bundle: VerifiedBundle, { always, timeoutMs }: SitePlan['approval']): Promise<Placed> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.#progress;

@@ -38,10 +38,7 @@ import { recordOrLater, writeAuditEntry } from './runs.ts';
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
-/**
- * Puts a kept version back into service and holds the site there, without asking the service (E7). It has the workflow
- * id of the site's exports, so that only one of them runs at a time (E1).
- */
+/** Holds the site at a kept version, without the service (E7), under the id of the site's exports (E1). */
 export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
   const input = readInput(readRollbackInput, given);
   followFailover(input);

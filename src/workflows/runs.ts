@@ -61,10 +61,7 @@ async function startBeside<W extends Workflow>(
 
 const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
 
-/**
- * Writes the row of a run that has ended (X4). Never throws: while the database is down, `recordRun` writes it later,
- * so that exports and rollbacks need no database. Call it in a scope that is not cancelled.
- */
+/** Writes a run's row (X4), later while the database is down. Never throws. Call it in a scope not cancelled. */
 export async function recordOrLater(ended: Omit<RunRow, 'workflowId' | 'runId' | 'finishedAt'>): Promise<void> {
   const { workflowId, runId } = workflowInfo();
   const { org, domain } = ended;

@@ -50,31 +50,11 @@ function isPlain(text: string): boolean {
 const asked = ['accept', 'accept-language', 'if-modified-since', 'if-none-match', 'user-agent'];
 /** What the service may say to a client: nothing of the connection, no cookies, nothing of its inside. */
 const answered = [
-  'cache-control',
-  'content-disposition',
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-type',
-  'date',
-  'deprecation',
-  'etag',
-  'expires',
-  'last-modified',
-  'link',
-  'ratelimit',
-  'ratelimit-limit',
-  'ratelimit-policy',
-  'ratelimit-remaining',
-  'ratelimit-reset',
-  'retry-after',
-  'sunset',
-  'vary',
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'x-request-id',
-];
+  'cache-control content-disposition content-encoding content-language content-length content-type',
+  'date deprecation etag expires last-modified link retry-after sunset vary x-request-id',
+  'ratelimit ratelimit-limit ratelimit-policy ratelimit-remaining ratelimit-reset',
+  'x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset',
+].flatMap((names) => names.split(' '));
 
 /** Headers of the request to the service. The body is asked for as it is, so that no key can hide in it. */
 function headersToService(headers: IncomingHttpHeaders): Record<string, string> {
@@ -357,10 +337,7 @@ interface Gateway {
   stop(): Promise<void>;
 }
 
-/**
- * Serves the analytics area of the service to other programs of the organizations: each request waits for a permit of the
- * budget and goes out with the organization's key (B6). Throws `PortTaken`.
- */
+/** Serves the analytics area to other programs: each request waits for a permit (B6). Throws `PortTaken`. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host = '127.0.0.1', connections = 1_024, mostWaiting = 256, idleMs = 60_000, log } = options;
   const closing = new AbortController();

@@ -47,10 +47,7 @@ export function momentOfPermit(count: number, { notBefore, windowMs, capacity, r
   return min(latestMoment, moment + rounds * windowMs);
 }
 
-/**
- * Forecast of a pass that has `remaining` pages to read: pages of more urgent passes go first, those of passes of the
- * same rank take turns. Null when the number of remaining pages is unknown.
- */
+/** More urgent passes go first, those of a rank take turns. Null when the remaining pages are unknown. */
 export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slots): Forecast | null {
   const pages = demand.remaining;
   if (pages === null) return null;

@@ -10,10 +10,7 @@ export const { floor, max, min } = Math;
 
 /** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
 export const comeBackGraceMs = 5_000;
-/**
- * How long a late waiter keeps its place, in milliseconds. No other waiter waits for it meanwhile; but when it comes,
- * after a restart of its worker or on a busy machine, it is as senior as before.
- */
+/** How long a late waiter keeps its place, in milliseconds; no other waits for it meanwhile. */
 export const placeKeptMs = 10 * 60_000;
 /** Shortest time a refused asker must wait: shorter server timers take a second anyway. */
 export const minWaitMs = 1_000;
@@ -151,10 +148,7 @@ export interface RefusedKey {
   nextTryAt: number;
 }
 
-/**
- * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
- * answered 401 although the key is accepted, so a program's 401 stops nobody.
- */
+/** docferry's own checks of the key: a program's path may be answered 401 although the key is accepted. */
 export interface KeyChecks {
   /** When the last one was started; null for never. */
   startedAt: number | null;

@@ -17,10 +17,7 @@ interface BrokenPath {
 
 type CheckedPath = { path: string } | BrokenPath;
 
-/**
- * Checks the name of an entry (verification.md) and returns its path, without one leading `./` (written by `tar -c .`)
- * and, for folders, one trailing `/`. The archive's own root is the empty path.
- */
+/** The path of a checked name (verification.md), without one leading `./` and a folder's trailing `/`. */
 export function checkPath(name: string, isDirectory: boolean): CheckedPath {
   const broken = brokenLength(name) ?? brokenCharacters(name);
   if (broken) return broken;

@@ -174,10 +174,7 @@ const flag = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as
 /** Longest name, comment or extra field in the header. Go's limit; BusyBox stops at extra fields from 16 KiB on. */
 const maxPartBytes = 511;
 
-/**
- * The content of a gzip file (RFC 1952) that consists of one member and nothing else, in pieces; header, CRC-32 and
- * length are checked. Throws `ArchiveFault` and system errors.
- */
+/** A gzip file of one member and nothing else (RFC 1952), checked. Throws `ArchiveFault` and system errors. */
 async function* readGzip(file: ByteFile, onRaw?: (bytes: Uint8Array) => void): AsyncGenerator<Buffer> {
   const window = new ByteWindow(file, { start: 0, end: file.size }, onRaw);
   await skipHeader(window);

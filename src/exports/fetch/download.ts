@@ -2,7 +2,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode, pathProblem, ReadBuffers } from '../../files.ts';
+import { type ByteSpan, errorCode, pathProblem, ReadBuffers } from '../../files.ts';
 import { sizeText, spanText } from '../../rules/text.ts';
 import {
   answerOf,
@@ -218,7 +218,7 @@ class ObjectTransfer {
       const claim = spanOf(asked);
       this.#claimed.add(claim);
       try {
-        await this.#fetch(asked, signal, openLanes);
+        await this.#fetch(asked, claim, signal, openLanes);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof Interrupted)) throw error;
@@ -246,7 +246,7 @@ class ObjectTransfer {
     return { kind: 'range', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
   }
 
-  async #fetch(asked: RangeRequest, signal: AbortSignal, openLanes: () => void): Promise<void> {
+  async #fetch(asked: RangeRequest, claim: ByteSpan, signal: AbortSignal, openLanes: () => void): Promise<void> {
     const { links } = this.#context;
     const href = await links.take();
     const response = await this.#ask(href, headersOf(asked), signal);
@@ -262,7 +262,8 @@ class ObjectTransfer {
       openLanes();
       return this.#receive(response, 0, verdict.end);
     }
-    if (verdict.kind === 'from-start' && this.#isOnlyClaim(asked)) return this.#receiveWhole(response, asked, verdict);
+    if (verdict.kind === 'from-start' && this.#claimed.count === claim.end - claim.start)
+      return this.#receiveWhole(response, asked, verdict);
     await discardBody(response);
     if (verdict.kind === 'expired') return links.refuse(href, response.statusCode);
     if (verdict.kind === 'failed') throw new Interrupted(verdict.why, verdict.retry, verdict.retryAfterMs);
@@ -329,10 +330,6 @@ class ObjectTransfer {
     };
     await receiveBody(body, writer, { buffers, onChunk, onWritten: () => this.#report() });
     if (end !== null && writer.position !== end) throw new Interrupted('the body was cut short', 'now');
-  }
-
-  #isOnlyClaim(asked: RangeRequest): boolean {
-    return this.#claimed.count === spanOf(asked).end - spanOf(asked).start;
   }
 
   #countStartOver(): void {

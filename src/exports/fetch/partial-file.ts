@@ -66,10 +66,7 @@ export class ByteSpans {
 
 const readBytes = 1024 ** 2;
 
-/**
- * The SHA-256 of a file that is being written. Bytes that arrive in order are hashed at once; those behind a gap are
- * read from the file once the gap is filled, while the writing continues.
- */
+/** The SHA-256 of a file being written: what lies behind a gap is read back once the gap is filled. */
 class PrefixHash {
   readonly #hash = createHash('sha256');
   #position = 0;
@@ -139,10 +136,7 @@ export class ResumeJournal {
     this.#handle = handle;
   }
 
-  /**
-   * Begins a journal in place of any other, with what is proved already. Nothing needs to be flushed: after a power
-   * failure a line without its bytes, or of another object, has a wrong checksum.
-   */
+  /** Begins a journal in place of any other; unflushed, since a line that is wrong has a wrong checksum. */
   static async begin(path: string, identity: ObjectIdentity, proved: readonly Checkpoint[]): Promise<ResumeJournal> {
     const temp = `${path}.new`;
     await writeFile(temp, [`${JSON.stringify(identity)}\n`, ...proved.map(lineOf)].join(''));
@@ -159,10 +153,7 @@ export class ResumeJournal {
   }
 }
 
-/**
- * What a journal proves about the bytes in `file`; null when no journal can be read, which means starting over, never
- * failing. Throws the signal's reason and system errors of `file`.
- */
+/** Null when no journal can be read: that means starting over. Throws the signal's reason and system errors. */
 export async function readJournal(
   path: string,
   file: FileHandle,

@@ -64,10 +64,7 @@ function wholeOf(text: string | undefined): number | null {
   return /^\d{1,12}$/.test(text ?? '') ? Number(text) : null;
 }
 
-/**
- * A presigned link, which is a secret, and what came with it (service-interface.md, appendix: none of it is certain). It
- * never leaves this folder and the activity that asks for it: no history, log or error contains it (E3, X1).
- */
+/** A secret, and what came with it (none of it is certain): no history, log or error contains it (E3, X1). */
 export interface PresignedLink {
   href: string;
   /** Length of the object as the service announced it. A hint: the object's own length counts. */
@@ -213,10 +210,7 @@ export function checkAddress(host: string, port: string, address: string | undef
 /** Room for the TLS records, of at most 16 KiB each, that arrive together. */
 const tlsBufferBytes = 256 * 1024;
 
-/**
- * A connector for undici that checks the remote address before any request is written. It stops names that resolve to
- * private addresses and every way to write an address as a number.
- */
+/** Checks the remote address before any request is written: names may resolve to private addresses. */
 export function checkedConnector(
   policy: LinkPolicy,
   connectTimeoutMs: number,

@@ -47,7 +47,10 @@ export class ReadersCheck implements Step {
         good = found === null ? good + 1 : 0;
         if (good === goodRounds) return `${pages.length === 1 ? 'the index page' : `${pages.length} pages`} at ${url}`;
         // However late the first round was, a version that readers get is not refused.
-        if (found !== null && performance.now() >= until) throw new VersionRefused(this.#words(found));
+        if (found !== null && performance.now() >= until) {
+          const late = `readers of ${url} do not get the version within ${spanText(withinMs)}`;
+          throw new VersionRefused(`${late}: ${found.path}: ${found.problem}`);
+        }
         request.onProgress?.();
         await sleep(Math.min(betweenRoundsMs, withinMs / 10), undefined, { signal: request.signal });
         await request.guard();
@@ -133,11 +136,6 @@ export class ReadersCheck implements Step {
       if (limited.aborted) return { silence: `no answer within ${spanText(answerWithinMs)}` };
       return { silence: `no answer (${networkWord(error)})` };
     }
-  }
-
-  #words({ path, problem }: Finding): string {
-    const { url, withinMs } = this.#config;
-    return `readers of ${url} do not get the version within ${spanText(withinMs)}: ${path}: ${problem}`;
   }
 }
 

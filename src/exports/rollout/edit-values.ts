@@ -126,17 +126,14 @@ const defaultIndent = 2;
 /** Addresses that mean the same without quotes, even between braces. */
 const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
 
-/**
- * Replaces the value of an entry by `quoted`. An unquoted or single-quoted value keeps its style if `plain`, the same
- * value without quotes, permits. Comments, anchors and line ends stay.
- */
+/** Replaces a value; an unquoted or single-quoted one keeps its style if `plain`, the same unquoted, permits. */
 function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
   if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} is a mapping or a list`);
   const token = pair.value?.srcToken;
   if (token?.type === 'block-scalar') {
     const [header] = token.props;
     if (header?.type !== 'block-scalar-header') throw new RangeError('a block scalar without a header');
-    const body = token.props.reduce((end, token) => end + lengthOf(token), token.offset);
+    const body = token.props.reduce((end, prop) => end + ('source' in prop ? prop.source.length : 0), token.offset);
     return [replace(token.offset, header.source, quoted), replace(body, token.source, '')];
   }
   if (!token || !('source' in token) || token.source === '') return [insertValue(pair, quoted)];
@@ -167,10 +164,6 @@ function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping:
   if (outer?.type !== 'block-map') return [insertValue(pair, inFlow)];
   const lines = blockLines(mapping, outer.indent + stepOf(map), defaultIndent);
   return [insertLines(text, startOfNextLine(text, endOfIndicator(pair)), lines)];
-}
-
-function appendEntries({ text, end }: Pick<ValuesDocument, 'text' | 'end'>, entries: readonly NewEntry[]): Splice[] {
-  return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
 }
 
 function replace(from: number, old: string, text: string): Splice {
@@ -275,10 +268,6 @@ function stepOf(map: ValuesMap): number {
     if (nested?.type === 'block-map' && own?.type === 'block-map') return nested.indent - own.indent;
   }
   return defaultIndent;
-}
-
-function lengthOf(token: CST.Token): number {
-  return 'source' in token ? token.source.length : 0;
 }
 
 /** What the values file should say besides `enabled: true`. */
@@ -414,7 +403,9 @@ function splicesFor(
   }
   const entries = missing.reduceRight<NewEntry[]>((value, name) => [{ key: name, value }], exportFields.map(entryOf));
   if (within && empty) return fillEmptyEntry(text, within, empty, entries);
-  return within ? addEntries(text, within, entries) : appendEntries(document, entries);
+  return within
+    ? addEntries(text, within, entries)
+    : [insertLines(text, document.end, blockLines(entries, 0, defaultIndent))];
 }
 
 /** Throws unless the three fields are as wanted and every other value is as before. */

@@ -18,10 +18,7 @@ interface HelmValuesOptions {
 /** The mapping that the self-hosted product's chart reads (service-interface.md, point 6). */
 const usualKey = 'staticExport';
 
-/**
- * Puts a version into service by three fields of a Helm values file (contracts.md "Helm values"), which a deployment tool
- * applies to the cluster. The file gets the published address, never a presigned link (E3).
- */
+/** Three fields of a Helm values file (contracts.md) get the published address, never a presigned link (E3). */
 export class HelmValuesPlace implements Place {
   readonly #file: string;
   readonly #key: string;

@@ -379,10 +379,7 @@ export interface Published {
   waiting: { version: string; contentDigest: string } | null;
 }
 
-/**
- * The version that has this content already; null when the content is new (E6). A, B, A makes three
- * versions, unless the site is held: then what waits, or was rolled back from, is not published again.
- */
+/** The version that has this content already; null when it is new (E6): A, B, A makes three versions. */
 export function versionWithContent({ contentDigest, current, waiting }: Published): string | null {
   if (current?.contentDigest === contentDigest) return current.version;
   return waiting?.contentDigest === contentDigest ? waiting.version : null;
@@ -395,10 +392,7 @@ export function becomesCurrent(parameters: ExportParameters): boolean {
 
 const versionPattern = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-[0-9a-f]{12}$/;
 
-/**
- * Name of a published version (contracts.md): UTC time to the second and the first 12 hex digits of the content digest,
- * e.g. `20261121T040200Z-3f9a2c1b8e7d`. Names sort by time.
- */
+/** UTC time and 12 digits of the content digest, e.g. `20261121T040200Z-3f9a2c1b8e7d`: names sort by time. */
 export function versionName(nowMs: number, contentDigest: string): string {
   if (!/^[0-9a-f]{64}$/.test(contentDigest)) throw new RangeError('the content digest is not 64 lowercase hex digits');
   const time = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -233,10 +233,7 @@ export interface BundleStore {
   withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
   /** The immutable address of a version's archive under `publicUrl`. */
   urlOf(domain: string, manifest: Manifest): string;
-  /**
-   * The version that was last rolled out to `target`; null for none, and while a rollout is under way: one that was cut off
-   * must be repeated, even if it led back to the recorded version.
-   */
+  /** The version last rolled out to `target`; null for none, and while a rollout, perhaps cut off, is under way. */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
   startRollout(domain: string, target: string, version: string): Promise<void>;
@@ -244,10 +241,7 @@ export interface BundleStore {
   /** What the targets were last seen to run, by their names; empty before the first look (`observed.json`). */
   observed(domain: string): Promise<Sightings>;
   recordObserved(domain: string, observed: Sightings): Promise<void>;
-  /**
-   * Removes versions beyond the newest `keep`, but never the current one, those of a hold, those that targets run, and
-   * those being rolled out or promoted. Returns what it removed.
-   */
+  /** Removes versions beyond the newest `keep` that nothing needs (`prunable`). Returns what it removed. */
   prune(domain: string, keep: number): Promise<string[]>;
   /** Removes a version that was not approved, unless `prune` would keep it as one in use; may be repeated. */
   withdraw(domain: string, version: string): Promise<void>;

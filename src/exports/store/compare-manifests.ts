@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix';
 import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
 import type { ChangeCounts, ContentChanges } from '../rules/site-export.ts';
 import type { MeasuredChange } from '../rules/verification-rules.ts';
@@ -141,7 +142,7 @@ function pairMoves(gone: readonly ContentFile[], come: readonly ContentFile[]): 
   const oldOf = new Map<ContentFile, ContentFile>();
   const paired = new Set<ContentFile>();
   for (const key of [
-    ({ sha256, path }: ContentFile) => `${sha256} ${nameOf(path)}`,
+    ({ sha256, path }: ContentFile) => `${sha256} ${basename(path)}`,
     ({ sha256 }: ContentFile) => sha256,
   ]) {
     const left = new Map<string, ContentFile[]>();
@@ -163,10 +164,6 @@ function pairMoves(gone: readonly ContentFile[], come: readonly ContentFile[]): 
     const old = oldOf.get(file);
     return old ? [{ from: old.path, to: file.path, bytes: file.bytes, sha256: file.sha256 }] : [];
   });
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 function byPath(files: readonly ContentFile[]): Map<string, ContentFile> {

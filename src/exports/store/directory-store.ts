@@ -240,7 +240,10 @@ export class DirectoryBundleStore implements BundleStore {
     const found: PublishedVersion[] = [];
     for (const name of await this.#versionNames(domain)) {
       const manifest = await readVersionFolder(this.#versionFolder(domain, name)).catch(() => null);
-      if (manifest) found.push(publishedVersion(manifest, versionTime(name) ?? (await this.#builtAt(domain, name))));
+      if (!manifest) continue;
+      const builtAt = async () =>
+        (await stat(join(this.#versionFolder(domain, name), manifestName))).mtime.toISOString();
+      found.push(publishedVersion(manifest, versionTime(name) ?? (await builtAt())));
     }
     return found;
   }
@@ -418,11 +421,6 @@ export class DirectoryBundleStore implements BundleStore {
 
   async #makeFolder(domain: string): Promise<void> {
     await changing(this.#root, () => mkdir(join(this.#root, storeName('domain', domain)), { recursive: true }));
-  }
-
-  /** When a version was built whose name does not say it. */
-  async #builtAt(domain: string, version: string): Promise<string> {
-    return (await stat(join(this.#versionFolder(domain, version), manifestName))).mtime.toISOString();
   }
 
   #stagedText(stageId: string): Promise<string | null> {

@@ -213,16 +213,13 @@ export async function readPart(
   options: VerificationOptions,
   part?: ByteSpan,
 ): Promise<PartResult> {
-  const site = options.structureOnly ? null : await siteInspection(options);
+  const { siteRules = {}, domain = null } = options;
+  // Loaded on demand: the page parser is slow to load.
+  const inspect = async () => new (await import('./inspect-file.ts')).SiteInspection(siteRules, domain);
+  const site = options.structureOnly ? null : await inspect();
   const reading = new ArchivePart(file, options, site, part);
   await reading.read(format);
   return reading.result();
-}
-
-/** Loaded on demand: the page parser is slow to load. */
-async function siteInspection({ siteRules = {}, domain = null }: VerificationOptions): Promise<SiteInspection> {
-  const site = await import('./inspect-file.ts');
-  return new site.SiteInspection(siteRules, domain);
 }
 
 class ArchivePart {
@@ -370,7 +367,9 @@ function conclude(
   { size, format }: { size: number; format: ArchiveFormat },
   { siteRules = {} }: VerificationOptions,
 ): VerificationReport {
-  const structure = distinct(parts.flatMap((part) => part.reasons));
+  // Every part reads the whole directory and reports the same reasons about it.
+  const distinct = new Map(parts.flatMap((part) => part.reasons.map((found) => [JSON.stringify(found), found])));
+  const structure = [...distinct.values()];
   const entries = sortFiles(parts.flatMap((part) => part.files));
   const whole = structure.length === 0;
   if (whole && entries.length === 0) structure.push(reason('no-files', 'the archive holds no file'));
@@ -391,12 +390,6 @@ function conclude(
     archive: { sha256: parts[0].sha256 ?? '', bytes: size, format },
     entries,
   };
-}
-
-/** Every part reads the whole directory and reports the same reasons about it. */
-function distinct(reasons: readonly Reason[]): Reason[] {
-  const seen = new Map(reasons.map((found) => [JSON.stringify(found), found]));
-  return [...seen.values()];
 }
 
 function reason(rule: RuleName, detail: string): Reason {
