@@ -301,7 +301,7 @@ async function heartbeat(client: Client, taskToken: Uint8Array, details: unknown
   }
 }
 
-/** Settings that let another worker take over a dead one's work in time (docs/architecture.md). */
+/** Settings that let another worker take over a dead one's work in time. */
 function timesFor(failover: Failover, kind: WorkKind) {
   const { stickyTimeoutMs, heartbeats } = failoverTimes(failover);
   return {

@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { consoleSetting } from '../../src/cli/commands/console.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startConsole } from '../../src/console/console.tsx';
@@ -47,11 +47,12 @@ process.on('message', () => tell({ counts }));
 process.on('disconnect', () => void running.stop().then(() => process.exit(0)));
 tell({ ready: { url: running.url } });
 
-function counted(client: Client): Client {
-  const { connection } = client;
+function counted({ options, connection }: Client): Client {
   const workflowService = counting(connection.workflowService, 'temporal');
-  Object.defineProperty(connection, 'workflowService', { value: workflowService });
-  return client;
+  const counted = new Proxy(connection, {
+    get: (target, name) => (name === 'workflowService' ? workflowService : Reflect.get(target, name)),
+  });
+  return new Client({ ...options, connection: counted });
 }
 
 /** The same object, whose calls are counted. */

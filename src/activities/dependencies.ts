@@ -107,7 +107,7 @@ export function siteOf(deps: ActivityDependencies, org: string, domain: string):
 /** A store, and those it was restored or moved from. */
 type StoreIdentity = Pick<FeedbackStore, 'identity' | 'predecessors'>;
 
-/** Throws unless this worker's store is the one the run began with, or its successor (architecture.md). */
+/** Throws unless this worker's store is the one the run began with, or its successor. */
 export function requireStore(
   what: 'feedback' | 'bundle',
   pinned: string,

@@ -261,7 +261,7 @@ async function describeKept(
   return { version, url: bundles.urlOf(domain, manifest), archive: manifest.archive, rollouts };
 }
 
-/** A workflow's result stays small (architecture.md); `export verify` lists all reasons. */
+/** A workflow's result stays small; `export verify` lists all reasons. */
 const reasonsInResult = 10;
 /** An archive may hold this many times its own size. */
 const maxRatio = 200;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
+import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { transient } from './failures.ts';
 
@@ -116,45 +117,24 @@ export async function stillMine(deps: Pick<ActivityDependencies, 'recordHeartbea
   if (!context.info.isLocal) await attemptOf(context).confirm(deps);
 }
 
-/** What changes something outside, by the dependency's methods. */
-const changes = {
-  bundles: [
-    'saveStaged',
-    'discardStaged',
-    'claim',
-    'publish',
-    'unsetCurrent',
-    'startRollout',
-    'recordRollout',
-    'recordObserved',
-    'prune',
-    'withdraw',
-  ],
-  holds: ['place', 'release', 'noteWaiting'],
-  feedback: [
-    'beginPass',
-    'upsertPage',
-    'cutSlice',
-    'endCheck',
-    'countRequests',
-    'finishPass',
-    'expire',
-    'prepareRefresh',
-    'saveRefreshPace',
-    'beginReading',
-    'abandonReading',
-    'beginFirstReading',
-    'endFirstReading',
-    'deferFirstReading',
-    'endRefreshRun',
-    'recordExportRun',
-    'recordAuditEntries',
-    'turnNotice',
-    'markTold',
-  ],
-  permits: ['ask'],
-  service: ['startExportJob'],
-} as const;
+/** What changes nothing in the bundle store. */
+const bundleReaders: (keyof BundleStore)[] = [
+  'stagingFile',
+  'staged',
+  'current',
+  'manifest',
+  'versions',
+  'withArchive',
+  'urlOf',
+  'verificationKeys',
+  'rolledOut',
+  'observed',
+  'inService',
+  'domains',
+  'inventory',
+  'open',
+  'checkWritable',
+];
 
 /**
  * The same dependencies for activities: an attempt changes something outside only while it is `stillMine`, which is asked
@@ -165,13 +145,13 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   const { bundles, organizations, feedback, permits, deliver, postponeRefresh } = deps;
   return {
     ...deps,
-    bundles: confirming(bundles, changes.bundles, confirm, {
-      holds: confirming(bundles.holds, changes.holds, confirm),
+    bundles: confirming(bundles, except(bundleReaders), confirm, {
+      holds: confirming(bundles.holds, except(['of']), confirm),
       moveCurrent: (domain, version, epoch, at) =>
         bundles.moveCurrent(domain, version, epoch, at, { since: stepScheduledAt(), confirm }),
     }),
-    feedback: confirming(feedback, changes.feedback, confirm),
-    permits: confirming(permits, changes.permits, confirm),
+    feedback: confirming(feedback, except(feedback.readers), confirm),
+    permits: confirming(permits, (name) => name === 'ask', confirm),
     async deliver(delivery) {
       await confirm();
       await deliver(delivery);
@@ -182,15 +162,21 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
     },
     organizations: organizations.map((organization) => ({
       ...organization,
-      service: confirming(organization.service, changes.service, confirm),
+      service: confirming(organization.service, (name) => name === 'startExportJob', confirm),
     })),
   };
 }
 
-/** `what`, whose methods `names` run after `confirm`, with parts of it replaced. */
+/** All but these: a method that is new to a store asks until somebody says that it only reads. */
+const except =
+  (readers: readonly string[]) =>
+  (name: string): boolean =>
+    !readers.includes(name);
+
+/** `what`, whose methods that `asks` names run after `confirm`, with parts of it replaced. */
 function confirming<T extends object>(
   what: T,
-  names: readonly (keyof T)[],
+  asks: (name: string) => boolean,
   confirm: () => Promise<void>,
   replaced: Partial<T> = {},
 ): T {
@@ -199,7 +185,7 @@ function confirming<T extends object>(
       if (Object.hasOwn(replaced, name)) return replaced[name as keyof T];
       const value: unknown = Reflect.get(what, name, what);
       if (typeof value !== 'function') return value;
-      if (!names.includes(name as keyof T)) return value.bind(what);
+      if (!asks(String(name))) return value.bind(what);
       return async (...args: unknown[]) => {
         await confirm();
         return value.apply(what, args);

@@ -36,7 +36,7 @@ interface WaitedRun<State> {
 }
 
 /**
- * Tells from a state whether to stop waiting because the service refuses the key (architecture.md). A joined run may know an
+ * Tells from a state whether to stop waiting because the service refuses the key. A joined run may know an
  * older refusal: the key is then tried again at once, and only the result of that counts.
  */
 export async function refusedKey<State>(
@@ -57,7 +57,7 @@ function keyRefused(org: string, cancel: string): CliFailure {
   return operationFailure(
     'Unauthorized',
     `the service does not accept the API key of ${org} (401); the run waits until it does`,
-    'correct organizations[].apiKey, and restart the worker, or run `docferry doctor --key` if the key comes from a file: the run then goes on; ' +
-      `or cancel it with \`${cancel}\``,
+    'put a working key into organizations[].apiKey and restart the worker; or, if the key is in a file, replace the file ' +
+      `and run \`docferry doctor --key\`. The run then goes on. To stop it, use \`${cancel}\``,
   );
 }

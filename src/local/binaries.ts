@@ -237,7 +237,7 @@ interface ResolvedBinary extends CheckedProgram {
 
 /**
  * Finds a Temporal program that works: explicit path, PATH, own cache, the SDK's download, then a build or download with
- * tools of the machine (architecture.md). An explicit path that does not work is an error at once. Throws
+ * tools of the machine. An explicit path that does not work is an error at once. Throws
  * `TemporalBinaryMissing` with every attempt.
  */
 export async function resolveBinary(tool: Tool, options: ResolveOptions = {}): Promise<ResolvedBinary> {

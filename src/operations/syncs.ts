@@ -16,7 +16,7 @@ export interface StartedSync {
   runId: string | null;
 }
 
-/** Starts a pass and returns its run, or joins the running pass of the same kind (architecture.md). */
+/** Starts a pass and returns its run, or joins the running pass of the same kind. */
 export async function startOrJoinSync(client: Client, taskQueue: string, input: SyncInput): Promise<StartedSync> {
   const { org, project, pass } = input;
   const workflowId = syncWorkflowId(org, project, pass);

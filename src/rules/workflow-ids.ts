@@ -1,6 +1,6 @@
 import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
 
-/** Workflow ids are business keys (architecture.md): the id alone makes a second start join or fail. */
+/** Workflow ids are business keys: the id alone makes a second start join or fail. */
 export const exportWorkflowId = (org: string, domain: string): string => `export:${org}:${domain}`;
 
 export const syncWorkflowId = (org: string, project: string, pass: PassKind): string =>
@@ -44,7 +44,7 @@ export const workflowTypes = {
   watchOrganization: 'watchOrganization',
 } as const;
 
-/** Search attributes that every cluster needs (architecture.md), all of type Keyword. */
+/** Search attributes that every cluster needs, all of type Keyword. */
 export const searchAttributes = {
   org: 'DocferryOrg',
   domain: 'DocferryDomain',
@@ -53,7 +53,7 @@ export const searchAttributes = {
   outcome: 'DocferryOutcome',
 } as const;
 
-/** Work under an id of its own. Schedules start exports and refreshes (architecture.md). */
+/** Work under an id of its own. Schedules start exports and refreshes. */
 export type ScheduleTarget =
   | { kind: 'export'; org: string; domain: string }
   | { kind: 'refresh'; org: string }

@@ -15,7 +15,7 @@ const notFound = 5;
 const invalidArgument = 3;
 const dayMs = 86_400_000;
 
-/** Docferry's search attributes (architecture.md) in a namespace. */
+/** Docferry's search attributes in a namespace. */
 export interface SearchAttributeState {
   present: string[];
   missing: string[];

@@ -178,7 +178,7 @@ export class RefusedForLong extends Error {
 /** Events of a run before it continues as new: about three days of refusals. */
 const eventsPerRun = 3_000;
 
-/** Waits out a refused key (401): retries the step after a minute, at growing intervals, or when signalled (architecture.md). */
+/** Waits out a refused key (401): retries the step after a minute, at growing intervals, or when signalled (budget.md). */
 export class KeyGate {
   readonly #onChange: (refused: RefusedKey | null) => void;
   /** Of the run before. */

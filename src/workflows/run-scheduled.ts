@@ -25,7 +25,7 @@ type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
 
 /**
  * The workflow that the schedules of sites start. It starts the export under its fixed id and runs as long as that, so
- * that the schedule's overlap policy sees the work (architecture.md). If the target's workflow is running already, the run is
+ * that the schedule's overlap policy sees the work. If the target's workflow is running already, the run is
  * recorded as skipped. Cancelling this workflow cancels the work it started and waits for its clean-up; terminating it
  * leaves the work running.
  */

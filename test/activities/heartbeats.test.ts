@@ -1,8 +1,8 @@
-import { CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { HeartbeatAnswer } from '../../src/activities/dependencies.ts';
-import { stillMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
-import { failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import { stillMine, whileMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
+import { activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 
 /** The details of every heartbeat that a step sends. */
 async function heartbeatsOf(work: () => Promise<void>): Promise<unknown[]> {
@@ -109,5 +109,32 @@ describe('a step that is about to change something outside (E11)', () => {
       await stillMine({ recordHeartbeat });
     });
     expect(seen.details).toHaveLength(1);
+  });
+
+  it('asks before every method of a store, but for those that only read', async () => {
+    const scene = await activityScene();
+    try {
+      const { bundles, feedback } = whileMine({ ...scene.deps, recordHeartbeat: async () => 'over' });
+      const methods = [
+        ...Object.getOwnPropertyNames(Object.getPrototypeOf(scene.deps.bundles)).map((name) => ({ of: bundles, name })),
+        ...Object.keys(scene.deps.bundles.holds).map((name) => ({ of: bundles.holds, name })),
+        ...Object.keys(scene.deps.feedback).map((name) => ({ of: feedback, name })),
+      ];
+      const asking: string[] = [];
+      for (const { of, name } of methods) {
+        const method: unknown = Reflect.get(of, name);
+        if (typeof method !== 'function' || name === 'constructor' || name === 'close') continue;
+        const failure: unknown = await mockActivity()
+          .run(async () => method())
+          .catch((error) => error);
+        if (failure instanceof ApplicationFailure && failure.type === 'WorkerShutdown') asking.push(name);
+      }
+      expect(asking).toEqual(
+        expect.arrayContaining(['publish', 'removeAbandoned', 'place', 'upsertPage', 'moveWebhookPosition', 'expire']),
+      );
+      for (const reader of ['current', 'manifest', 'of', ...feedback.readers]) expect(asking).not.toContain(reader);
+    } finally {
+      await scene.end();
+    }
   });
 });

@@ -30,7 +30,7 @@ import {
   type WindowState,
 } from './window-state.ts';
 
-/** The most permits of a lease while nobody waits who is as urgent: then leases have a page, and take turns. */
+/** The most permits of a lease while nobody as urgent waits; otherwise waiters take turns, a permit each. */
 const leaseAlone = 10;
 
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */

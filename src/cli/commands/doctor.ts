@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { askForKeyCheck, budgetView } from '../../budget/client.ts';
+import { askForKeyCheck, budgetView, retryKey } from '../../budget/client.ts';
 import type { KeyCheck, WindowView } from '../../budget/rules/permits.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
@@ -429,12 +429,10 @@ async function askService(
       continue;
     }
     try {
-      checks.push(
-        ...verdictsOn(
-          { id, apiKey },
-          await askForKeyCheck(client, config.temporal.taskQueue, id, failoverFor(config.temporal)),
-        ),
-      );
+      const asked = await askForKeyCheck(client, config.temporal.taskQueue, id, failoverFor(config.temporal));
+      // An accepted request wakes the syncs; exports wait for the key by themselves.
+      if (asked.outcome !== 'refused') await retryKey(client, id);
+      checks.push(...verdictsOn({ id, apiKey }, asked));
     } catch (error) {
       checks.push(failed(name, explainFailure(error)));
     }
@@ -447,7 +445,7 @@ export function verdictsOn({ id: org, apiKey }: Pick<OrganizationConfig, 'id' | 
   const name = `key-accepted:${org}`;
   switch (check.outcome) {
     case 'no-project':
-      return [skipped(name, 'the organization has no project to read')];
+      return [skipped(name, 'the organization has no project to read; exports that wait for a key try it again now')];
     case 'no-permit':
       return [warning(name, `not asked: the budget is used up until ${clockTime(check.until)}`, 'run it again later')];
     case 'accepted':

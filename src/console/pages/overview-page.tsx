@@ -1,4 +1,3 @@
-import { raw } from 'hono/html';
 import { isBadEnd } from '../../exports/rules/site-export.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
@@ -44,6 +43,7 @@ import {
   type Viewer,
   When,
   Why,
+  Written,
 } from './parts.tsx';
 
 const looks: Readonly<Record<LineHealth, HealthLook>> = {
@@ -70,8 +70,6 @@ interface Overview {
   unavailable: readonly Unavailable[];
   at: number;
   late: boolean;
-  /** Rendered tables, shared by all readers of the same state. */
-  written: WrittenTables;
 }
 
 /** Rendered tables of one reading, by query. */
@@ -84,8 +82,8 @@ interface WrittenTable {
   chosen: number;
   page: number;
   pages: number;
-  /** Null without lines. */
-  tables: string | null;
+  /** HTML; null without lines. */
+  tables: Uint8Array | null;
 }
 
 const mostWritten = 50;
@@ -94,11 +92,11 @@ const shownConcerns = 4;
 /** More reasons than these nobody reads one by one; the chips lead to them all. */
 const mostConcerns = 50;
 
-/** What needs a person, then all sites and projects. */
-export function OverviewPage(overview: Overview) {
+/** What needs a person, then all sites and projects: the bytes of `table` go into the place that the page leaves. */
+export function OverviewPage({ table, ...overview }: Overview & { table: WrittenTable }) {
   const { viewer, query, lines, organizations, unavailable, at, late } = overview;
   const { chip, sort, reversed, grouped } = query;
-  const { concerns, counts, chosen, page, pages, tables } = writtenTable(overview);
+  const { concerns, counts, chosen, page, pages, tables } = table;
   const kept = { is: chip, sort: sort && `${reversed ? '-' : ''}${sort}`, group: grouped ? 'org' : null };
   const to = (change: Partial<OverviewQuery>) => overviewAddress({ ...query, page: 1, ...change });
   return (
@@ -142,7 +140,7 @@ export function OverviewPage(overview: Overview) {
           {chip !== null && <span class="quiet">{meanings[chip]}</span>}
         </div>
         <div class="bulk-of">
-          {tables === null ? <NothingShown query={query} isEmpty={lines.length === 0} /> : raw(tables)}
+          {tables === null ? <NothingShown query={query} isEmpty={lines.length === 0} /> : <Written />}
           <BulkBar viewer={viewer} verbs={bulkVerbs.map((verb) => [verb, bulkWords[verb].label])} />
         </div>
         <Paging page={page} pages={pages} lines={chosen} to={(next) => to({ page: next })} />
@@ -232,8 +230,9 @@ const noQuery: OverviewQuery = {
   page: 1,
 };
 
-function writtenTable(overview: Overview): WrittenTable {
-  const { viewer, query, written } = overview;
+/** The tables of the query, rendered once for all readers of the same state. */
+export function writtenTable(overview: Overview, written: WrittenTables): WrittenTable {
+  const { viewer, query } = overview;
   const key = JSON.stringify([query, viewer.mayAct]);
   const before = written.get(key);
   if (before !== undefined) return before;
@@ -262,7 +261,7 @@ function writeTable({ viewer, query, lines, organizations }: Overview): WrittenT
     tables:
       chosen.length === 0
         ? null
-        : inOnePiece(
+        : Buffer.from(
             String(
               <div class="pair">
                 <Lines {...shown} name="Sites" all={sites.length} lines={onPage(sites)} />
@@ -272,9 +271,6 @@ function writeTable({ viewer, query, lines, organizations }: Overview): WrittenT
           ),
   };
 }
-
-/** The engine keeps a joined text as its thousands of parts, and would gather them again for each page that has it. */
-const inOnePiece = (text: string): string => Buffer.from(text).toString();
 
 interface Shown {
   viewer: Viewer;

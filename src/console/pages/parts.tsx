@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { Forecast } from '../../budget/rules/permits.ts';
 import { endsWell, longestReason } from '../../exports/rules/site-export.ts';
@@ -210,6 +211,12 @@ export function pageOf(asked: number, lines: number) {
   const onPage = <Line,>(all: readonly Line[]) => all.slice((page - 1) * linesPerPage, page * linesPerPage);
   return { page, pages, onPage };
 }
+
+/** Pages escape every `<` of foreign text, so this stands nowhere else. */
+export const writtenMark = '<!--written-->';
+
+/** The place of what `page` puts into the page as bytes. */
+export const Written = () => raw(writtenMark);
 
 interface Paged {
   page: number;

@@ -4,13 +4,22 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ConsoleApp, ConsoleContext } from '../app-context.ts';
 import { MessagePage } from '../pages/message-page.tsx';
-import { sentence, type Viewer, viewerOf } from '../pages/parts.tsx';
+import { sentence, type Viewer, viewerOf, writtenMark } from '../pages/parts.tsx';
 import { pageHeaders } from '../security/page-headers.ts';
 
-/** A whole page as an answer. */
-export function page(c: ConsoleContext, content: Child, status: ContentfulStatusCode = 200) {
-  return c.html(`<!doctype html>\n${String(content)}`, status);
+/**
+ * A whole page as an answer, with `written` in the place of its `<Written />`: a long part that many pages have is encoded
+ * once.
+ */
+export function page(c: ConsoleContext, content: Child, status: ContentfulStatusCode = 200, written = noBytes) {
+  const [before = '', after = ''] = `<!doctype html>\n${String(content)}`.split(writtenMark);
+  // A text would be checked, copied and encoded on its way out.
+  const bytes = Buffer.concat([Buffer.from(before), written, Buffer.from(after)]);
+  return c.body(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length), status, { 'Content-Type': htmlType });
 }
+
+const noBytes: Uint8Array = new Uint8Array();
+const htmlType = 'text/html; charset=UTF-8';
 
 /** Who looks, as pages need it. */
 export function viewerIn(c: ConsoleContext, { options }: ConsoleApp): Viewer {
@@ -103,7 +112,7 @@ function answer(status: number): string {
   const body = Buffer.from(`<!doctype html>\n${String(page)}`);
   const headers = {
     ...pageHeaders,
-    'Content-Type': 'text/html; charset=UTF-8',
+    'Content-Type': htmlType,
     'Content-Length': body.length,
     Connection: 'close',
   };

@@ -11,7 +11,7 @@ import { ConsoleFailure } from '../console-failure.ts';
 import { AuditPage } from '../pages/audit-page.tsx';
 import { BudgetPage } from '../pages/budget-page.tsx';
 import { ChangesPage } from '../pages/changes-page.tsx';
-import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
+import { OverviewPage, type WrittenTables, writtenTable } from '../pages/overview-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
 import { PreviewPage } from '../pages/preview-page.tsx';
 import { ProjectPage } from '../pages/project-page.tsx';
@@ -35,8 +35,9 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const prepared = overviews.get(value) ?? { lines: linesOf(app, value, at), written: new Map() };
     overviews.set(value, prepared);
     const { unavailable } = value;
-    const shown = { viewer: viewerIn(c, app), query, ...prepared, organizations, unavailable, at, late };
-    return page(c, <OverviewPage {...shown} />);
+    const shown = { viewer: viewerIn(c, app), query, lines: prepared.lines, organizations, unavailable, at, late };
+    const table = writtenTable(shown, prepared.written);
+    return page(c, <OverviewPage {...shown} table={table} />, 200, table.tables ?? undefined);
   });
   hono.get('/sites/:org/:domain', async (c) => {
     const { org, domain } = c.req.param();

@@ -165,7 +165,7 @@ export function rolloutResults(targets: readonly TargetSteps[], taken: readonly 
   });
 }
 
-/** Results enter histories (architecture.md). */
+/** Results enter histories. */
 const longestDetail = 300;
 
 /** After a program that failed, the target's check decides. */

@@ -195,7 +195,7 @@ function timeLeftMs({ offset, total, bytesPerSecond }: Transfer): number | null 
   return leftMs > longestForecastMs ? null : leftMs;
 }
 
-/** Phases of an export, in their order (architecture.md). */
+/** Phases of an export, in their order. */
 export const exportPhases = [
   'starting',
   'rendering',
@@ -230,7 +230,7 @@ export interface RolloutResult {
   blames?: 'version' | 'target';
 }
 
-/** Longest reason a person can give, in characters: it appears in results and in Current Details (architecture.md). */
+/** Longest reason a person can give, in characters: it appears in results and in Current Details. */
 export const longestReason = 500;
 
 /** Parameters of an export; requests with equal parameters are the same request (E1). */

@@ -115,7 +115,7 @@ export function changedPages(
 }
 
 const listedPaths = 20;
-/** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
+/** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB. */
 const listedBytes = 3_000;
 
 /** What `export diff` shows, short enough for a history; `before` is null when nothing is in service yet. */

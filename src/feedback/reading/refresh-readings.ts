@@ -89,8 +89,8 @@ export async function beginReading(
 
 /**
  * The dates to ask for: from the entry before the page's to the one after, so that an answer that holds both proves what
- * lies between. Where the service takes date-times for their days, or may and the last answer left entries at the ends
- * unproven, wider by what that may be.
+ * lies between. If the service reads a date-time as its whole day, or may do so and the last answer left entries at the
+ * edges unproven, both bounds are wider by `dateSlackMs`.
  */
 async function queryFor(db: Trx, key: ProjectKey, page: RefreshPage): Promise<Pick<PassSlice, 'dateFrom' | 'dateTo'>> {
   const { list, from, to } = page;

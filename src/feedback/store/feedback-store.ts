@@ -89,8 +89,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       ) as Methods<Functions>;
   const reads = methods((work) => work(db as never));
   const writes = methods((work) => write(async (trx) => work(trx as never)));
-  return {
-    ...lineage,
+  const reading = {
     ...reads({
       getPass,
       currentSlice,
@@ -126,6 +125,13 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       findTrend,
       entryDetail,
     }),
+    countUntreated: (at: Date) => countUntreated(db, privacy, at),
+  };
+  return {
+    ...lineage,
+    ...reading,
+    /** Names of the methods that change nothing. */
+    readers: Object.keys(reading),
     ...writes({
       beginPass,
       countRequests,
@@ -183,7 +189,6 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       }
       return treated;
     },
-    countUntreated: (at: Date) => countUntreated(db, privacy, at),
   };
 }
 

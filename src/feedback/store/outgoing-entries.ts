@@ -88,6 +88,7 @@ export async function webhookPosition(db: Db, org: string, webhook: string, abou
   return row === undefined ? null : Number(row.position);
 }
 
+/** Only ever forward: an older attempt may come after a newer one. */
 export async function moveWebhookPosition(
   db: Trx,
   org: string,
@@ -98,7 +99,12 @@ export async function moveWebhookPosition(
   await db
     .insertInto('webhook_positions')
     .values({ org_id: org, webhook, about, position })
-    .onConflict((conflict) => conflict.columns(['org_id', 'webhook', 'about']).doUpdateSet({ position }))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['org_id', 'webhook', 'about'])
+        .doUpdateSet({ position })
+        .where('webhook_positions.position', '<', position),
+    )
     .execute();
 }
 

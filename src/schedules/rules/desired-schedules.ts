@@ -49,7 +49,7 @@ const dayMs = 86_400_000;
 /** The server accepts no shorter catch-up window. */
 const shortestCatchupMs = 10_000;
 
-/** All schedules of the configuration; work without one never starts on its own (architecture.md). Times and ids do not depend on the failover. */
+/** All schedules of the configuration; work without one never starts on its own. Times and ids do not depend on the failover. */
 export function desiredSchedules(
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
@@ -222,7 +222,7 @@ export interface FoundOnServer {
 
 /**
  * The changes that give the server exactly the desired schedules. Removing a site or project also stops its work;
- * removing only a schedule lets running work finish (architecture.md).
+ * removing only a schedule lets running work finish.
  */
 export function planSchedules(
   desired: readonly DesiredSchedule[],

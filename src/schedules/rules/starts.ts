@@ -14,7 +14,7 @@ export const readScheduledInput = reader<ScheduledInput>(
   z.object({ kind: z.literal('export'), org: text(), domain: text(), failover }),
 );
 
-/** Result of `runScheduled` (architecture.md). */
+/** Result of `runScheduled`. */
 export interface ScheduledResult {
   /** The workflow that does the work, under its fixed id. */
   workflowId: string;

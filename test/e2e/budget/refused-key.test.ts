@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exportHandle, exportState } from '../../../src/operations/exports.ts';
 import { startExport } from '../../../src/operations/operator.ts';
@@ -56,6 +58,46 @@ describe('a refused key (401)', () => {
     expect(synced).toMatchObject({ exitCode: 0, document: { entries: { seen: 300 }, pages: 3 } });
     const exported = await docferry(['export', 'start', domain, '--wait', ...cli()]);
     expect(exported.exitCode).toBe(0);
+  });
+
+  it('is tried by syncs and exports when a person asks for it with `doctor --key`', async () => {
+    await bothRefused();
+    const { client, org, domain } = scene;
+    // Refused a second time, the export would wait for two minutes.
+    await docferry(['export', 'start', domain, '--wait', ...cli()]);
+    const { unauthorized } = await exportState(client, org, domain);
+    scene.sandbox.setFaults({ unauthorized: false });
+    await docferry(['doctor', '--key', ...cli()]);
+    expect((await syncHandle(client, sync()).result()).entries.seen).toBe(300);
+    expect(await exportHandle(client, org, domain).result()).toMatchObject({ outcome: 'published', jobsStarted: 1 });
+    expect(Date.now()).toBeLessThan(unauthorized?.nextTryAt ?? 0);
+  });
+
+  it('is tried by the exports of an organization without projects, once its file is corrected', async () => {
+    scene = await setScene({
+      sandbox: {
+        jobSeconds: 0,
+        organizations: [
+          { id: 'acme', projects: [{ id: 'prj_1' }], domains: ['docs.acme.example'] },
+          { id: 'globex', domains: ['docs.globex.example'] },
+        ],
+      },
+      files: { 'globex.key': 'dk_admin_of_somebody_else\n' },
+      organizations: (org) => `  - id: ${org}-globex
+    apiKeyFile: ./globex.key
+    sites: [{ domain: docs.globex.example }]`,
+    });
+    await scene.startWorker();
+    const { client, taskQueue, folder } = scene;
+    const [org, domain] = [`${scene.org}-globex`, 'docs.globex.example'];
+    await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
+    const refused = { unauthorized: { since: expect.any(Number) } };
+    await expect.poll(() => exportState(client, org, domain)).toMatchObject(refused);
+
+    await writeFile(join(folder, 'globex.key'), 'dk_admin_sandbox_globex_planted_key\n');
+    const { stdout } = await docferry(['doctor', '--key', '--all', ...cli()]);
+    expect(stdout).toMatch(/no project to read; exports that wait for a key try it again now/);
+    expect(await exportHandle(client, org, domain).result()).toMatchObject({ outcome: 'published', jobsStarted: 1 });
   });
 
   it('is tried at once by a worker that starts, since it may hold another key', async () => {

@@ -19,9 +19,9 @@ export const newWeight = 10;
 /**
  * What reading a page brings, per request: the entry-hours for which the store is expected to have been behind, Σ r·age²/2
  * over its entries, the same of new ones that are expected, and the age of those known to have left the open list. These
- * cost an hour an hour: to wait pays only where more will soon be found with them. A page on which others leave at the rate
- * r an hour is best read when n have left for which n·(n + 1)/2r reaches what a reading is worth elsewhere; half of that is
- * taken, because entries that change without being missed on the open list are found with them.
+ * cost an hour an hour: to wait pays only where one reading will soon find more. If entries leave a page's open list at the
+ * rate r an hour, reading it pays once n have left, where n·(n + 1)/2r is the worth of a reading elsewhere. Half of that
+ * suffices here, because the same reading also finds changes that leave no gap in the open list.
  */
 export function worthOf(page: RefreshPage, project: RefreshProject, at: number): number {
   const t = (at - page.cutAt) / hourMs;
