@@ -19,7 +19,7 @@ import { createActivities } from './activities/index.ts';
 import { budgetClientOf, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
 import type { WindowView } from './budget/rules/permits.ts';
 import type { Config } from './config/config.ts';
-import { limitMachineUse, urgently } from './exports/semaphore.ts';
+import { limitMachineUse } from './exports/semaphore.ts';
 import type { BundleStore } from './exports/store/bundle-store.ts';
 import { openBundleStore } from './exports/store/open-bundle-store.ts';
 import { requireBrowsers } from './exports/verify/find-browser.ts';
@@ -33,6 +33,7 @@ import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, cutRuns, startDelivery, startWatches, watchedBudget } from './runs/watches.ts';
 import { applyWatch, putOffRefresh } from './schedules/schedules.ts';
+import { urgently } from './semaphore.ts';
 import {
   connectClient,
   connectOptions,

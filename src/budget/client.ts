@@ -28,6 +28,7 @@ import {
   workflowTypes,
 } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
+import { Semaphore } from '../semaphore.ts';
 import { failoverFor, hasCode } from '../temporal/connection.ts';
 import { type Failover, failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
@@ -50,33 +51,12 @@ const mostInFlight = 5;
 
 /** Work for each of several workflows, a few at a time for each; the others wait in their order. */
 export class InFlight {
-  readonly #running = new Map<string, number>();
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #slots = new Map<string, Semaphore>();
 
-  async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    await this.#enter(name);
-    try {
-      return await work();
-    } finally {
-      this.#leave(name);
-    }
-  }
-
-  async #enter(name: string): Promise<void> {
-    const running = this.#running.get(name) ?? 0;
-    if (running < mostInFlight) {
-      this.#running.set(name, running + 1);
-      return;
-    }
-    const waiting = this.#waiting.get(name) ?? [];
-    this.#waiting.set(name, waiting);
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  }
-
-  #leave(name: string): void {
-    const next = this.#waiting.get(name)?.shift();
-    if (next) next();
-    else this.#running.set(name, (this.#running.get(name) ?? 1) - 1);
+  run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    const slots = this.#slots.get(name) ?? new Semaphore(mostInFlight);
+    this.#slots.set(name, slots);
+    return slots.use(undefined, work);
   }
 }
 

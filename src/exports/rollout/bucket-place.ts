@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { counted } from '../../rules/text.ts';
+import { Semaphore } from '../../semaphore.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
-import { Semaphore } from '../semaphore.ts';
 import {
   identityPath,
   locationText,
