@@ -5,7 +5,7 @@ import type { AuditEntry } from '../runs/rules/audit.ts';
 import { dueNotices, noticeOf } from '../runs/rules/due-notices.ts';
 import { exportNotices, helpfulCommand, type Notice, type Noticed, type NoticeType } from '../runs/rules/notices.ts';
 import type { WebhookEventType } from '../runs/rules/webhook-event.ts';
-import { settingsMark, subscribedTo, type Webhook } from '../runs/webhooks.ts';
+import { settingsMark, type Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, answerWithin, databaseAnswersWithinMs } from './dependencies.ts';
 import { nameOf } from './failures.ts';
 
@@ -15,7 +15,7 @@ import { nameOf } from './failures.ts';
  */
 export async function subscribers(deps: ActivityDependencies, org: string, type: WebhookEventType): Promise<string[]> {
   const { webhooks = [] } = deps.organizations.find((candidate) => candidate.id === org) ?? {};
-  const names = subscribedTo(webhooks, type);
+  const names = webhooks.filter(({ events }) => events.includes(type)).map(({ name }) => name);
   if (names.length === 0) return [];
   try {
     const gone = await answerWithin(databaseAnswersWithinMs, goneWebhooks(deps, org));

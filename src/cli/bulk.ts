@@ -43,7 +43,6 @@ interface BulkCommand<Item extends BulkItem, Begun extends Answer> {
   wait?(begun: readonly (Item & Begun)[], signal: AbortSignal): Promise<Ended<Item & Begun, Answer>[]>;
 }
 
-/** An export has ended, and not well. */
 export class EndedBadly extends CliFailure {
   readonly result: ExportResult | RollbackResult;
 

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import type { ExitCode } from './failure.ts';
+import type { Ending } from './failure.ts';
 import type { Output } from './terminal/output.ts';
 
 /** What every command is given. */
 export interface CommandContext {
   output: Output;
-  /** Value of `--config`. */
   configFile: string | undefined;
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -27,7 +26,7 @@ export type CommandFile = Readonly<Record<string, (command: Command, run: RunHan
 
 /** Makes a command's action of a handler, which takes the context, bound values, and what the command line gave. */
 export type RunHandler = <Bound extends unknown[], Given extends unknown[]>(
-  handler: (context: CommandContext, ...args: [...Bound, ...Given]) => Promise<ExitCode>,
+  handler: (context: CommandContext, ...args: [...Bound, ...Given]) => Ending,
   ...bound: Bound
 ) => (...given: Given) => Promise<void>;
 

@@ -93,11 +93,7 @@ export async function guardUi(ui: URL, port: number): Promise<{ url: string; por
   const host = '127.0.0.1';
   const { port: actual, url } = await listen(server, { host, port, flag: '--ui-port' });
   known = knownHosts({ host, port: actual, url: null });
-  return {
-    url,
-    port: actual,
-    stop: () => stopListening(server, 0),
-  };
+  return { url, port: actual, stop: () => stopListening(server, 0) };
 }
 
 function partOf(server: DevServer, guard: { stop(): Promise<void> } | null, logFile: string): Part {

@@ -136,17 +136,15 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof ScheduleNotFoundError) {
     return failureOf('UnknownSchedule', 'the schedule is gone', 'see `docferry schedules list`');
   }
-  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) return workflowFailure(error);
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
+    return temporalFailure(error.cause ?? error);
+  }
   if (error instanceof WorkflowNotFoundError) {
     return failureOf('NotRunning', 'nothing with that name is running or ran recently');
   }
   if (error instanceof ServiceError || isGrpcServiceError(error)) return grpcFailure(error);
   if (error instanceof TemporalFailure) return temporalFailure(error);
   return systemFailure(error) ?? unknownFailure(error);
-}
-
-function workflowFailure(error: WorkflowFailedError | WorkflowUpdateFailedError): Failure {
-  return error.cause instanceof Error ? temporalFailure(error.cause) : unknownFailure(error);
 }
 
 /** The innermost cause counts: there activities say what happened, in words that may be shown. */

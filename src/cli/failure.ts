@@ -12,6 +12,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
+/** Where an error's or workflow's own code names a failure whose exit code is not 1. */
 const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
   ['EncryptionKeyMissing', exitCodes.usage],
   ['EncryptionUnusable', exitCodes.usage],
@@ -30,10 +31,8 @@ const exitCodeOfFailure: ReadonlyMap<string, ExitCode> = new Map([
   ['UnknownSite', exitCodes.noSuchThing],
 ]);
 
-/** The exit code of a failure that an error's or workflow's own code names; 1 unless listed. */
-function exitCodeOf(code: string): ExitCode {
-  return exitCodeOfFailure.get(code) ?? exitCodes.failed;
-}
+/** How a command ends: with this code, 0 when there is none. */
+export type Ending = Promise<ExitCode> | Promise<void>;
 
 /** How a command failed, in the form that people and scripts see (contracts.md `{error: {code, message, hint}}`). */
 export interface Failure {
@@ -62,7 +61,7 @@ export class CliFailure extends ExplainedError implements Failure {
 
 /** A failure with the exit code that belongs to its code. */
 export function failureOf(code: string, message: string, hint: string | null = null): Failure {
-  return { code, message, hint, exitCode: exitCodeOf(code) };
+  return { code, message, hint, exitCode: exitCodeOfFailure.get(code) ?? exitCodes.failed };
 }
 
 /** The operation failed. */

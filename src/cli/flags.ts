@@ -61,12 +61,12 @@ export const wholeNumber = (flag: string) => (text: string) => {
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a whole number`);
 };
 
-/** Of a list: 1 to 100,000. */
-export const listLimit = (flag: string) => (text: string) => {
-  const number = wholeNumber(flag)(text);
+/** `--limit` of a list: 1 to 100,000. */
+export function listLimit(text: string): number {
+  const number = wholeNumber('--limit')(text);
   if (number >= 1 && number <= 100_000) return number;
-  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be from 1 to 100000`);
-};
+  throw usageFailure(`--limit is ${JSON.stringify(text)}: it must be from 1 to 100000`);
+}
 
 /** `--reason`, trimmed; null when it is blank. */
 export function reason(text: string): string | null {
@@ -115,6 +115,14 @@ export interface HistoryFlags<Outcome extends string = never> {
   /** An ISO 8601 moment. */
   since?: string;
   limit: number;
+}
+
+/** `--since` and `--limit`. @param what e.g. `runs that began` */
+export function addListFlags(command: Command, what: string): Command {
+  const since = `only ${what} from this ISO 8601 date or date-time on, or within e.g. 7d`;
+  return command
+    .option('--since <when>', since, moment('--since'))
+    .option('--limit <n>', 'how many of the newest to show', listLimit, 100);
 }
 
 /** The filter of a store; it asks for one more than wanted, to see whether there are more. */

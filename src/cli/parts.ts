@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { errorCode } from '../files.ts';
 import { PortTaken } from '../http-server.ts';
 import { ownerOf } from '../local/ports.ts';
-import { CliFailure, type ExitCode, exitCodes, type Failure, failureOf, usageFailure } from './failure.ts';
+import { CliFailure, type Ending, type ExitCode, exitCodes, type Failure, failureOf, usageFailure } from './failure.ts';
 import type { HostAndPort } from './flags.ts';
 import type { Output } from './terminal/output.ts';
 import { onInterrupt, untilAborted } from './terminal/prompts.ts';
@@ -57,12 +57,12 @@ export const never: Promise<null> = new Promise(() => {});
 /** Runs a command that starts parts, and always stops them at the end. A Ctrl-C is a clean end. */
 export async function withParts(
   output: Output,
-  work: (parts: RunningParts, interrupted: AbortSignal) => Promise<ExitCode>,
+  work: (parts: RunningParts, interrupted: AbortSignal) => Ending,
 ): Promise<ExitCode> {
   const interrupt = onInterrupt();
   const parts = new RunningParts();
   try {
-    return await work(parts, interrupt.signal);
+    return (await work(parts, interrupt.signal)) ?? exitCodes.done;
   } catch (error) {
     if (interrupt.signal.aborted && error === interrupt.signal.reason) return exitCodes.done;
     throw error instanceof PortTaken ? new PortTaken(error.place, await ownerOf(error.place.port)) : error;

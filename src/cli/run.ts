@@ -1,8 +1,8 @@
 import { Command, CommanderError, Help } from 'commander';
 import { ExplainedError } from '../rules/errors.ts';
-import { type CommandEntry, type CommandGroup, commands } from './commands.ts';
+import { type CommandGroup, commands, hiddenCommand } from './commands.ts';
 import { type CommandContext, declared, declareLater, type RunHandler } from './context.ts';
-import { type ExitCode, exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
+import { type Ending, exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
 import { packageVersion } from './package-file.ts';
 import { Output, type OutputStream } from './terminal/output.ts';
 
@@ -26,13 +26,13 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 Temporal unreachable, 4 no such thing, 5 still running`;
 
 /** Runs the work of a command with its context; reports what it throws, and exits with the code that it returns. */
-type RunCommand = (work: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
+type RunCommand = (work: (context: CommandContext) => Ending) => Promise<void>;
 
 /** All commands, by name and summary. Commander's help, version and complaints go to `write`; commands are run by `run`. */
 export function createProgram(runCommand: RunCommand, write: (text: string) => void): Command {
   const terms = new Map<Command, string>();
   const program = new Command('docferry')
-    .description('Carries static-export bundles and user feedback out of a hosted documentation platform, on Temporal.')
+    .description(commands.summary)
     .version(packageVersion(), '--version', 'print the version')
     .option('--config <file>', 'configuration file; default: DOCFERRY_CONFIG, else ./docferry.yaml')
     .option('--json', 'print exactly one JSON document on stdout, and the rest on stderr')
@@ -49,15 +49,14 @@ export function createProgram(runCommand: RunCommand, write: (text: string) => v
     (handler, ...bound) =>
     (...given) =>
       runCommand((context) => handler(context, ...bound, ...given));
-  const add = (parent: Command, entries: readonly (CommandEntry | CommandGroup)[]) => {
-    for (const entry of entries) {
-      const [name = ''] = entry.term.split(' ');
-      const command = parent
-        .command(name, { hidden: 'hidden' in entry && entry.hidden === true })
-        .description(entry.summary);
-      terms.set(command, entry.term);
-      if ('commands' in entry) add(command, entry.commands);
-      else declareLater(command, async () => (await entry.file()).default[name]?.(command, run));
+  const add = (parent: Command, { commands, files }: CommandGroup) => {
+    for (const [term, entry] of Object.entries(commands)) {
+      const [name = ''] = term.split(' ');
+      const command = parent.command(name, { hidden: name === hiddenCommand });
+      terms.set(command, term);
+      const [load] = files.find(([, ...names]) => names.includes(name)) ?? [];
+      if (typeof entry !== 'string') add(command.description(entry.summary), entry);
+      else declareLater(command.description(entry), async () => (await load?.())?.default[name]?.(command, run));
     }
     addHelp(parent);
     parent.hook('preSubcommand', async (_, command) => {
@@ -114,8 +113,8 @@ export async function runIn(
   const { env, cwd } = surroundings;
   let exitCode: number = exitCodes.done;
   let printed = '';
-  const run = async (work: (context: CommandContext) => Promise<number>) => {
-    exitCode = await inTrace(env, commandIn(program, argv), () => work(context()));
+  const run = async (work: (context: CommandContext) => Ending) => {
+    exitCode = await inTrace(env, commandIn(program, argv), async () => (await work(context())) ?? exitCodes.done);
   };
   const program = createProgram(run, (text) => {
     printed += text;
@@ -143,7 +142,8 @@ export async function runIn(
     if (!(error instanceof CommanderError)) return reportFailure(output(), error, env, help);
     // A command without its subcommand shows its help; scripts need no page of text.
     if (error.code === 'commander.help') output().help(printed);
-    const complaint = usageOf(error, help);
+    const message = error.code === 'commander.help' ? 'name a command' : error.message.replace(/^error: /, '');
+    const complaint = usageFailure(message, help);
     output().failure(complaint, null);
     return complaint.exitCode;
   }
@@ -194,12 +194,6 @@ function reportUncaught(output: () => Output): void {
   const end = async (error: unknown) => process.exit(await reportFailure(output(), error, process.env));
   process.on('uncaughtException', (error) => void end(error));
   process.on('unhandledRejection', (error) => void end(error));
-}
-
-/** Commander's own complaints. */
-function usageOf(error: CommanderError, help: string): Failure {
-  const message = error.code === 'commander.help' ? 'name a command' : error.message.replace(/^error: /, '');
-  return usageFailure(message, help);
 }
 
 /** Other errors need Temporal's client to be explained, which is loaded only then. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { Minimatch } from 'minimatch';
-import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../config/config.ts';
+import type { Config, OrganizationConfig, SiteConfig } from '../config/config.ts';
 import type { Selection } from '../operations/status.ts';
 import { naturalOrder, nearestName } from '../rules/text.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
@@ -34,42 +34,18 @@ export function addBulkFlags(command: Command, what: string): Command {
 }
 
 /** The site with this domain. A domain belongs to one organization. */
-export function findSite(config: Config, domain: string): { org: string; site: SiteConfig } {
-  const sites = config.organizations.flatMap(({ id, sites }) => sites.map((site) => ({ org: id, site })));
-  const found = sites.find(({ site }) => site.domain === domain.toLowerCase());
-  if (found) return found;
-  throw noSuchThing(
-    'UnknownDomain',
-    `${domain} is not a site of ${config.file}`,
-    suggesting(
-      domain,
-      'configured sites',
-      sites.map(({ site }) => site.domain),
-    ),
+export function findSite(config: Config, named: string): { org: string; domain: string; site: SiteConfig } {
+  const sites = config.organizations.flatMap(({ id: org, sites }) =>
+    sites.map((site) => ({ org, domain: site.domain, site })),
   );
+  const found = sites.find(({ domain }) => domain === named.toLowerCase());
+  if (found) return found;
+  const domains = sites.map(({ domain }) => domain);
+  const hint = suggesting(named, 'configured sites', domains);
+  throw noSuchThing('UnknownDomain', `${named} is not a site of ${config.file}`, hint);
 }
 
-/** The project with this id or name, also written `org/id`. A project belongs to one organization. */
-export function findProject(config: Config, name: string): { org: string; project: ProjectConfig } {
-  const projects = config.organizations.flatMap(({ id, projects }) =>
-    projects.map((project) => ({ org: id, project })),
-  );
-  const found = projects.find(({ org, project }) => project.id === name || `${org}/${project.id}` === name);
-  if (found) return found;
-  const ids = (some: typeof projects) => some.map(({ org, project }) => `${org}/${project.id}`);
-  const [named, ...others] = projects.filter(
-    ({ org, project }) => project.name === name || (project.name && `${org}/${project.name}` === name),
-  );
-  if (named && others.length === 0) return named;
-  if (named) throw usageFailure(`several projects are called ${name}`, listed('they are', ids([named, ...others])));
-  throw noSuchThing(
-    'UnknownProject',
-    `${name} is not a project of ${config.file}`,
-    suggesting(name, 'configured projects', ids(projects)),
-  );
-}
-
-/** A project as commands list it. */
+/** A project as commands name it. */
 export interface FoundProject {
   org: string;
   project: string;
@@ -77,20 +53,30 @@ export interface FoundProject {
   name?: string;
 }
 
+function projectsOf(config: Config): FoundProject[] {
+  return config.organizations.flatMap(({ id: org, projects }) =>
+    projects.map(({ id: project, name }) => ({ org, project, ...(name !== undefined && { name }) })),
+  );
+}
+
+/** The project with this id or name, also written `org/id`. A project belongs to one organization. */
+export function findProject(config: Config, named: string): FoundProject {
+  const projects = projectsOf(config);
+  const isNamed = (org: string, id: string | undefined) => id === named || (id && `${org}/${id}` === named);
+  const found = projects.find(({ org, project }) => isNamed(org, project));
+  if (found) return found;
+  const ids = (some: typeof projects) => some.map(({ org, project }) => `${org}/${project}`);
+  const [only, ...others] = projects.filter(({ org, name }) => isNamed(org, name));
+  if (only && others.length === 0) return only;
+  if (only) throw usageFailure(`several projects are called ${named}`, listed('they are', ids([only, ...others])));
+  const hint = suggesting(named, 'configured projects', ids(projects));
+  throw noSuchThing('UnknownProject', `${named} is not a project of ${config.file}`, hint);
+}
+
 /** The named project, or all projects without a name, in natural order. */
-export function findProjects(config: Config, name: string | undefined): FoundProject[] {
-  const listedOf = (org: string, { id, name: title }: ProjectConfig): FoundProject => ({
-    org,
-    project: id,
-    ...(title !== undefined && { name: title }),
-  });
-  if (name !== undefined) {
-    const { org, project } = findProject(config, name);
-    return [listedOf(org, project)];
-  }
-  return config.organizations
-    .flatMap(({ id, projects }) => projects.map((project) => listedOf(id, project)))
-    .sort((a, b) => naturalOrder(a.org, b.org) || naturalOrder(a.project, b.project));
+export function findProjects(config: Config, named: string | undefined): FoundProject[] {
+  if (named !== undefined) return [findProject(config, named)];
+  return projectsOf(config).sort((a, b) => naturalOrder(a.org, b.org) || naturalOrder(a.project, b.project));
 }
 
 /** The organization with this id; without an id the only one. */

@@ -25,7 +25,6 @@ export async function withTemporal<Result>(
 
 const keyAnswerWithinMs = 5_000;
 
-/** A run that a command is about to wait for. */
 interface WaitedRun<State> {
   org: string;
   /** True when it ran before the command. */

@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { Placed } from './field-schemas.ts';
 import type { configSchema } from './schema.ts';
 
-export type { Schedule } from './organization-schema.ts';
 export type { FeedbackStoreConfig } from './postgres-address.ts';
 export type { CheckConfig, GitConfig, PlaceConfig, ProgramConfig } from './rollout-schema.ts';
 
@@ -23,10 +22,8 @@ export type Config = Omit<Resolved, 'defaults'> & {
 
 export type ServiceConfig = Config['service'];
 export type OrganizationConfig = Config['organizations'][number];
-export type ProjectConfig = OrganizationConfig['projects'][number];
 export type SiteConfig = OrganizationConfig['sites'][number];
 export type PrivacyConfig = Config['privacy'];
-export type ConsoleConfig = Config['console'];
 export type BundleStoreConfig = Config['store']['bundles'];
 
 /** Where versions are stored, and the address under which they are published. */

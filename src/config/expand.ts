@@ -146,10 +146,7 @@ function expandSite(site: unknown, entry: number, defaults: Mapping): { site: un
 /** A site with its defaults and its own domain in the paths of its targets. */
 function completed(own: Mapping, defaults: Mapping): Mapping {
   const site = merged(defaults, own);
-  return {
-    ...site,
-    ...(site.rollout !== undefined && { rollout: withDomain(site.rollout, own.domain) }),
-  };
+  return { ...site, ...(site.rollout !== undefined && { rollout: withDomain(site.rollout, own.domain) }) };
 }
 
 function withDomain(value: unknown, domain: unknown): unknown {

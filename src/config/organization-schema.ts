@@ -13,6 +13,7 @@ import {
 } from '../exports/rules/verification-rules.ts';
 import { noticeTypes } from '../runs/rules/notices.ts';
 import { usualEventTypes, webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
+import type { ConfiguredTimes } from '../schedules/rules/desired-schedules.ts';
 import { calendarOfCron, spreadOf } from '../schedules/rules/schedule-settings.ts';
 import {
   domain,
@@ -30,12 +31,6 @@ import {
 } from './field-schemas.ts';
 import { named, rolloutSchema } from './rollout-schema.ts';
 import { FileSecret, type SecretSource, signatureKeyCheck, webhookAddressCheck } from './secrets.ts';
-
-/** Exactly one of `everyMs` and `cron`. */
-export type Schedule = { jitterMs: number } & (
-  | { everyMs: number; cron?: never }
-  | { cron: string; timezone: string; everyMs?: never }
-);
 
 /** `{ every: 15m }`, or `{ cron: "0 6 * * *", timezone: Europe/Berlin }`, each with an optional `jitter`. */
 const scheduleSchema = z
@@ -72,7 +67,7 @@ const scheduleSchema = z
     oneOf: [{ required: ['every'] }, { required: ['cron'] }],
     dependentRequired: { timezone: ['cron'] },
   })
-  .transform(({ every, cron, timezone, jitter }): Schedule => {
+  .transform(({ every, cron, timezone, jitter }): ConfiguredTimes => {
     // Intervals are spread by their offsets already.
     if (cron === undefined) return { everyMs: every ?? 0, jitterMs: jitter ?? 0 };
     // Crons of many sites name the same minute.

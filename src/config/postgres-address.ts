@@ -16,6 +16,7 @@ interface PostgresAddress {
   user: string;
   /** May refer to `${NAME}`; null when there is none. */
   password: string | null;
+  /** As libpq means it: `require` encrypts without looking at the certificate. */
   tls: { mode: TlsMode; rootCert: string | null; cert: string | null; key: string | null };
   /** Settings of the session such as `-c search_path=docferry`; null for none. */
   options: string | null;

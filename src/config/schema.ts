@@ -53,7 +53,6 @@ const people = z
   )
   .meta({ title: 'lists `groups` and `logins`' });
 
-/** An IP address, or a range of them. */
 function addressRange() {
   return z
     .string()

@@ -15,7 +15,6 @@ export interface Plan<Item> {
 /** How it went with one of many. */
 export type Ended<Item, Answer> = { item: Item } & ({ ok: true; answer: Answer } | { ok: false; error: unknown });
 
-/** What runs, by workflow id. */
 export type RunningById = ReadonlyMap<string, Pick<RunningWork, 'phase' | 'runId'>>;
 
 export const exportOf = ({ org, domain }: Site): ScheduleTarget & { kind: 'export' } => ({
@@ -65,7 +64,6 @@ function planOf<Item>(selected: readonly Item[], whyNot: (item: Item) => string 
   };
 }
 
-/** The exports to cancel. */
 export function planCancel(sites: readonly Site[], running: RunningById): Plan<Site> {
   return planOf(sites, (site) => (runs(running, exportOf(site)) ? null : 'without a running export'));
 }

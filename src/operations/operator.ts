@@ -75,7 +75,6 @@ class OperationRefused extends ExplainedError {
   }
 }
 
-/** A run, by its ids. */
 interface KnownRun {
   workflowId: string;
   runId: string;
@@ -387,7 +386,6 @@ export async function startExport(
   return { handle, joined: true, runId: null };
 }
 
-/** The parameters in words. */
 function describeParameters({ parameters }: ExportState): string {
   const { siteVersion, paths, promote, force, rollback } = parameters;
   const parts = [

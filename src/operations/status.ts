@@ -18,42 +18,24 @@ export const lineStates = ['running', 'waiting', 'awaiting-approval', 'unauthori
 type LineState = (typeof lineStates)[number];
 
 /** A line of `status` (contracts.md). Times are UTC ISO 8601. */
-export interface SiteLine {
-  org: string;
-  domain: string;
+export interface SiteLine extends Omit<SiteRecord, 'lastOutcome' | 'lastAt'>, InService {
   /** Null while Temporal is down. */
   state: LineState | null;
   /** Of the running export. */
   phase: string | null;
   lastOutcome: SiteRecord['lastOutcome'] | null;
   lastAt: string | null;
-  /** Why the latest run ended as it did; null when all went well. */
-  lastReason: string | null;
   nextAt: string | null;
   paused: boolean;
-  current: string | null;
-  held: string | null;
-  failingSince: string | null;
   /** Since when its last run has been longer ago than `lateAfter`; null while it is not. */
   staleSince: string | null;
 }
 
-export interface ProjectLine {
-  org: string;
-  project: string;
+export interface ProjectLine extends ProjectRecord {
   state: LineState | null;
   running: PassKind[];
-  lastPass: PassKind | null;
-  lastOutcome: ProjectRecord['lastOutcome'];
-  lastAt: string | null;
-  /** Why the latest run ended as it did; null when all went well. */
-  lastReason: string | null;
   nextAt: string | null;
   paused: boolean;
-  newestReadAt: string | null;
-  firstReading: boolean;
-  verifiedUpTo: string | null;
-  failingSince: string | null;
   /** Since when its newest entries have been read longer ago than `freshness`; null while they were not. */
   staleSince: string | null;
 }

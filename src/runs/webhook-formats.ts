@@ -150,7 +150,6 @@ function entriesWords({ org, project, entries }: EntriesSent): EventWords {
   };
 }
 
-/** Sites that a digest names. */
 const namedSites = 5;
 
 function digestWords({ org, from, to, comments, worstPages, released, waiting }: WeekSent): EventWords {

@@ -22,11 +22,6 @@ export interface Webhook {
   console?: string | null;
 }
 
-/** The names of the webhooks that receive such events. */
-export function subscribedTo(webhooks: readonly Webhook[], type: WebhookEventType): string[] {
-  return webhooks.filter(({ events }) => events.includes(type)).map(({ name }) => name);
-}
-
 /**
  * Distinguishes the settings of webhooks without revealing address or secret. Throws what reading them throws.
  */
@@ -73,10 +68,7 @@ export async function sendWebhook(
       method: 'POST',
       dispatcher,
       body,
-      headers: {
-        'content-type': 'application/json',
-        ...signature,
-      },
+      headers: { 'content-type': 'application/json', ...signature },
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     await answer.body.dump({ limit: drainedBytes }).catch(() => undefined);

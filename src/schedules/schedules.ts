@@ -208,16 +208,8 @@ function calendarSpec({ minute, hour, dayOfMonth, month, dayOfWeek }: Calendar):
     minute,
     hour,
     dayOfMonth,
-    month: month.map(({ start, end, step }) => ({
-      start: named(MONTHS, start - 1),
-      end: named(MONTHS, end - 1),
-      step,
-    })),
-    dayOfWeek: dayOfWeek.map(({ start, end, step }) => ({
-      start: named(DAYS_OF_WEEK, start),
-      end: named(DAYS_OF_WEEK, end),
-      step,
-    })),
+    month: rangesAs(month, (number) => named(MONTHS, number - 1)),
+    dayOfWeek: rangesAs(dayOfWeek, (number) => named(DAYS_OF_WEEK, number)),
   };
 }
 
@@ -226,17 +218,16 @@ function calendarOf({ minute, hour, dayOfMonth, month, dayOfWeek }: CalendarSpec
     minute,
     hour,
     dayOfMonth,
-    month: month.map(({ start, end, step }) => ({
-      start: MONTHS.indexOf(start) + 1,
-      end: MONTHS.indexOf(end) + 1,
-      step,
-    })),
-    dayOfWeek: dayOfWeek.map(({ start, end, step }) => ({
-      start: DAYS_OF_WEEK.indexOf(start),
-      end: DAYS_OF_WEEK.indexOf(end),
-      step,
-    })),
+    month: rangesAs(month, (name) => MONTHS.indexOf(name) + 1),
+    dayOfWeek: rangesAs(dayOfWeek, (name) => DAYS_OF_WEEK.indexOf(name)),
   };
+}
+
+function rangesAs<From, To>(
+  ranges: readonly { start: From; end: From; step: number }[],
+  as: (value: From) => To,
+): { start: To; end: To; step: number }[] {
+  return ranges.map(({ start, end, step }) => ({ start: as(start), end: as(end), step }));
 }
 
 function named<Name>(names: readonly Name[], index: number): Name {

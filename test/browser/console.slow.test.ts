@@ -105,7 +105,9 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
       expect([path, await violations(page)]).toEqual([path, []]);
       looked.push(path);
     }
-    expect(looked).toEqual(expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/schedules', sitePath()]));
+    expect(looked).toEqual(
+      expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/history', '/schedules', sitePath()]),
+    );
     await page.goto(`${running.url}${sitePath()}`);
     await page.getByRole('button', { name: 'Reject …' }).click();
     await page.getByRole('link', { name: 'Back', exact: true }).waitFor();

@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { type AuditAction, type AuditEntry, auditActions, detailText } from '../../runs/rules/audit.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
 import { type HistoryFlags, historyFilter, listLimit, moment } from '../flags.ts';
 import { matcherOf } from '../selection.ts';
 import { withFeedbackStore } from '../stores.ts';
@@ -20,7 +19,7 @@ export default {
       .option('--org <org>', 'only what was done to this organization')
       .addOption(new Option('--action <action>', 'only audit entries of this kind').choices(auditActions))
       .option('--who <name>', 'only what was done by a name that contains this')
-      .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
+      .option('--limit <n>', 'how many of the newest to show', listLimit, 100)
       .addHelpText(
         'after',
         '\nThe name is what the actor gave; docferry does not check it. An actor without a name is' +
@@ -37,7 +36,7 @@ interface AuditFlags extends HistoryFlags {
 }
 
 /** Lists what people did by hand, from the store, newest first. */
-async function showAudit(context: CommandContext, flags: AuditFlags): Promise<ExitCode> {
+async function showAudit(context: CommandContext, flags: AuditFlags): Promise<void> {
   const config = await loadContextConfig(context);
   const found = await withFeedbackStore(config, (store) => matchingAuditEntries(store, flags));
   const { rows, more, text } = historyList(found, {
@@ -51,7 +50,6 @@ async function showAudit(context: CommandContext, flags: AuditFlags): Promise<Ex
     { auditEntries: rows.map((entry) => ({ ...entry, detail: JSON.parse(entry.detail) })), more },
     text,
   );
-  return exitCodes.done;
 }
 
 /** One more than the limit, if there are more. */

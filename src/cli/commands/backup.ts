@@ -18,7 +18,7 @@ import {
 } from '../../files.ts';
 import { counted, sizeText } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, operationFailure, usageFailure } from '../failure.ts';
+import { noSuchThing, operationFailure, usageFailure } from '../failure.ts';
 import { packageVersion } from '../package-file.ts';
 import { bundlePlace, withFeedbackStore } from '../stores.ts';
 import { interruptible } from '../terminal/prompts.ts';
@@ -37,7 +37,7 @@ interface BackupFlags {
   db: string;
 }
 
-async function backUp(context: CommandContext, flags: BackupFlags): Promise<ExitCode> {
+async function backUp(context: CommandContext, flags: BackupFlags): Promise<void> {
   const { output, cwd } = context;
   const config = await loadContextConfig(context);
   const out = resolve(cwd, flags.out);
@@ -56,7 +56,6 @@ async function backUp(context: CommandContext, flags: BackupFlags): Promise<Exit
     await placeFolder(building, out);
     for (const { what, missing } of missingParts(manifest)) output.warn(`${what} not included: ${missing}`);
     output.result(documentOf(out, manifest), textOf(out, manifest));
-    return exitCodes.done;
   } catch (error) {
     throw errorCode(error)?.startsWith('SQLITE_') ? sqliteFailure(error) : error;
   } finally {

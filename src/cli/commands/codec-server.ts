@@ -8,7 +8,7 @@ import { listen, requestLimits, stopListening } from '../../http-server.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { codecOf, EncryptionKeyMissing, isEncoded } from '../../temporal/encryption.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
+import type { ExitCode } from '../failure.ts';
 import { port } from '../flags.ts';
 import { never, withParts } from '../parts.ts';
 
@@ -55,7 +55,6 @@ async function serveCodec(context: CommandContext, { port, host, ui }: CodecFlag
     ].join('\n');
     output.result({ ready: true, url, endpoint, origin: setting.origin }, text);
     await parts.untilAborted(interrupted);
-    return exitCodes.done;
   });
 }
 

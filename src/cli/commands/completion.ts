@@ -1,7 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
 import { naturalOrder } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, declared, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
 
 export default {
   completion: (command, run) =>
@@ -56,9 +55,8 @@ complete --command docferry --no-files --arguments '(__docferry_complete)'
 complete --command docferry --condition 'test -z "$(__docferry_complete)"' --force-files`,
 };
 
-async function printScript({ output }: CommandContext, shell: Shell): Promise<ExitCode> {
+async function printScript({ output }: CommandContext, shell: Shell): Promise<void> {
   output.result({ shell, script: scripts[shell] }, scripts[shell]);
-  return exitCodes.done;
 }
 
 /** A possible completion of a command line. */
@@ -137,7 +135,7 @@ function flagsOf(command: Command, program: Command): Candidate[] {
 }
 
 /** Called by the shell at each press of Tab: neither Temporal nor a store is asked. */
-async function complete(context: CommandContext, words: string[], _flags: object, command: Command): Promise<ExitCode> {
+async function complete(context: CommandContext, words: string[], _flags: object, command: Command): Promise<void> {
   const namesOf: NamesOf = async (kind, configFile = context.configFile) => {
     try {
       const { organizations } = await loadContextConfig({ ...context, configFile });
@@ -152,5 +150,4 @@ async function complete(context: CommandContext, words: string[], _flags: object
   const found = await candidates(command.parent ?? command, words, namesOf);
   const lines = found.map(({ word, meaning }) => (meaning === '' ? word : `${word}\t${meaning}`));
   if (lines.length > 0 || context.output.json) context.output.result({ candidates: found }, lines.join('\n'));
-  return exitCodes.done;
 }

@@ -1,4 +1,4 @@
-import type { Config, ConsoleConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { PortTaken } from '../../http-server.ts';
@@ -6,7 +6,7 @@ import { isLoopback } from '../../rules/proxy.ts';
 import { connectOptions } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
+import type { ExitCode } from '../failure.ts';
 import { noLinkHelp, port } from '../flags.ts';
 import { accessOf } from '../operator.ts';
 import { never, type Part, withParts } from '../parts.ts';
@@ -46,7 +46,6 @@ async function runConsole(context: CommandContext, { port, host, link }: Console
     );
     await parts.untilAborted(interrupted);
     output.note('stopping …');
-    return exitCodes.done;
   });
 }
 
@@ -76,7 +75,7 @@ export async function startConsolePart(
     lifetimeMs,
     roles: { viewers, operators, contacts },
     proxy,
-    openId: openIdOf(oidc),
+    openId: oidc && { ...oidc, clientSecret: oidc.clientSecret.read() },
   });
   return { console, part: { name: 'the console', ended: never, stop: () => console.stop() } };
 }
@@ -92,10 +91,6 @@ export async function startConsoleSomewhere(
     if (!(error instanceof PortTaken)) throw error;
     return startConsolePart(config, { ...place, port: 0 });
   }
-}
-
-function openIdOf(oidc: ConsoleConfig['oidc']) {
-  return oidc && { ...oidc, clientSecret: oidc.clientSecret.read() };
 }
 
 /** What the console needs of the configuration. */

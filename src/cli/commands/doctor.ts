@@ -70,7 +70,9 @@ async function examine(
   const ok = checks.every(({ level }) => level !== 'error');
   const document = {
     ok,
-    checks: checks.map(({ name, level, detail, fix }) => ({ name, ok: isFine(level), level, detail, fix })),
+    checks: checks.map(({ name, level, detail, fix }) => {
+      return { name, ok: level === 'ok' || level === 'warning', level, detail, fix };
+    }),
   };
   context.output.result(document, reportText(checks, all, context.output.surface));
   if (!key) context.output.note('the service was not contacted; `docferry doctor --key` tries the API keys');
@@ -89,16 +91,8 @@ function reportText(checks: readonly Check[], all: boolean, { paint, columns }: 
     ...(of('skipped').length > 0 ? [`${of('skipped').length} skipped`] : []),
     `${of('ok').length} ok${all || rest.length === 0 ? '' : ' (`docferry doctor --all` shows them)'}`,
   ];
-  const table =
-    shown.length === 0
-      ? []
-      : [
-          tableLines(
-            ['', '', ''],
-            shown.map((check) => cellsOf(check, paint)),
-            columns,
-          ),
-        ];
+  const rows = shown.map((check) => cellsOf(check, paint));
+  const table = rows.length === 0 ? [] : [tableLines(['', '', ''], rows, columns)];
   return [...table, counts.join(', ')].join('\n');
 }
 
@@ -135,10 +129,6 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
   } finally {
     await temporal.client?.connection.close();
   }
-}
-
-function isFine(level: Check['level']): boolean {
-  return level === 'ok' || level === 'warning';
 }
 
 function cellsOf({ name, level, detail, fix }: Check, paint: Paint): string[] {

@@ -7,7 +7,7 @@ import { isLoopback } from '../../rules/proxy.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { createLog, logDestination } from '../../temporal/log.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
+import type { ExitCode } from '../failure.ts';
 import { duration, type HostAndPort, hostAndPort, metricsHelp, port } from '../flags.ts';
 import { freeAddress, never, type Part, withParts } from '../parts.ts';
 import { withFeedbackStore } from '../stores.ts';
@@ -95,7 +95,6 @@ async function runGateway(
     output.result({ ready: true, url, clients }, `forwarding for ${clients.join(', ')} at ${url}\ngateway: ready`);
     await parts.untilAborted(interrupted);
     output.note('stopping: answers that are coming may end, requests that wait are refused');
-    return exitCodes.done;
   });
 }
 

@@ -13,7 +13,7 @@ import { lockUnusedDatabase } from '../../local/server-record.ts';
 import { searchAttributes } from '../../rules/workflow-ids.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../failure.ts';
+import { operationFailure, usageFailure } from '../failure.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
 import { type BackedUpFile, type BackupManifest, filesOfBackup, missingParts, readBackupManifest } from './backup.ts';
@@ -54,7 +54,7 @@ interface RestoreFlags {
   force?: boolean;
 }
 
-async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<ExitCode> {
+async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<void> {
   const { output, cwd } = context;
   const folder = resolve(cwd, from);
   const backup = await readBackupManifest(folder);
@@ -72,7 +72,6 @@ async function restore(context: CommandContext, from: string, flags: RestoreFlag
     for (const { what, missing } of missingParts(backup)) output.warn(`${what} not in the backup: ${missing}`);
     const document = { from: folder, takenAt: backup.takenAt, places, ...restored, missing: missingParts(backup) };
     output.result(document, textOf(folder, backup.takenAt, places, restored));
-    return exitCodes.done;
   } finally {
     lock.release();
   }
@@ -159,7 +158,8 @@ function restoredPlaces({ store }: Config, temporalFile: string, backup: BackupM
 async function requireFreePlaces(places: RestoredPlaces, force: boolean): Promise<void> {
   const taken: string[] = [];
   for (const file of [places.temporal, places.feedback]) if (file !== null && (await isThere(file))) taken.push(file);
-  if (places.bundles !== null && (await holdsSomething(places.bundles))) taken.push(places.bundles);
+  const published = places.bundles === null ? [] : await readdir(places.bundles).catch(() => []);
+  if (places.bundles !== null && published.length > 0) taken.push(places.bundles);
   if (taken.length > 0 && !force) {
     const what = `${taken.join(', ')} ${taken.length === 1 ? 'is' : 'are'} there already`;
     throw operationFailure('PlaceTaken', what, 'restore into an empty folder, or set what is there aside with --force');
@@ -171,11 +171,6 @@ async function requireFreePlaces(places: RestoredPlaces, force: boolean): Promis
     throw operationFailure('DatabaseInUse', `${places.feedback} is in use by another process`, hint);
   }
   alone.close();
-}
-
-async function holdsSomething(folder: string): Promise<boolean> {
-  const names = await readdir(folder).catch(() => []);
-  return names.length > 0;
 }
 
 interface Restored {

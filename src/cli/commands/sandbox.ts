@@ -9,7 +9,7 @@ import {
 } from '../../../sandbox/options.ts';
 import { assertPortFree } from '../../local/ports.ts';
 import type { CommandContext, CommandFile } from '../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
+import { type ExitCode, usageFailure } from '../failure.ts';
 import { never, type Part, withParts } from '../parts.ts';
 import { factLines } from '../terminal/text.ts';
 
@@ -64,7 +64,6 @@ async function runSandbox({ output }: CommandContext, flags: Record<string, unkn
     parts.add(part);
     output.result(sandboxDocument(sandbox), `${sandboxText(sandbox)}\nsandbox: ready`);
     await parts.untilAborted(interrupted);
-    return exitCodes.done;
   });
 }
 

@@ -5,7 +5,7 @@ import { assertPortFree } from '../../local/ports.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
+import type { ExitCode } from '../failure.ts';
 import { port } from '../flags.ts';
 import { never, type Part, withParts } from '../parts.ts';
 import { bundlePlace } from '../stores.ts';
@@ -37,7 +37,6 @@ async function serve(context: CommandContext, { bundlePort, bundleHost }: ServeF
     const directory = bundles.kind === 'directory' ? { directory: place } : {};
     output.result({ ready: true, url, place, ...directory }, `serving ${place} at ${url}\nserve: ready`);
     await parts.untilAborted(interrupted);
-    return exitCodes.done;
   });
 }
 

@@ -248,7 +248,6 @@ function fitted(found: Look, rows: number): Look {
   return { ...found, sites: shownSites, projects: projects.slice(0, room - shownSites.length) };
 }
 
-/** The line of each site and project, by its name. */
 function lineTexts({ sites, projects }: Look): Map<string, string> {
   const text = (state: string | null, outcome: string | null, failing: string | null) =>
     [
@@ -304,14 +303,10 @@ async function showStatus(context: CommandContext, flags: StatusFlags): Promise<
     };
   };
   const last = flags.watch ? await watchStatus(output, look, flags.for ?? Number.POSITIVE_INFINITY) : await look();
-  warnOf(output, last.unavailable);
+  for (const { unknown, message } of last.unavailable) output.warn(`${message}: ${unknown} is unknown`);
   output.result(last, statusText(last, Date.now(), output.surface));
   if (flags.check !== true) return exitCodes.done;
   if (last.unavailable.some(({ part }) => part === 'temporal')) return exitCodes.temporalUnreachable;
   const needed = [...last.sites, ...last.projects].some(needsPerson) || last.unavailable.length > 0;
   return needed ? exitCodes.failed : exitCodes.done;
-}
-
-function warnOf(output: Output, unavailable: readonly Unavailable[]): void {
-  for (const { unknown, message } of unavailable) output.warn(`${message}: ${unknown} is unknown`);
 }

@@ -4,10 +4,10 @@ import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { type AuditProgress, auditStore, type DomainAudit } from '../../exports/store/verify-store.ts';
 import { sizeText } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../failure.ts';
+import { type ExitCode, exitCodes, noSuchThing } from '../failure.ts';
 import type { Output, Paint } from '../terminal/output.ts';
 import { bar } from '../terminal/progress.ts';
-import { onInterrupt } from '../terminal/prompts.ts';
+import { interruptible } from '../terminal/prompts.ts';
 import { indent } from '../terminal/text.ts';
 
 export default {
@@ -26,22 +26,14 @@ async function verifyStore(context: CommandContext, domain?: string): Promise<Ex
   const config = await loadContextConfig(context);
   const store = await openBundleStore(config.store.bundles);
   const domains = await domainsToVerify(store, config, domain?.toLowerCase());
-  const interrupt = onInterrupt();
   const live = await output.startLive();
-  try {
-    const onProgress = progressLine(output, (step) => live.show('verify', step));
-    const audits = await auditStore(store, domains, { signal: interrupt.signal, onProgress });
-    live.end();
-    const ok = audits.every(isGood);
-    output.result(documentOf(store, audits, ok), textOf(store, audits, output.paint));
-    return ok ? exitCodes.done : exitCodes.failed;
-  } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
-    throw operationFailure('Interrupted', 'interrupted: what was read so far says nothing about the rest');
-  } finally {
-    live.end();
-    interrupt.dispose();
-  }
+  const onProgress = progressLine(output, (step) => live.show('verify', step));
+  const audits = await interruptible('what was read so far says nothing about the rest', (signal) =>
+    auditStore(store, domains, { signal, onProgress }),
+  ).finally(() => live.end());
+  const ok = audits.every(isGood);
+  output.result(documentOf(store, audits, ok), textOf(store, audits, output.paint));
+  return ok ? exitCodes.done : exitCodes.failed;
 }
 
 /** Domains in the store, configured or not. One that is configured but never published is no mistake. */

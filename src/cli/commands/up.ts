@@ -10,7 +10,7 @@ import type { TemporalSettings } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { applySchedulesAtStart, startEmbedded } from '../embedded.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
+import type { ExitCode } from '../failure.ts';
 import { type HostAndPort, hostAndPort, metricsHelp, noLinkHelp, port } from '../flags.ts';
 import { freeAddress, type RunningParts, withParts } from '../parts.ts';
 import type { Output } from '../terminal/output.ts';
@@ -104,7 +104,6 @@ async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
     announce(context, addresses, embedded !== null);
     await parts.untilAborted(interrupted);
     output.note('stopping …');
-    return exitCodes.done;
   });
 }
 

@@ -11,7 +11,7 @@ import type { WorkKind } from '../../temporal/rules/failover.ts';
 import { startWorker, type WorkerSettings } from '../../worker.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../failure.ts';
+import { type ExitCode, usageFailure } from '../failure.ts';
 import { buildId, deploymentName, type HostAndPort, hostAndPort, metricsHelp } from '../flags.ts';
 import { packageVersion } from '../package-file.ts';
 import { freeAddress, keepHeapLean, never, type Part, withParts } from '../parts.ts';
@@ -86,7 +86,6 @@ async function work(context: CommandContext, flags: WorkerFlags): Promise<ExitCo
     if (version !== undefined) output.note(takeWorkText(version, namespace));
     await parts.untilAborted(interrupted);
     output.note('stopping: steps about to end may finish, the others are handed back');
-    return exitCodes.done;
   });
 }
 
@@ -113,7 +112,6 @@ function takeWorkText({ deploymentName, buildId }: Version, namespace: string): 
 /** A worker in this process; its state is `RUNNING` while it takes work. */
 interface WorkerPart extends Part {
   state(): string;
-  /** The task queues it polls. */
   taskQueues: readonly string[];
 }
 

@@ -39,6 +39,19 @@ type Chunks = AsyncIterable<string | Uint8Array>;
 /** The value of `--out` that means stdout. */
 export const stdoutName = '-';
 
+/** Whether `--out` means stdout. Throws a usage failure where `--json` wants it too. */
+export function isToStdout(out: string, { json }: Output): boolean {
+  if (out === stdoutName && json)
+    throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
+  return out === stdoutName;
+}
+
+/** Says what was written: the result, unless the product itself went to stdout. */
+export function reportOut(output: Output, out: string, document: object, summary: string): void {
+  if (out === stdoutName) output.note(summary);
+  else output.result(document, summary);
+}
+
 /**
  * Writes a command's product, which may hold personal data, to the file that `--out` names, or to stdout. A Ctrl-C leaves the file as it was, with
  * nothing beside it, and is a failure. Returns the bytes written; null when the reader of stdout has closed the pipe, as

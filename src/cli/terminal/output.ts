@@ -197,17 +197,13 @@ export function fittingLines(
 ): string {
   const lines = text.split('\n');
   const heights = lines.map((line) => Math.max(1, Math.ceil(stringWidth(line) / columns)));
-  if (sum(heights) <= rows) return text;
+  if (heights.reduce((all, height) => all + height, 0) <= rows) return text;
   let [count, used] = [0, 1];
   while (used + (heights[count] ?? 0) <= rows) {
     used += heights[count] ?? 0;
     count += 1;
   }
   return [...lines.slice(0, count), paint.dim(`  … ${leftOut(lines.length - count)}`)].join('\n');
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((all, count) => all + count, 0);
 }
 
 /** The present state of something in progress. */

@@ -1,4 +1,4 @@
-import { expressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
+import { expressionBuilder, type Selectable, sql } from 'kysely';
 import { holdsPersonal } from '../privacy/apply-privacy.ts';
 import { rangesOf, type VerifiedRow } from '../reading/pass-facts.ts';
 import { passRow } from '../reading/passes.ts';
@@ -6,11 +6,9 @@ import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified } from '../rules/pass-bounds.ts';
 import type { FirstReading } from '../rules/refresh/expected.ts';
 import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Db, FeedbackDatabase } from '../store/tables.ts';
 import type { Count, FeedbackStats, StoredProject } from './figure-store.ts';
 import { votedNo, votedYes } from './read-report-figures.ts';
-
-type Db = Kysely<FeedbackDatabase>;
 
 const shownPaths = 10;
 

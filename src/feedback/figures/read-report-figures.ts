@@ -1,4 +1,4 @@
-import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Expression, type RawBuilder, sql } from 'kysely';
 import { shortTexts } from '../../rules/text.ts';
 import { closedStatuses, openStatuses } from '../rules/feedback-entry.ts';
 import {
@@ -15,11 +15,11 @@ import {
   type Waits,
 } from '../rules/report-figures.ts';
 import { countRows, documentOf, isPostgres, liveEntries, openSnapshot, within } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Db } from '../store/tables.ts';
 
 interface ReportScope {
   /** One snapshot for all the queries of a report. */
-  db: Kysely<FeedbackDatabase>;
+  db: Db;
   query: ReportQuery;
 }
 
@@ -165,7 +165,6 @@ const shownPaths = 12;
 const shownAgentPaths = 8;
 const complaintsOfPath = 3;
 
-/** The pages with most votes, and those with most votes against. */
 async function votedPages(scope: ReportScope): Promise<Pick<ReportFigures, 'votedPages' | 'mostVoted' | 'worst'>> {
   const voted = reportRows(scope).where('source', '=', 'contextual').where('helpful', 'is not', null);
   const document = documentOf(scope.db);
@@ -343,7 +342,7 @@ const longestText = 2 * excerptLength;
  * The figures of `feedback report` for a project (contracts.md), counted by the database in one snapshot: however many
  * entries there are, few rows reach this process.
  */
-export async function reportFigures(db: Kysely<FeedbackDatabase>, query: ReportQuery): Promise<ReportFigures> {
+export async function reportFigures(db: Db, query: ReportQuery): Promise<ReportFigures> {
   const snapshot = await openSnapshot(db);
   try {
     return shortTexts(await figures({ db: snapshot, query }), longestText);

@@ -47,7 +47,6 @@ export interface RecordFilter {
 export interface LineFormat {
   /** What the file begins with, with its line end; empty for nothing. */
   header: string;
-  /** A record with its line end. */
   line(record: FeedbackRecord): string;
 }
 
@@ -58,6 +57,5 @@ export type Piece = string | Uint8Array;
 export interface RecordEncoder {
   /** Takes a record; returns the next piece when it is large enough to be worth writing. */
   add(record: FeedbackRecord): Piece | null;
-  /** The last piece. */
   end(): Piece;
 }

@@ -1,7 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { type FeedbackRecord, type RecordEncoder, recordColumns } from './feedback-record.ts';
 
-/** What the Parquet library takes for a value. */
 type ParquetValue = string | boolean | bigint | null;
 
 /** The values of one column, collected until the row group is encoded. */

@@ -1,4 +1,4 @@
-import type { Kysely, SelectQueryBuilder } from 'kysely';
+import type { SelectQueryBuilder } from 'kysely';
 import {
   bytesOfTexts,
   countRows,
@@ -10,10 +10,9 @@ import {
   storedEntries,
   within,
 } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import type { Db, FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 
-type Db = Kysely<FeedbackDatabase>;
 type Key = SizedKey & Pick<FeedbackTable, 'created_at_utc'>;
 type Keys = SelectQueryBuilder<FeedbackDatabase, 'feedback', Key>;
 

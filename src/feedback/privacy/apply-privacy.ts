@@ -1,8 +1,8 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { type ExpressionBuilder, type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely';
+import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { sameInIndex, upsertRows } from '../search/entry-index.ts';
 import { isPostgres, lockProject, rowsPerStatement } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import type { Db, FeedbackDatabase, FeedbackTable, Trx } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart, storeKey } from './privacy.ts';
 
@@ -13,27 +13,24 @@ import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionSta
  */
 
 /** From now on SQLite's index keeps removed words until `rewriteFile`. */
-async function leaveWords(trx: Transaction<FeedbackDatabase>): Promise<void> {
+async function leaveWords(trx: Trx): Promise<void> {
   if (isPostgres(trx)) return;
   await sql`insert into search_words (search_words, rank) values ('secure-delete', 0)`.execute(trx);
 }
 
 /** Whether a worker was killed before it scrubbed the words it had removed. */
-export async function areWordsLeft(db: Kysely<FeedbackDatabase>): Promise<boolean> {
+export async function areWordsLeft(db: Db): Promise<boolean> {
   if (isPostgres(db)) return false;
   const { rows } = await sql`select 1 from search_words_config where k = 'secure-delete' and v = 0`.execute(db);
   return rows.length > 0;
 }
 
-type Db = Kysely<FeedbackDatabase>;
-type Trx = Transaction<FeedbackDatabase>;
 type Rows = SelectQueryBuilder<FeedbackDatabase, 'feedback', FeedbackTable>;
 type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 
 /** Runs work in a transaction that writes. */
 type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 
-/** What a batch is treated by. */
 interface Treating {
   privacy: Privacy;
   at: Date;
@@ -254,7 +251,7 @@ function rowsOf(db: Db, project: string): Rows {
 const scrubEveryMs = 86_400_000;
 
 /** Whether the store was scrubbed of removed bytes within the last day. */
-export async function recentlyScrubbed(db: Kysely<FeedbackDatabase>): Promise<boolean> {
+export async function recentlyScrubbed(db: Db): Promise<boolean> {
   const { cleaned_at } = await db.selectFrom('search_progress').select('cleaned_at').executeTakeFirstOrThrow();
   return cleaned_at !== null && Date.now() - Date.parse(cleaned_at) < scrubEveryMs;
 }

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Transaction } from 'kysely';
 import { type AuditEntry, unnamedActor } from '../../runs/rules/audit.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { upsertRows } from '../search/entry-index.ts';
 import { recordAuditEntries } from '../store/audit-records.ts';
 import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { FeedbackDatabase, Trx } from '../store/tables.ts';
 import { projectsWithData, replaceReject } from './apply-privacy.ts';
 import { identityOf, keyedHash, PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { type Erasure, type ErasureRequest, keepEverything, type Privacy, storeKey } from './privacy.ts';
-
-type Trx = Transaction<FeedbackDatabase>;
 
 /** The person to look for, and how. */
 interface Person {
@@ -197,11 +194,9 @@ function likeIn(trx: Trx): 'like' | 'ilike' {
   return isPostgres(trx) ? 'ilike' : 'like';
 }
 
-type Db = Transaction<FeedbackDatabase>;
-
 /** The names among `names` that belong to people erased from the project. `names` is called only if there are any. */
 export async function erasedAmong(
-  db: Db,
+  db: Trx,
   project: string,
   names: () => Iterable<string>,
 ): Promise<ReadonlySet<string>> {
@@ -218,7 +213,7 @@ export async function erasedAmong(
   return erased;
 }
 
-function erasuresOf(db: Db, project: string) {
+function erasuresOf(db: Trx, project: string) {
   return db
     .selectFrom('erasures')
     .select('contact')

@@ -1,22 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { Transaction } from 'kysely';
 import type { PrivacyConfig } from '../../config/config.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Trx } from '../store/tables.ts';
 
 /** What becomes of a personal value before it is written. */
-export type Handling = 'keep' | 'hash' | 'drop';
+export type Handling = PrivacyConfig['contacts'];
 
 /** What becomes of personal data before anything of it is written (contracts.md `privacy`, privacy.md). */
-export interface Privacy {
-  contacts: Handling;
-  /** Of `comment` and of `code`: both are what people wrote. */
-  comments: Handling;
+export interface Privacy extends Omit<PrivacyConfig, 'hashKey'> {
   /** The key of `hash`, read when the first value is hashed. */
   hashKey(): string;
-  /** Unknown fields that stay in spite of `hash` and `drop`. */
-  keepFields: readonly string[];
-  /** Age in milliseconds at which personal data goes; null: never. */
-  retentionMs: number | null;
 }
 
 export const keepEverything: Privacy = {
@@ -56,7 +48,6 @@ export interface ErasureRequest {
   who?: string;
 }
 
-/** What an erasure removed. */
 export interface Erasure {
   /** Keyed hash of the contact, which syncs compare. */
   contact: string;
@@ -93,7 +84,7 @@ export function feedbackPrivacy({ hashKey, ...privacy }: PrivacyConfig): Privacy
  * The store's own key, made when it is first needed. This store recognises what is hashed under it, whatever happens to
  * `privacy.hashKey` (decisions/0044).
  */
-export async function storeKey(trx: Transaction<FeedbackDatabase>): Promise<string> {
+export async function storeKey(trx: Trx): Promise<string> {
   const find = () => trx.selectFrom('store_key').select('key').executeTakeFirst();
   const found = await find();
   if (found !== undefined) return found.key;

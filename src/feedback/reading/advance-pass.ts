@@ -1,13 +1,12 @@
-import type { Transaction } from 'kysely';
 import { decide, type SliceFindings, sliceFindings } from '../rules/fact-queries.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { afterCut, ended, nextStep, type SliceStep } from '../rules/next-step.ts';
 import { unindexRows } from '../search/entry-index.ts';
 import { batchesOf, liveEntries, lockProject } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Trx } from '../store/tables.ts';
 import { cameWithoutId, noteVerified, passFacts } from './pass-facts.ts';
 import type { PassRow } from './pass-store.ts';
-import { completePass, noteCoarseDates } from './passes.ts';
+import { noteCoarseDates } from './passes.ts';
 import { noteRows } from './refresh-state.ts';
 import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from './slices.ts';
 
@@ -15,7 +14,7 @@ type Gone = NonNullable<SliceFindings['gone']>;
 
 /** Notes as gone the entries that two complete readings have missed (S4), unless one of them may have come without its id. */
 async function tombstone(
-  db: Transaction<FeedbackDatabase>,
+  db: Trx,
   { passId, org, project }: PassRow,
   { unseenSince, covered }: Gone,
   noticedAt: Date,
@@ -38,7 +37,7 @@ async function tombstone(
 
 /** Notes entries as gone, and counts them to the pass that found it. */
 export async function tombstoneEntries(
-  db: Transaction<FeedbackDatabase>,
+  db: Trx,
   { passId, org, project }: Pick<PassRow, 'passId' | 'org' | 'project'>,
   ids: readonly string[],
   noticedAt: Date,
@@ -73,13 +72,11 @@ export async function tombstoneEntries(
     .execute();
 }
 
-type Db = Transaction<FeedbackDatabase>;
-
 /**
  * Writes where a slice stands; after one that was read to its end, what it shows of the entries, then what the pass does
  * next, which depends on that (decisions/0041).
  */
-export async function takeStep(db: Db, pass: PassRow, step: SliceStep, at: Date): Promise<void> {
+export async function takeStep(db: Trx, pass: PassRow, step: SliceStep, at: Date): Promise<void> {
   await writeStep(db, pass, step);
   const { slice, unshifted } = step;
   if (slice.outcome !== 'read') return;
@@ -92,11 +89,11 @@ export async function takeStep(db: Db, pass: PassRow, step: SliceStep, at: Date)
   if (next.coarseDates !== null) await noteCoarseDates(db, org, project, next.coarseDates);
   if (next.dropped.length > 0) await dropPlanned(db, passId, next.dropped);
   if (next.slices.length > 0) await appendPlanned(db, passId, next.slices);
-  if (next.complete) await completePass(db, passId);
+  if (next.complete) await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', passId).execute();
 }
 
 /** Ends the check of a slice: `same` if its last page came again unchanged, null if it was not requested. */
-export async function endCheck(db: Db, pass: PassRow, same: boolean | null, at: Date): Promise<void> {
+export async function endCheck(db: Trx, pass: PassRow, same: boolean | null, at: Date): Promise<void> {
   await lockProject(db, pass.project);
   const slice = await currentSlice(db, pass.passId);
   if (slice?.outcome === 'checking') await takeStep(db, pass, ended(slice, same === true), at);
@@ -106,13 +103,13 @@ export async function endCheck(db: Db, pass: PassRow, same: boolean | null, at: 
  * The service refused `cursor`: if the pass still stands there, another slice continues by date from the last `createdAt`
  * seen (S3). Throws `CannotResume`, naming what stays out of reach.
  */
-export async function cutSlice(db: Db, pass: PassRow, cursor: string): Promise<void> {
+export async function cutSlice(db: Trx, pass: PassRow, cursor: string): Promise<void> {
   const slice = await currentSlice(db, pass.passId);
   if (slice?.outcome !== 'reading' || pass.position.cursor !== storedText(cursor)) return;
   await writeStep(db, pass, await decide(afterCut(slice), passFacts(db, pass)));
 }
 
-async function writeStep(db: Db, { passId }: PassRow, { slice, resumed }: SliceStep): Promise<void> {
+async function writeStep(db: Trx, { passId }: PassRow, { slice, resumed }: SliceStep): Promise<void> {
   await writeSlice(db, passId, slice);
   if (resumed === null) return;
   await db.updateTable('sync_passes').set({ next_cursor: null }).where('pass_id', '=', passId).execute();

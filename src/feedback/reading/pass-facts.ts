@@ -1,15 +1,13 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { FactSource } from '../rules/fact-queries.ts';
 import { closedStatuses, openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified, markVerified, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
 import { type DatedList, edgesOf, type PassBounds, type StoredCounts, type Target } from '../rules/plan-slices.ts';
-import { batchesOf, countRows, liveEntries, within } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import { batchesOf, countRows, liveEntries, ofProject, within } from '../store/queries.ts';
+import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import type { PassRow } from './pass-store.ts';
 import { datesAreCoarse, everSwept, watermark } from './passes.ts';
 import { listSlices } from './slices.ts';
-
-type Db = Kysely<FeedbackDatabase>;
 
 /** The missing entries, and the list their places refer to. */
 interface MissingQuestion extends ProjectKey {
@@ -122,8 +120,7 @@ export async function verifiedRanges(
   const rows = await db
     .selectFrom('verified_ranges')
     .selectAll()
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .orderBy('place')
     .execute();
   return rangesOf(rows);
@@ -149,7 +146,7 @@ export async function verifiedUpTo(db: Db, org: string, project: string): Promis
 
 /** Notes what a reading begun at `at` has shown to be complete. */
 export async function noteVerified(
-  db: Transaction<FeedbackDatabase>,
+  db: Trx,
   org: string,
   project: string,
   shown: { from: string | null; to: string | null; undated: boolean; at: string },
@@ -157,7 +154,7 @@ export async function noteVerified(
   const before = await verifiedRanges(db, org, project);
   const undated = shown.undated && shown.at > (before.undated ?? '') ? shown.at : before.undated;
   const ranges = markVerified(before.ranges, shown);
-  await db.deleteFrom('verified_ranges').where('org_id', '=', org).where('project_id', '=', project).execute();
+  await db.deleteFrom('verified_ranges').where(ofProject(org, project)).execute();
   await db
     .insertInto('verified_ranges')
     .values(
@@ -175,7 +172,7 @@ export async function noteVerified(
 }
 
 /** The facts that the decisions about a pass read from the tables, inside the transaction that carries them out. */
-export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): FactSource {
+export function passFacts(db: Trx, pass: PassRow): FactSource {
   const { org, project, passId, startedAt } = pass;
   const entries = liveEntries(db, pass);
   return {
@@ -211,7 +208,7 @@ export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): Fac
 
 /** Counts a project's stored entries, for the plan of a pass (S4). */
 export async function storedCounts(
-  db: Kysely<FeedbackDatabase>,
+  db: Db,
   org: string,
   project: string,
   { dateFrom, dateTo }: PassBounds,

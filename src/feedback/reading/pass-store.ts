@@ -4,10 +4,10 @@ import type { Pace } from '../rules/refresh/pace.ts';
 import type { RefreshPage } from '../rules/refresh/pages.ts';
 import type { RefreshedProject } from '../rules/refresh-run.ts';
 import type { PlannedSlice } from '../rules/slice.ts';
+import type { RunFilter } from '../store/run-records.ts';
 
 /** How far a pass has come with the pages stored so far. */
 export interface PassPosition {
-  /** Pages stored. */
   page: number;
   /** Cursor of the next page; null before the first page of a slice and after the last one. */
   cursor: string | null;
@@ -81,7 +81,6 @@ export interface PageUpsert {
   askedAt?: Date;
 }
 
-/** What storing a page has done. */
 export interface StoredPage {
   counts: EntryCounts;
   position: PassPosition;
@@ -90,15 +89,9 @@ export interface StoredPage {
 }
 
 /** Which passes are meant: all without a field. */
-export interface PassFilter {
-  org?: string;
+export interface PassFilter extends Omit<RunFilter, 'domain' | 'outcome'> {
   project?: string;
   outcome?: PassOutcome;
-  /** They began at this moment or later, UTC ISO 8601. */
-  since?: string;
-  /** They ended at this moment or later, UTC ISO 8601. */
-  endedSince?: string;
-  limit?: number;
 }
 
 /** A project as the next request is chosen. */
@@ -123,13 +116,11 @@ export interface RefreshView {
   pages: RefreshPage[];
 }
 
-/** The run that reads. */
 export interface RefreshRun {
   workflowId: string;
   runId: string;
 }
 
-/** How a run of the refresh ended. */
 export interface RefreshEnd extends RefreshRun {
   org: string;
   outcome: 'completed' | 'failed' | 'cancelled';

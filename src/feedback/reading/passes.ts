@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Selectable } from 'kysely';
 import { createdAtUtc, storedTextOrNull } from '../rules/feedback-entry.ts';
 import { boundsOfPass, type PassKind } from '../rules/pass-bounds.ts';
 import {
@@ -9,14 +9,13 @@ import {
   type StoredCounts,
 } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
-import { type FeedbackDatabase, fieldsOf } from '../store/tables.ts';
+import { ofProject } from '../store/queries.ts';
+import { type Db, type FeedbackDatabase, fieldsOf, type Trx } from '../store/tables.ts';
 import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
 
-type Db = Kysely<FeedbackDatabase>;
-
 /** Inserts the row of a pass and its first slices unless it exists: a second attempt joins it at its position. */
-export async function beginPass(db: Transaction<FeedbackDatabase>, pass: NewPass): Promise<PassRow> {
+export async function beginPass(db: Trx, pass: NewPass): Promise<PassRow> {
   await db
     .insertInto('sync_passes')
     .values({
@@ -49,7 +48,7 @@ export async function getPass(db: Db, passId: string): Promise<PassRow | null> {
 
 /** Adds requests that led to no page, and refusals, to the pass's row. */
 export async function countRequests(
-  db: Transaction<FeedbackDatabase>,
+  db: Trx,
   passId: string,
   spent: { requests: number; throttled: number },
 ): Promise<PassRow> {
@@ -68,11 +67,7 @@ export async function countRequests(
  * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
  * its watermark would cover entries that were not read (S3).
  */
-export async function finishPass(
-  db: Transaction<FeedbackDatabase>,
-  passId: string,
-  result: PassResult,
-): Promise<PassRow> {
+export async function finishPass(db: Trx, passId: string, result: PassResult): Promise<PassRow> {
   const pass = await existingPass(db, passId);
   if (pass.outcome !== 'running') return pass;
   if (result.outcome === 'completed' && !pass.position.complete) {
@@ -106,8 +101,7 @@ export async function watermark(db: Db, org: string, project: string): Promise<s
   const { greatest } = await db
     .selectFrom('sync_passes')
     .select((row) => row.fn.max('watermark').as('greatest'))
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('outcome', '=', 'completed')
     .executeTakeFirstOrThrow();
   return greatest;
@@ -129,8 +123,7 @@ export async function everSwept(db: Db, org: string, project: string): Promise<b
   const swept = await db
     .selectFrom('sync_passes')
     .select('pass_id')
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('pass', '=', 'sweep')
     .where('outcome', '=', 'completed')
     .where('date_from', 'is', null)
@@ -167,18 +160,13 @@ async function existingPass(db: Db, passId: string): Promise<PassRow> {
 }
 
 /** The row of a pass, locked until the transaction ends: on every database, a write does that. */
-export async function lockedPass(db: Transaction<FeedbackDatabase>, passId: string): Promise<PassRow> {
+export async function lockedPass(db: Trx, passId: string): Promise<PassRow> {
   await db
     .updateTable('sync_passes')
     .set((row) => ({ pages: row.ref('pages') }))
     .where('pass_id', '=', passId)
     .execute();
   return await existingPass(db, passId);
-}
-
-/** Nothing is left to read: the pass can be finished. */
-export async function completePass(db: Transaction<FeedbackDatabase>, passId: string): Promise<void> {
-  await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', passId).execute();
 }
 
 export function passRow(row: Selectable<FeedbackDatabase['sync_passes']>): PassRow {
@@ -238,28 +226,21 @@ export async function planPass(
 }
 
 /** Whether the service was found to take date-times for their dates: narrow windows then return nothing. */
-export async function datesAreCoarse(db: Kysely<FeedbackDatabase>, org: string, project: string): Promise<boolean> {
+export async function datesAreCoarse(db: Db, org: string, project: string): Promise<boolean> {
   const traits = await db
     .selectFrom('sync_traits')
     .select('coarse_dates')
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .executeTakeFirst();
   return traits?.coarse_dates === 1;
 }
 
-export async function noteCoarseDates(
-  db: Transaction<FeedbackDatabase>,
-  org: string,
-  project: string,
-  coarse: boolean,
-): Promise<void> {
+export async function noteCoarseDates(db: Trx, org: string, project: string, coarse: boolean): Promise<void> {
   if ((await datesAreCoarse(db, org, project)) !== coarse) {
     await db
       .updateTable('refresh_projects')
       .set({ reshaped: 1, exact_dates: 0 })
-      .where('org_id', '=', org)
-      .where('project_id', '=', project)
+      .where(ofProject(org, project))
       .execute();
   }
   await db

@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import {
   covers,
@@ -20,8 +20,8 @@ import {
   ratesOf,
   type Tallies,
 } from '../rules/refresh/rates.ts';
-import { lockProject } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import { lockProject, ofProject } from '../store/queries.ts';
+import type { Db, Trx } from '../store/tables.ts';
 import { datesAreCoarse, everSwept } from './passes.ts';
 import {
   changePage,
@@ -43,10 +43,8 @@ import { currentSlice } from './slices.ts';
 
 /* How the entries of a project are cut into the pages that refresh reads. */
 
-type Trx = Transaction<FeedbackDatabase>;
-
 /** Whether the lists of a project are to be cut: once a day, and when something was learnt of the service. */
-export async function isCutDue(db: Kysely<FeedbackDatabase>, key: ProjectKey, at: number): Promise<boolean> {
+export async function isCutDue(db: Db, key: ProjectKey, at: number): Promise<boolean> {
   const row = await projectRow(db, key).executeTakeFirst();
   // A clock that was wrong may have cut them in the future.
   return !row || row.cut_at === null || row.reshaped === 1 || Math.abs(at - row.cut_at) > dayMs || wasAhead(row, at);
@@ -85,7 +83,7 @@ export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: nu
     .filter(({ list }) => floor === null || list !== 'undated')
     // What was read before there were pages was read by the passes that brought it: none of it is known to be missing.
     .map((page) => ({ ...page, from: page.from ?? floor, readAt: page.readAt ?? 0 }));
-  await db.deleteFrom('refresh_pages').where('org_id', '=', key.org).where('project_id', '=', key.project).execute();
+  await db.deleteFrom('refresh_pages').where(ofProject(key.org, key.project)).execute();
   await writePages(db, key.org, pages);
   // What is being read goes on as the page that has taken its place.
   for (const { pass_id, list, date_from } of before.filter((page) => page.pass_id !== null)) {
@@ -106,15 +104,13 @@ async function takeBack(db: Trx, row: ProjectRow, at: number): Promise<ProjectRo
   await db
     .updateTable('feedback')
     .set({ last_seen_at: now })
-    .where('project_id', '=', key.project)
-    .where('org_id', '=', key.org)
+    .where(ofProject(key.org, key.project))
     .where('last_seen_at', '>', now)
     .execute();
   const running = db
     .selectFrom('sync_passes')
     .select('pass_id')
-    .where('org_id', '=', key.org)
-    .where('project_id', '=', key.project)
+    .where(ofProject(key.org, key.project))
     .where('outcome', '=', sql.lit('running'));
   for (const table of ['sync_passes', 'sync_slices'] as const) {
     await db
@@ -173,7 +169,6 @@ async function* entriesByDate(
   }
 }
 
-/** The tallies of a project, faded since the last time. */
 async function fadeRates(db: Trx, row: ProjectRow, at: number): Promise<Tallies> {
   const key = { org: row.org_id, project: row.project_id };
   const own = faded(await talliesOf(db, key.org, key.project), row.taught_at === 0 ? 0 : at - row.taught_at);
@@ -181,8 +176,7 @@ async function fadeRates(db: Trx, row: ProjectRow, at: number): Promise<Tallies>
     await db
       .updateTable('refresh_rates')
       .set(tally)
-      .where('org_id', '=', key.org)
-      .where('project_id', '=', key.project)
+      .where(ofProject(key.org, key.project))
       .where('kind', '=', kind)
       .execute();
   }
@@ -234,8 +228,7 @@ export async function makeRoom(db: Trx, key: ProjectKey, at: number): Promise<vo
     );
     await db
       .deleteFrom('refresh_pages')
-      .where('org_id', '=', key.org)
-      .where('project_id', '=', key.project)
+      .where(ofProject(key.org, key.project))
       .where('list', '=', head.list)
       .where('date_from', '>=', head.from ?? -8.64e15)
       .execute();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { datesSeen, isWholeWalk } from '../rules/fact-queries.ts';
 import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { isIn, type RefreshPage } from '../rules/refresh/pages.ts';
@@ -16,7 +16,8 @@ import {
   pageSize,
   shifted,
 } from '../rules/slice.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import { ofProject } from '../store/queries.ts';
+import type { Trx } from '../store/tables.ts';
 import { tombstoneEntries } from './advance-pass.ts';
 import { cameWithoutId } from './pass-facts.ts';
 import type { PageUpsert, PassRow, RefreshEnd, RefreshRun } from './pass-store.ts';
@@ -35,8 +36,6 @@ import {
   refreshProject,
 } from './refresh-state.ts';
 import { appendPlanned, currentSlice, listSlices } from './slices.ts';
-
-type Trx = Transaction<FeedbackDatabase>;
 
 /** Begins the first reading of a project, or goes on with it: a sweep, newest entries first where the service sends them so. */
 export async function beginFirstReading(db: Trx, key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow> {
@@ -257,8 +256,7 @@ async function storedOf(db: Trx, { org, project }: ProjectKey, at: Date) {
   const { tombstoned } = await db
     .selectFrom('sync_passes')
     .select((row) => row.fn.sum('tombstoned').as('tombstoned'))
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('pass', '=', 'refresh')
     .where('started_at', '>=', isoText(at.getTime() - hourMs))
     .executeTakeFirstOrThrow();

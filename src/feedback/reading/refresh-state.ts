@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { refreshWorkflowId } from '../../rules/workflow-ids.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays } from '../rules/refresh/expected.ts';
@@ -7,12 +7,10 @@ import { type Cut, changeOfSums, type PageSums, type RefreshPage } from '../rule
 import { arrived, dayMs, hourMs, type Lesson, lessonOf, type RefreshEntry } from '../rules/refresh/rates.ts';
 import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
 import { noteChanges } from '../store/outgoing-entries.ts';
-import { batchesOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import { batchesOf, liveEntries, ofProject, storedEntries, wantedKeys } from '../store/queries.ts';
+import { columnsOf, type Db, type FeedbackDatabase, type FeedbackTable, fieldsOf, type Trx } from '../store/tables.ts';
 import type { ProjectView, RefreshView } from './pass-store.ts';
 
-type Db = Kysely<FeedbackDatabase>;
-type Trx = Transaction<FeedbackDatabase>;
 type PageRow = Selectable<FeedbackDatabase['refresh_pages']>;
 export type ProjectRow = Selectable<FeedbackDatabase['refresh_projects']>;
 
@@ -105,8 +103,7 @@ async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Pr
   const first = await db
     .selectFrom('sync_passes')
     .select('started_at')
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('workflow_id', 'like', refreshWorkflowId('%'))
     .orderBy('started_at')
     .limit(1)
@@ -159,46 +156,34 @@ async function candidatePages(
 }
 
 export function pageOf(row: PageRow): RefreshPage {
+  const {
+    orgId: _org,
+    projectId,
+    dateFrom,
+    dateTo,
+    leftEntries,
+    notBefore: _moment,
+    passId: _pass,
+    ...page
+  } = fieldsOf(row);
   return {
-    project: row.project_id,
-    list: row.list,
-    from: row.date_from <= beginning ? null : row.date_from,
-    to: row.date_to >= end ? null : row.date_to,
-    cutAt: row.cut_at,
-    entries: row.entries,
-    rate: row.rate,
-    openRate: row.open_rate,
-    rateSeen: row.rate_seen,
-    rateSeenSquared: row.rate_seen_squared,
-    left: row.left_entries,
-    leftSince: row.left_since,
-    readAt: row.read_at,
-    again: row.again,
-    againFrom: row.again_from,
-    requests: row.requests,
+    ...page,
+    project: projectId,
+    from: dateFrom <= beginning ? null : dateFrom,
+    to: dateTo >= end ? null : dateTo,
+    left: leftEntries,
   };
 }
 
 /** Writes pages of a list over those of the same beginning. */
 export async function writePages(db: Trx, org: string, pages: readonly RefreshPage[]): Promise<void> {
-  const rows = pages.map((page) => ({
+  const rows = pages.map(({ project, from, to, left, ...page }) => ({
+    ...columnsOf(page),
     org_id: org,
-    project_id: page.project,
-    list: page.list,
-    date_from: page.from ?? beginning,
-    date_to: page.to ?? end,
-    cut_at: page.cutAt,
-    entries: page.entries,
-    rate: page.rate,
-    open_rate: page.openRate,
-    rate_seen: page.rateSeen,
-    rate_seen_squared: page.rateSeenSquared,
-    left_entries: page.left,
-    left_since: page.leftSince,
-    requests: page.requests,
-    read_at: page.readAt,
-    again: page.again,
-    again_from: page.againFrom,
+    project_id: project,
+    date_from: from ?? beginning,
+    date_to: to ?? end,
+    left_entries: left,
     not_before: 0,
     pass_id: null,
   }));
@@ -213,14 +198,13 @@ export function changePage(
 ) {
   return db
     .updateTable('refresh_pages')
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
+    .where(ofProject(org, project))
     .where('list', '=', list)
     .where('date_from', '=', from ?? beginning);
 }
 
 export function pagesOfProject(db: Db, { org, project }: ProjectKey) {
-  return db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).where('project_id', '=', project);
+  return db.selectFrom('refresh_pages').selectAll().where(ofProject(org, project));
 }
 
 /** Inserts or replaces the pace of an organization. */
@@ -244,7 +228,7 @@ export async function refreshProject(db: Trx, key: ProjectKey): Promise<ProjectR
 }
 
 export function projectRow(db: Db, { org, project }: ProjectKey) {
-  return db.selectFrom('refresh_projects').selectAll().where('org_id', '=', org).where('project_id', '=', project);
+  return db.selectFrom('refresh_projects').selectAll().where(ofProject(org, project));
 }
 
 export async function changeProject(
@@ -253,12 +237,7 @@ export async function changeProject(
   change: Partial<Omit<ProjectRow, 'org_id' | 'project_id'>>,
 ): Promise<void> {
   if (Object.keys(change).length === 0) return;
-  await db
-    .updateTable('refresh_projects')
-    .set(change)
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
-    .execute();
+  await db.updateTable('refresh_projects').set(change).where(ofProject(org, project)).execute();
 }
 
 export const cutOf = ({ cut_at, rates }: ProjectRow): Cut | null =>

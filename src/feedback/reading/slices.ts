@@ -1,11 +1,8 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Selectable } from 'kysely';
 import { expectedPagesOf } from '../rules/plan-slices.ts';
 import type { PassSlice, PlannedSlice, ResumedSlice, SliceStage } from '../rules/slice.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { columnsOf, fieldsOf } from '../store/tables.ts';
-
-type Db = Kysely<FeedbackDatabase>;
-type Trx = Transaction<FeedbackDatabase>;
 
 /** The slice that is being read, else the next one; null when there is none left. */
 export async function currentSlice(db: Db, passId: string): Promise<PassSlice | null> {
@@ -39,17 +36,8 @@ export async function addSlices(
     .where('pass_id', '=', passId)
     .executeTakeFirstOrThrow();
   for (const [index, planned] of slices.entries()) {
-    const {
-      stage,
-      dateFrom,
-      dateTo,
-      source,
-      statuses,
-      expectedPages,
-      order = null,
-      joinsAt = null,
-      slackMs = 0,
-    } = planned;
+    const { stage, dateFrom, dateTo, source, statuses, expectedPages } = planned;
+    const { order = null, joinsAt = null, slackMs = 0 } = planned;
     await db
       .insertInto('sync_slices')
       .values({

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
 import { erasedAmong } from '../privacy/erase-contact.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
 import { keepsAll, type Privacy, storeKey } from '../privacy/privacy.ts';
@@ -23,10 +22,11 @@ import {
   entryContent,
   lockProject,
   refreshStatistics,
+  replacing,
   rowsPerStatement,
   sameContent,
 } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import type { FeedbackDatabase, FeedbackTable, Trx } from '../store/tables.ts';
 import { takeStep } from './advance-pass.ts';
 import { passFacts } from './pass-facts.ts';
 import { type PageUpsert, type PassPosition, type PassRow, StalePosition, type StoredPage } from './pass-store.ts';
@@ -146,10 +146,8 @@ export function digestOfIds(page: { entries: readonly { id: string }[]; rejected
   return createHash('sha256').update(JSON.stringify(ids)).digest('hex').slice(0, 32);
 }
 
-type Db = Transaction<FeedbackDatabase>;
-
 async function storedRows(
-  db: Db,
+  db: Trx,
   project: string,
   sent: readonly { id: string }[],
 ): Promise<Map<string, FeedbackTable>> {
@@ -164,7 +162,7 @@ async function storedRows(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: string): Promise<void> {
+async function writeRows(db: Trx, project: string, changes: PageChanges, seenAt: string): Promise<void> {
   const { upserts, seenAgain, history } = changes;
   await upsertRows(db, upserts);
   if (seenAgain.length > 0) {
@@ -181,7 +179,7 @@ async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: 
 
 /** An id that can be understood now leaves the rejects; an id sent both ways in one page is kept in both tables. */
 async function writeRejects(
-  db: Db,
+  db: Trx,
   project: string,
   entries: readonly FeedbackEntry[],
   rejected: readonly RejectedEntry[],
@@ -203,11 +201,7 @@ async function writeRejects(
       .insertInto('feedback_rejects')
       .values(values)
       .onConflict((conflict) =>
-        conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
-          raw: row.ref('excluded.raw'),
-          reason: row.ref('excluded.reason'),
-          seen_at: row.ref('excluded.seen_at'),
-        })),
+        conflict.columns(['project_id', 'id']).doUpdateSet(replacing(['raw', 'reason', 'seen_at'])),
       )
       .execute();
   }
@@ -229,7 +223,7 @@ const dayMs = 86_400_000;
  * A page far beyond the size asked for is written in batches, so that the thread is free in between (heartbeats), and
  * still in the one transaction (decisions/0030).
  */
-export async function upsertPage(db: Db, page: PageUpsert, privacy: Privacy): Promise<StoredPage> {
+export async function upsertPage(db: Trx, page: PageUpsert, privacy: Privacy): Promise<StoredPage> {
   const position = positionAfter(page);
   const pass = await movePosition(db, page, position);
   const slice = await currentSlice(db, page.passId);
@@ -273,7 +267,7 @@ type Totals = Pick<PageChanges, 'counts' | 'greatestCreatedAt'> & {
 };
 
 async function writeEntries(
-  db: Db,
+  db: Trx,
   page: PageUpsert,
   { org, project, startedAt }: PassRow,
   { privacy, beganAt, seenAt }: { privacy: Privacy; beganAt: string; seenAt: string },
@@ -317,7 +311,7 @@ function rowChanges(
 
 /** What must not be stored of these entries. */
 async function personalData(
-  db: Db,
+  db: Trx,
   privacy: Privacy,
   { org, project }: { org: string; project: string },
   { entries, rejected, now }: Pick<PageUpsert, 'entries' | 'rejected'> & { now: Date },
@@ -352,7 +346,7 @@ function positionAfter({ from, nextCursor, hasMore, rowsOnly }: PageUpsert): Pas
   return { page: from.page + 1, cursor, complete: false };
 }
 
-async function movePosition(db: Db, { passId, from }: PageUpsert, to: PassPosition): Promise<PassRow> {
+async function movePosition(db: Trx, { passId, from }: PageUpsert, to: PassPosition): Promise<PassRow> {
   const cursor = from.cursor === null ? null : storedText(from.cursor);
   const moved = await db
     .updateTable('sync_passes')
@@ -375,7 +369,7 @@ async function movePosition(db: Db, { passId, from }: PageUpsert, to: PassPositi
 }
 
 /** True for the first time in a slice. */
-async function remember(db: Db, passId: string, slice: number, what: string): Promise<boolean> {
+async function remember(db: Trx, passId: string, slice: number, what: string): Promise<boolean> {
   const digest = createHash('sha256').update(`${slice} ${what}`).digest().subarray(0, 16).toString('hex');
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('sync_cursors')
@@ -386,7 +380,7 @@ async function remember(db: Db, passId: string, slice: number, what: string): Pr
 }
 
 async function addToPass(
-  db: Db,
+  db: Trx,
   { passId, requests }: PageUpsert,
   counts: EntryCounts,
   greatestCreatedAt: string | null,

@@ -75,7 +75,6 @@ function trendText(axis: TimeAxis, votes: readonly Votes[]): string {
   return `; in the ${span} ${percentText(now)}, ${points} points ${now > then ? 'up' : 'down'} on ${as}`;
 }
 
-/** The key figures at the top. */
 function keyFigures({ entries, helpful, open, waits, votedPages }: ReportFigures): Html {
   const votes = helpful.yes + helpful.no;
   const facts: [string, string, string][] = [

@@ -29,7 +29,6 @@ interface NextStep {
   coarseDates: boolean | null;
   /** Stages whose slices are dropped if they have not begun. */
   dropped: readonly SliceStage[];
-  /** Slices to add to those that are planned. */
   slices: readonly PlannedSlice[];
   /** Nothing is left to read. */
   complete: boolean;
@@ -200,11 +199,9 @@ export interface PageReading {
   hasMore: boolean;
   /** Whether the last page of a slice may be requested again. */
   mayCheck: boolean;
-  /** Cursor of the request. */
   cursor: string | null;
   /** UTC ISO 8601. */
   askedAt: string;
-  /** Digest of its ids. */
   digest: string;
   /** False for an empty page, and for one that came before. */
   isNew: boolean;

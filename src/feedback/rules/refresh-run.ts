@@ -32,7 +32,6 @@ export interface ConfiguredRefresh {
 export const refreshedProjects = ({ projects }: ConfiguredRefresh): RefreshedProject[] =>
   projects.map(({ id, weight = 1, atMostMs = null }) => ({ project: id, weight, atMostMs }));
 
-/** Input of `refreshFeedback`. */
 export interface RefreshInput extends WithFailover {
   org: string;
   /** Set by continue-as-new only. */
@@ -71,7 +70,6 @@ interface CarriedRefresh extends RefreshProgress {
 /** So many projects are named in the result of a run: a result stays below 4 KiB. */
 export const mostNamed = 20;
 
-/** Result of `refreshFeedback`. */
 export interface RefreshResult extends Omit<RefreshProgress, 'storeId'> {
   workflowId: string;
   runId: string;

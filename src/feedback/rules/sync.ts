@@ -5,7 +5,6 @@ import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { EntryCounts } from './feedback-entry.ts';
 import { type PassKind, passKinds } from './pass-bounds.ts';
 
-/** Input of `syncFeedback`. */
 export interface SyncInput extends WithFailover {
   org: string;
   project: string;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { lockProject, reindex, rowsPerStatement } from '../store/queries.ts';
-import type { FeedbackDatabase } from '../store/tables.ts';
+import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { indexRows } from './entry-index.ts';
 import type { IndexProgress } from './feedback-search.ts';
 
@@ -12,7 +12,7 @@ type Progress = Selectable<FeedbackDatabase['search_progress']>;
  * Indexes the next entries of a store that was moved without its index, in the order of their keys. Locks the row of the
  * progress, so that several processes share the work. Safe to repeat.
  */
-export async function indexMore(trx: Transaction<FeedbackDatabase>): Promise<IndexProgress> {
+export async function indexMore(trx: Trx): Promise<IndexProgress> {
   const progress = await lockedProgress(trx);
   if (progress.complete === 1) return progressOf(progress);
   const next = await nextKey(trx, progress);
@@ -33,7 +33,7 @@ export async function indexMore(trx: Transaction<FeedbackDatabase>): Promise<Ind
   return await move(trx, { ...progress, project_id, id, passed: progress.passed + rows.length, entries });
 }
 
-export async function indexProgress(db: Kysely<FeedbackDatabase>): Promise<IndexProgress> {
+export async function indexProgress(db: Db): Promise<IndexProgress> {
   return progressOf(await db.selectFrom('search_progress').selectAll().executeTakeFirstOrThrow());
 }
 
@@ -42,7 +42,7 @@ function progressOf({ complete, passed, entries }: Progress): IndexProgress {
   return { complete: false, percent: Math.min(99, Math.floor((100 * passed) / Math.max(entries, 1))) };
 }
 
-async function lockedProgress(trx: Transaction<FeedbackDatabase>): Promise<Progress> {
+async function lockedProgress(trx: Trx): Promise<Progress> {
   // A write locks the row on both databases.
   return await trx
     .updateTable('search_progress')
@@ -51,7 +51,7 @@ async function lockedProgress(trx: Transaction<FeedbackDatabase>): Promise<Progr
     .executeTakeFirstOrThrow();
 }
 
-async function nextKey(trx: Transaction<FeedbackDatabase>, { project_id, id }: Progress) {
+async function nextKey(trx: Trx, { project_id, id }: Progress) {
   return await trx
     .selectFrom('feedback')
     .select(['project_id', 'id'])
@@ -62,7 +62,7 @@ async function nextKey(trx: Transaction<FeedbackDatabase>, { project_id, id }: P
     .executeTakeFirst();
 }
 
-async function countEntries(trx: Transaction<FeedbackDatabase>): Promise<number> {
+async function countEntries(trx: Trx): Promise<number> {
   const { entries } = await trx
     .selectFrom('feedback')
     .select((row) => row.fn.countAll().as('entries'))
@@ -70,7 +70,7 @@ async function countEntries(trx: Transaction<FeedbackDatabase>): Promise<number>
   return Number(entries);
 }
 
-async function move(trx: Transaction<FeedbackDatabase>, to: Progress): Promise<IndexProgress> {
+async function move(trx: Trx, to: Progress): Promise<IndexProgress> {
   await trx.updateTable('search_progress').set(to).execute();
   return progressOf(to);
 }
@@ -106,8 +106,6 @@ export async function completeIndex(
     }
   }
 }
-
-type Db = Kysely<FeedbackDatabase>;
 
 /** Advisory lock of the process that rebuilds the index: a second process would wait with the table locked. */
 const rebuildLock = 7_301_180_745;

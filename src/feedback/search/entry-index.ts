@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { documentKey } from '../rules/report-figures.ts';
-import { isPostgres } from '../store/queries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../store/tables.ts';
+import { isPostgres, replacing } from '../store/queries.ts';
+import type { FeedbackTable, Trx } from '../store/tables.ts';
 import type { EntrySelection } from './feedback-search.ts';
 import { textWords } from './search-words.ts';
 
@@ -138,8 +138,6 @@ export function postgresWords(row: FeedbackTable): string {
   );
 }
 
-type Db = Transaction<FeedbackDatabase>;
-
 /** The columns from which an entry's words, facets and place are made, besides its key. */
 const indexedColumns = [
   'org_id',
@@ -157,7 +155,7 @@ const indexedColumns = [
 /**
  * Indexes rows of one project as they are now, replacing the index's former rows. At most `rowsPerStatement`.
  */
-export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise<void> {
+export async function indexRows(db: Trx, rows: readonly FeedbackTable[]): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
   await unindexRows(
@@ -194,7 +192,7 @@ export function sameInIndex(a: FeedbackTable, b: FeedbackTable): boolean {
 }
 
 /** Takes entries out of the index, with their words. */
-export async function unindexRows(db: Db, project: string, ids: readonly string[]): Promise<void> {
+export async function unindexRows(db: Trx, project: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await db.deleteFrom('search_entries').where('project_id', '=', project).where('id', 'in', ids).execute();
 }
@@ -203,34 +201,15 @@ export async function unindexRows(db: Db, project: string, ids: readonly string[
  * Inserts rows of one project, or replaces those of the same key except for `first_seen_at`, in the index of their words
  * too: all, or only `reindexed`. At most `rowsPerStatement`.
  */
-export async function upsertRows(
-  db: Transaction<FeedbackDatabase>,
-  rows: readonly FeedbackTable[],
-  reindexed = rows,
-): Promise<void> {
-  if (rows.length === 0) return;
+export async function upsertRows(db: Trx, rows: readonly FeedbackTable[], reindexed = rows): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const { project_id: _project, id: _id, first_seen_at: _seen, ...content } = first;
+  const replaced = Object.keys(content);
   await db
     .insertInto('feedback')
     .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
-        org_id: row.ref('excluded.org_id'),
-        path: row.ref('excluded.path'),
-        comment: row.ref('excluded.comment'),
-        created_at: row.ref('excluded.created_at'),
-        created_at_utc: row.ref('excluded.created_at_utc'),
-        source: row.ref('excluded.source'),
-        status: row.ref('excluded.status'),
-        helpful: row.ref('excluded.helpful'),
-        contact: row.ref('excluded.contact'),
-        code: row.ref('excluded.code'),
-        filename: row.ref('excluded.filename'),
-        lang: row.ref('excluded.lang'),
-        extra: row.ref('excluded.extra'),
-        last_seen_at: row.ref('excluded.last_seen_at'),
-        deleted_at: row.ref('excluded.deleted_at'),
-      })),
-    )
+    .onConflict((conflict) => conflict.columns(['project_id', 'id']).doUpdateSet(replacing(replaced)))
     .execute();
   await indexRows(db, reindexed);
 }

@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { isoInstant } from '../../rules/text.ts';
 import { countWhere, intervalOf, votedNo, votedYes } from '../figures/read-report-figures.ts';
 import type { FeedbackRecord } from '../files/feedback-record.ts';
@@ -7,7 +7,7 @@ import { recordOf } from '../files/stored-records.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { documentKey, type TimeAxis } from '../rules/report-figures.ts';
 import { bytesOfTexts, isPostgres, readRows, rowsPerStatement, type SizedKey } from '../store/queries.ts';
-import { type FeedbackDatabase, type FeedbackTable, fieldsOf } from '../store/tables.ts';
+import { type Db, type FeedbackTable, fieldsOf } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
 import { facetsAsked, mostWords, placeOfDate } from './entry-index.ts';
 import {
@@ -101,8 +101,6 @@ function wholeCharacter(text: string, at: number): number {
   return /[\uDC00-\uDFFF]/.test(text.charAt(at)) && /[\uD800-\uDBFF]/.test(text.charAt(at - 1)) ? at - 1 : at;
 }
 
-type Db = Kysely<FeedbackDatabase>;
-
 /** An entry that is asked for, by its place in the order of answers. */
 interface Hit extends SizedKey {
   place: number;
@@ -123,7 +121,6 @@ const mostGrouped = 10_000;
 /** Paths are grouped by their first characters, this many: each of ten thousand may have megabytes. */
 const longestPath = 4_000;
 
-/** The next hits below a place, the newest first. */
 async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
   const { rows } = await sql<SizedKey & { place: number | string }>`
     select hit.*, (select ${bytesOfTexts('f')} from feedback f where f.project_id = hit.project_id and f.id = hit.id) as bytes
@@ -134,7 +131,6 @@ async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: num
   return rows.map((row) => ({ ...row, place: Number(row.place) }));
 }
 
-/** What is counted of a hit by document. */
 type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
 
 /** The newest hits with the columns that are counted, at most `mostGrouped` + 1. */
@@ -297,7 +293,7 @@ function commonFields(row: FeedbackTable, contacts: boolean): Omit<FoundEntry, '
 }
 
 /** Counts the newest 10,000 hits by document; ignores `after` and `contacts`. Throws `SearchRefused`. */
-export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQuery): Promise<DocumentAnswer> {
+export async function findDocuments(db: Db, query: SearchQuery): Promise<DocumentAnswer> {
   const wanted = wantedOf(query);
   const limit = limitOf(query);
   const hits = await countedHits(db, wanted);
@@ -332,11 +328,7 @@ export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQ
 }
 
 /** Votes and comments by part of an axis, of all hits on it: the database counts them, by its index. Throws `SearchRefused`. */
-export async function findTrend(
-  db: Kysely<FeedbackDatabase>,
-  selection: EntrySelection,
-  axis: TimeAxis,
-): Promise<TrendPart[]> {
+export async function findTrend(db: Db, selection: EntrySelection, axis: TimeAxis): Promise<TrendPart[]> {
   const wanted = wantedOf({ ...selection, ...(axis.starts[0] !== undefined && { since: axis.starts[0] }) });
   const { rows } = await sql<Record<keyof TrendPart, number | string> & { part: number | null }>`
     select ${intervalOf(axis, sql`f.created_at_utc`)} as part,
@@ -352,7 +344,7 @@ export async function findTrend(
 
 /** All hits as records in the order of `findEntries`. Without `contacts`, `contact` is null and `extra` empty. */
 export async function* findRecords(
-  db: Kysely<FeedbackDatabase>,
+  db: Db,
   selection: EntrySelection & { contacts?: boolean },
 ): AsyncGenerator<FeedbackRecord, void, undefined> {
   const wanted = wantedOf(selection);
@@ -373,7 +365,7 @@ const mostChanges = 200;
 
 /** One entry whole, with its history; null when there is none. */
 export async function entryDetail(
-  db: Kysely<FeedbackDatabase>,
+  db: Db,
   project: string,
   id: string,
   { contacts = false }: { contacts?: boolean } = {},

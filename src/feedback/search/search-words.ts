@@ -123,7 +123,7 @@ export function searchPhrases(text: string): SearchPhrase[] {
     const { quoted, ofQuoted, bare = '' } = groups;
     return phraseOf(quoted ?? bare, quoted === undefined ? bare.endsWith('*') : ofQuoted === '*');
   });
-  const phrases = distinct(found);
+  const phrases = [...new Map(found.map((phrase) => [JSON.stringify(phrase), phrase])).values()];
   refuseWrongNumber(phrases);
   return phrases;
 }
@@ -171,8 +171,4 @@ function phraseOf(text: string, hasStar: boolean): SearchPhrase[] {
     );
   }
   return [{ words, isBeginning: hasStar }];
-}
-
-function distinct(phrases: readonly SearchPhrase[]): SearchPhrase[] {
-  return [...new Map(phrases.map((phrase) => [JSON.stringify(phrase), phrase])).values()];
 }

@@ -1,8 +1,8 @@
-import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
+import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
 import { storedText, storedTextOrNull } from '../rules/feedback-entry.ts';
 import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
-import { columnsOf, type FeedbackDatabase, fieldsOf } from './tables.ts';
+import { columnsOf, type Db, type FeedbackDatabase, fieldsOf, type Trx } from './tables.ts';
 
 /** The audit of an existing store, opened for nothing else. */
 export interface OpenAudit {
@@ -27,14 +27,10 @@ export interface AuditFilter {
   after?: AuditPlace | undefined;
 }
 
-/** The place of an audit entry in the list. */
 export type AuditPlace = Pick<AuditEntry, 'at' | 'entryId'>;
 
 /** Inserts audit entries; those that are there already stay as they are, so that a step may run twice. */
-export async function recordAuditEntries(
-  db: Transaction<FeedbackDatabase>,
-  auditEntries: readonly AuditEntry[],
-): Promise<void> {
+export async function recordAuditEntries(db: Trx, auditEntries: readonly AuditEntry[]): Promise<void> {
   for (const batch of batchesOf(auditEntries)) {
     await db
       .insertInto('audit')
@@ -46,7 +42,7 @@ export async function recordAuditEntries(
 
 /** Newest first, read as the caller asks for them. */
 export async function* listAuditEntries(
-  db: Kysely<FeedbackDatabase>,
+  db: Db,
   { since, org, action, subject, named, who, after }: AuditFilter,
 ): AsyncGenerator<AuditEntry, void, undefined> {
   let last: AuditPlace | undefined = after;
@@ -75,7 +71,7 @@ export async function* listAuditEntries(
   } while (last !== undefined);
 }
 
-function contains(db: Kysely<FeedbackDatabase>, column: 'subject' | 'who', part = ''): RawBuilder<SqlBool> {
+function contains(db: Db, column: 'subject' | 'who', part = ''): RawBuilder<SqlBool> {
   const pattern = `%${storedText(part).replaceAll(/[\\%_]/g, '\\$&')}%`;
   return sql<SqlBool>`${sql.ref(column)} ${sql.raw(isPostgres(db) ? 'ilike' : 'like')} ${pattern} escape '\\'`;
 }

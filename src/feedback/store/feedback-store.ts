@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely, Transaction } from 'kysely';
 import { feedbackStats, storedProjects } from '../figures/project-figures.ts';
 import { reportFigures } from '../figures/read-report-figures.ts';
 import { countUndated, entryRecords } from '../files/stored-records.ts';
@@ -42,9 +41,7 @@ import { changedEntries, moveWebhookPosition, newestChange, webhookPosition, wee
 import { countRows, storedEntries } from './queries.ts';
 import { storeLineage } from './store-lineage.ts';
 import { jobDurations, latestRecords, listExportRuns, recordExportRun } from './stored-runs.ts';
-import type { FeedbackDatabase } from './tables.ts';
-
-type Db = Kysely<FeedbackDatabase>;
+import type { Db, Trx } from './tables.ts';
 
 interface StoreSettings {
   /** For messages. */
@@ -201,8 +198,8 @@ export function auditIn(db: Db): OpenAudit {
 }
 
 /** Runs transactions at a named level: under another default of the database they may fail because of concurrent ones. */
-function writing(db: Db, begin: (trx: Transaction<FeedbackDatabase>) => Promise<void> = async () => {}) {
-  return <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
+function writing(db: Db, begin: (trx: Trx) => Promise<void> = async () => {}) {
+  return <T>(work: (trx: Trx) => Promise<T>): Promise<T> =>
     db
       .transaction()
       .setIsolationLevel('read committed')
@@ -231,7 +228,7 @@ async function countEntries(
 }
 
 /** Writes and removes a row, to show that the store is writable. */
-async function checkWritable(trx: Transaction<FeedbackDatabase>): Promise<void> {
+async function checkWritable(trx: Trx): Promise<void> {
   const key = { project_id: 'docferry:check-writable', id: randomUUID() };
   await trx
     .insertInto('feedback_rejects')

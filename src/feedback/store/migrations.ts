@@ -1,11 +1,11 @@
-import { type Kysely, type Migration, Migrator, sql } from 'kysely';
+import { type Migration, Migrator, sql } from 'kysely';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { isPostgres } from './queries.ts';
-import { type FeedbackDatabase, tableStatements } from './tables.ts';
+import { type Db, tableStatements } from './tables.ts';
 
 /** The tables as they were first released, and what a search needs besides them. */
 const tables: Migration = {
-  async up(db: Kysely<FeedbackDatabase>): Promise<void> {
+  async up(db: Db): Promise<void> {
     const onPostgres = isPostgres(db);
     const statements = [...tableStatements(onPostgres), ...(onPostgres ? searchOnPostgres : searchOnSqlite)];
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -43,7 +43,7 @@ export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
  * Distinguishes our own database from one made by a later version of docferry or by another program, by the names of the
  * tables in it. Writes nothing.
  */
-export async function schemaState(db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>): Promise<SchemaState> {
+export async function schemaState(db: Db, tables: ReadonlySet<string>): Promise<SchemaState> {
   if (tables.size === 0) return 'empty';
   if (!tables.has(migrationTable)) return 'foreign';
   const applied = await appliedMigrations(db);
@@ -56,7 +56,7 @@ export async function schemaState(db: Kysely<FeedbackDatabase>, tables: Readonly
  * Throws when a later version of docferry has migrated the tables since this process opened them: this version would leave
  * out what that version stores with each entry.
  */
-export async function refuseNewer(db: Kysely<FeedbackDatabase>, place: string): Promise<void> {
+export async function refuseNewer(db: Db, place: string): Promise<void> {
   if ((await appliedMigrations(db)).some(isUnknown)) throw newerTables(place);
 }
 
@@ -72,7 +72,7 @@ export function newerTables(place: string): FeedbackStoreUnavailable {
   );
 }
 
-async function appliedMigrations(db: Kysely<FeedbackDatabase>): Promise<string[]> {
+async function appliedMigrations(db: Db): Promise<string[]> {
   const records = db.withTables<{ [migrationTable]: { name: string } }>();
   const applied = await records.selectFrom(migrationTable).select('name').execute();
   return applied.map(({ name }) => name);
@@ -82,7 +82,7 @@ async function appliedMigrations(db: Kysely<FeedbackDatabase>): Promise<string[]
  * Brings the tables up to date, in one transaction. Safe to repeat and to run in several processes at once. `schema` is
  * where the tables are, on databases that have several.
  */
-export async function migrate(db: Kysely<FeedbackDatabase>, schema?: string): Promise<void> {
+export async function migrate(db: Db, schema?: string): Promise<void> {
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => ({ ...migrations }) },

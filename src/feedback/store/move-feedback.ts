@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../../sqlite.ts';
 import { openAlone } from './copy-database.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
@@ -8,7 +8,7 @@ import { withPostgresDatabase } from './postgres-store.ts';
 import { batchesOf } from './queries.ts';
 import { openSqliteFeedbackStore } from './sqlite-store.ts';
 import { succeed } from './store-lineage.ts';
-import { type FeedbackDatabase, ourTables } from './tables.ts';
+import { type Db, type FeedbackDatabase, ourTables, type Trx } from './tables.ts';
 
 /** A row of either database by column. */
 type Row = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ class RowsDigest {
 
   add(rows: readonly Row[]): void {
     for (const row of rows) {
-      const values = this.#columns.map((column) => textOf(row[column]));
+      const values = this.#columns.map((column) => (row[column] == null ? null : String(row[column])));
       const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex');
       this.#sum = (this.#sum + BigInt(`0x${digest}`)) % modulus;
     }
@@ -42,11 +42,6 @@ class RowsDigest {
   }
 }
 
-function textOf(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
-}
-
-type Db = Kysely<FeedbackDatabase>;
 type TableName = keyof FeedbackDatabase;
 
 interface MovedTable {
@@ -102,7 +97,7 @@ export async function moveFeedback(
 }
 
 /** A database that a process has only opened holds an identity, which nothing refers to yet. */
-async function requireEmpty(trx: Transaction<FeedbackDatabase>, { place }: PostgresPlace): Promise<void> {
+async function requireEmpty(trx: Trx, { place }: PostgresPlace): Promise<void> {
   await sql`lock table ${sql.join(ourTables.map((table) => sql.table(table)))} in exclusive mode`.execute(trx);
   for (const table of ourTables) {
     if (table === 'store_identity') continue;

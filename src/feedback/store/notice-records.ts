@@ -1,7 +1,6 @@
-import type { Kysely, Transaction } from 'kysely';
 import { type NoticeRow, sentAlone } from '../../runs/rules/due-notices.ts';
 import type { Noticed } from '../../runs/rules/notices.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import type { Db, Trx } from './tables.ts';
 
 /** A condition that began or ended, as a step has noticed it. */
 export interface NoticeTurn extends Omit<Noticed, 'again'> {
@@ -9,10 +8,8 @@ export interface NoticeTurn extends Omit<Noticed, 'again'> {
   at: Date;
 }
 
-type Db = Kysely<FeedbackDatabase>;
-
 /** Opens or closes a notice; a turn that is recorded already changes nothing. */
-export async function turnNotice(db: Transaction<FeedbackDatabase>, turn: NoticeTurn): Promise<void> {
+export async function turnNotice(db: Trx, turn: NoticeTurn): Promise<void> {
   const { org, type, subject, state, at, until = null, mark = null, reason, facts = {}, silent = false } = turn;
   const key = { org_id: org, type, subject };
   const open = state === 'begun' ? 1 : 0;
@@ -64,12 +61,7 @@ export async function noticeRows(db: Db, org: string): Promise<NoticeRow[]> {
 }
 
 /** People know these rows as they are here; what has changed since is still to be told. */
-export async function markTold(
-  db: Transaction<FeedbackDatabase>,
-  org: string,
-  rows: readonly NoticeRow[],
-  at: Date,
-): Promise<void> {
+export async function markTold(db: Trx, org: string, rows: readonly NoticeRow[], at: Date): Promise<void> {
   for (const { type, subject, open, changedAt } of rows) {
     await db
       .updateTable('notices')

@@ -3,7 +3,6 @@ import type { OpenAudit } from './audit-records.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import type { PostgresPlace } from './postgres-store.ts';
 
-/** Where a feedback store is. */
 export type FeedbackStorePlace =
   | { kind: 'sqlite'; file: string; sharedFolder?: boolean }
   | ({ kind: 'postgres' } & PostgresPlace);

@@ -1,10 +1,7 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { ChangedEntry, EntryFilter, EntryRange, WeekFigures } from '../../runs/rules/webhook-event.ts';
-import { batchesOf } from './queries.ts';
-import type { FeedbackDatabase } from './tables.ts';
-
-type Db = Kysely<FeedbackDatabase>;
-type Trx = Transaction<FeedbackDatabase>;
+import { batchesOf, replacing } from './queries.ts';
+import type { Db, Trx } from './tables.ts';
 
 /**
  * Numbers the changes of these entries. The caller has locked the project, so that changes become visible in order. Numbers
@@ -19,9 +16,7 @@ export async function noteChanges(db: Trx, project: string, ids: readonly string
     await db
       .insertInto('feedback_positions')
       .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({ change: row.ref('excluded.change') })),
-      )
+      .onConflict((conflict) => conflict.columns(['project_id', 'id']).doUpdateSet(replacing(['change'])))
       .execute();
   }
 }

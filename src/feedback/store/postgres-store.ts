@@ -10,6 +10,7 @@ import {
   sql,
 } from 'kysely';
 import { DatabaseError, Pool, type PoolClient } from 'pg';
+import type { FeedbackStoreConfig } from '../../config/config.ts';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
 import { rebuildSearchIndex } from '../search/build-index.ts';
 import type { OpenAudit } from './audit-records.ts';
@@ -17,28 +18,14 @@ import { auditIn, type FeedbackStore, sqlFeedbackStore } from './feedback-store.
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
 import { migrate, migrationTable, newerTables, type SchemaState, schemaState } from './migrations.ts';
 import { vacuum } from './queries.ts';
-import { type FeedbackDatabase, isOurTable } from './tables.ts';
+import { type Db, isOurTable } from './tables.ts';
 
-/** Where a PostgreSQL database is and how to be let in. */
-export interface PostgresPlace {
-  /** For messages: never with the password. */
-  place: string;
-  /** Name, address, or the folder of a Unix socket. */
-  host: string;
-  port: number;
-  database: string;
-  user: string;
+type PostgresConfig = FeedbackStoreConfig & { kind: 'postgres' };
+
+/** Where a PostgreSQL database is and how to be let in. `place` is for messages: it never has the password. */
+export interface PostgresPlace extends Omit<PostgresConfig, 'kind' | 'password'> {
   /** Null for servers that ask for none. */
   password: { read(): string } | null;
-  /** As libpq means it: `require` encrypts without looking at the certificate. Absolute paths. */
-  tls: {
-    mode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
-    rootCert: string | null;
-    cert: string | null;
-    key: string | null;
-  };
-  /** Settings of the session, e.g. `-c search_path=docferry`. */
-  options: string | null;
 }
 
 type Words = readonly [problem: string, fix: string];
@@ -328,7 +315,7 @@ const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000,
  * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), the values that
  * the planner's statistics took from them, and their words from the index of the search.
  */
-async function scrub(db: Kysely<FeedbackDatabase>, how: 'now' | 'daily'): Promise<boolean> {
+async function scrub(db: Db, how: 'now' | 'daily'): Promise<boolean> {
   try {
     await sql.raw(vacuum).execute(db);
     await rebuildSearchIndex(db, how);
@@ -349,10 +336,7 @@ export async function examinePostgres(place: PostgresPlace): Promise<Examined> {
 }
 
 /** Works on a migrated database, past the store. Throws as `openPostgresFeedbackStore` does. */
-export async function withPostgresDatabase<T>(
-  place: PostgresPlace,
-  work: (db: Kysely<FeedbackDatabase>) => Promise<T>,
-): Promise<T> {
+export async function withPostgresDatabase<T>(place: PostgresPlace, work: (db: Db) => Promise<T>): Promise<T> {
   return await withDatabase(place, async (db) => {
     const { state, schema } = await examine(place, db);
     if (state !== 'current') await migrate(db, schema);
@@ -363,11 +347,7 @@ export async function withPostgresDatabase<T>(
 }
 
 /** The connections are closed when the work fails. */
-async function withDatabase<T>(
-  place: PostgresPlace,
-  work: (db: Kysely<FeedbackDatabase>) => Promise<T>,
-  limits = usualLimits,
-): Promise<T> {
+async function withDatabase<T>(place: PostgresPlace, work: (db: Db) => Promise<T>, limits = usualLimits): Promise<T> {
   const db = await databaseAt(place, limits);
   try {
     return await work(db);
@@ -378,11 +358,11 @@ async function withDatabase<T>(
 }
 
 /** Connects with the first statement. */
-async function databaseAt(place: PostgresPlace, limits: PoolLimits): Promise<Kysely<FeedbackDatabase>> {
+async function databaseAt(place: PostgresPlace, limits: PoolLimits): Promise<Db> {
   return new Kysely({ dialect: new PostgresDialect({ pool: await openPostgresPool(place, limits) }) });
 }
 
-async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise<Examined> {
+async function examine(place: PostgresPlace, db: Db): Promise<Examined> {
   const refuse = (problem: string, fix: string): never => {
     throw new FeedbackStoreUnavailable(place.place, problem, fix);
   };
@@ -411,7 +391,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
 }
 
 /** Which of our table names exist in the schema. Tables of other names are left alone. */
-async function tablesIn(db: Kysely<FeedbackDatabase>, schema: string): Promise<Set<string>> {
+async function tablesIn(db: Db, schema: string): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace

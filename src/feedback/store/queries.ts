@@ -1,19 +1,37 @@
 import {
   type ControlledTransaction,
-  type Kysely,
+  type ExpressionBuilder,
+  type FilterObject,
   PostgresAdapter,
   type RawBuilder,
   type SelectQueryBuilder,
   sql,
-  type Transaction,
 } from 'kysely';
 import type { Database } from '../../sqlite.ts';
 import type { FeedbackEntry, ProjectKey } from '../rules/feedback-entry.ts';
 import { createdAtUtc, storedExtra, storedText, storedTextOrNull } from '../rules/feedback-entry.ts';
 import { documentKey } from '../rules/report-figures.ts';
-import type { FeedbackDatabase, FeedbackTable } from './tables.ts';
+import type { Db, FeedbackDatabase, FeedbackTable, Trx } from './tables.ts';
 
-export function isPostgres(db: Kysely<FeedbackDatabase>): boolean {
+type OfProjects = {
+  [Table in keyof FeedbackDatabase]: FeedbackDatabase[Table] extends { org_id: string; project_id: string }
+    ? Table
+    : never;
+}[keyof FeedbackDatabase];
+
+/** The rows of a project. */
+export function ofProject<Table extends OfProjects>(org: string, project: string) {
+  const columns = { org_id: org, project_id: project } as unknown as FilterObject<FeedbackDatabase, Table>;
+  return ({ and }: ExpressionBuilder<FeedbackDatabase, Table>) => and(columns);
+}
+
+/** What an insertion brings, for columns of a row that is there already. */
+export function replacing<Column extends string>(columns: readonly Column[]) {
+  const pairs = columns.map((column) => [column, sql.ref(`excluded.${column}`)]);
+  return Object.fromEntries(pairs) as Record<Column, RawBuilder<never>>;
+}
+
+export function isPostgres(db: Db): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }
 
@@ -28,7 +46,7 @@ export function batchesOf<T>(items: readonly T[]): T[][] {
 }
 
 /** A transaction that sees the store at one moment and writes nothing; `rollback` ends it. */
-export function openSnapshot(db: Kysely<FeedbackDatabase>): Promise<ControlledTransaction<FeedbackDatabase>> {
+export function openSnapshot(db: Db): Promise<ControlledTransaction<FeedbackDatabase>> {
   return db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
 }
 
@@ -36,7 +54,7 @@ export function openSnapshot(db: Kysely<FeedbackDatabase>): Promise<ControlledTr
  * A table of any number of keys from one parameter. PostgreSQL compares them with columns that are compared by
  * their bytes (decisions/0030).
  */
-export function wantedKeys(db: Kysely<FeedbackDatabase>, keys: readonly (readonly string[])[], columns: number) {
+export function wantedKeys(db: Db, keys: readonly (readonly string[])[], columns: number) {
   const [elements, order] = isPostgres(db) ? ['json_array_elements(', ' collate "C"'] : ['json_each(', ''];
   const values = Array.from({ length: columns }, (_, index) => sql.raw(`(value ->> ${index})${order}`));
   const type = isPostgres(db) ? sql.raw('::json') : sql.raw('');
@@ -63,10 +81,7 @@ export function bytesOfTexts(table: string): RawBuilder<number | string> {
 }
 
 /** The rows of at most `rowsPerStatement` entries, in their order; entries that are gone are left out. */
-export async function* readRows(
-  db: Kysely<FeedbackDatabase>,
-  keys: readonly SizedKey[],
-): AsyncGenerator<FeedbackTable, void, undefined> {
+export async function* readRows(db: Db, keys: readonly SizedKey[]): AsyncGenerator<FeedbackTable, void, undefined> {
   const batches: string[][][] = [];
   let left = -1;
   for (const { project_id, id, bytes } of keys) {
@@ -112,14 +127,14 @@ const allProjects = 7_301_180_744;
  * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It ends
  * with the transaction, even if the process is killed.
  */
-export async function lockProject(db: Transaction<FeedbackDatabase>, project: string): Promise<void> {
+export async function lockProject(db: Trx, project: string): Promise<void> {
   if (!isPostgres(db)) return;
   await sql`select pg_advisory_xact_lock_shared(${allProjects})`.execute(db);
   await sql`select pg_advisory_xact_lock(hashtextextended(${project}, 0))`.execute(db);
 }
 
 /** Locks the entries of all projects until the transaction ends. Never together with `lockProject`. */
-export async function lockAllProjects(db: Transaction<FeedbackDatabase>): Promise<void> {
+export async function lockAllProjects(db: Trx): Promise<void> {
   if (isPostgres(db)) await sql`select pg_advisory_xact_lock(${allProjects})`.execute(db);
 }
 
@@ -129,7 +144,7 @@ export async function lockAllProjects(db: Transaction<FeedbackDatabase>): Promis
  */
 
 /** For the rest of the transaction, rows are read in the order of an index where there is one, not sorted. */
-export async function preferIndexes(db: Transaction<FeedbackDatabase>): Promise<void> {
+export async function preferIndexes(db: Trx): Promise<void> {
   if (isPostgres(db)) await sql`set local enable_sort = off`.execute(db);
 }
 
@@ -137,17 +152,17 @@ export async function preferIndexes(db: Transaction<FeedbackDatabase>): Promise<
  * Gathers the statistics of the entries after the 10th, 100th, 1,000th … page of a pass: a first sync would outrun the
  * server's own schedule of once a minute.
  */
-export async function refreshStatistics(db: Transaction<FeedbackDatabase>, page: number): Promise<void> {
+export async function refreshStatistics(db: Trx, page: number): Promise<void> {
   if (isPostgres(db) && /^10+$/.test(`${page}`)) await sql`analyze feedback`.execute(db);
 }
 
 /** Every entry stored of a project, tombstoned ones included. */
-export function storedEntries(db: Kysely<FeedbackDatabase>, { org, project }: ProjectKey) {
-  return db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
+export function storedEntries(db: Db, { org, project }: ProjectKey) {
+  return db.selectFrom('feedback').where(ofProject(org, project));
 }
 
 /** The entries that the service still has as far as docferry knows: those not tombstoned. */
-export function liveEntries(db: Kysely<FeedbackDatabase>, key: ProjectKey) {
+export function liveEntries(db: Db, key: ProjectKey) {
   return storedEntries(db, key).where('deleted_at', 'is', null);
 }
 
@@ -169,7 +184,7 @@ export function addDocumentKey(database: Database): void {
 }
 
 /** The `documentKey` of an entry's `path`, computed by the database. A path that is its own key costs one comparison. */
-export function documentOf(db: Kysely<FeedbackDatabase>): RawBuilder<string> {
+export function documentOf(db: Db): RawBuilder<string> {
   return isPostgres(db) ? onPostgres : onSqlite;
 }
 

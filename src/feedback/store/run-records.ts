@@ -69,9 +69,9 @@ export interface RunFilter {
   org?: string;
   domain?: string;
   outcome?: RunOutcome;
-  /** Runs that began at this moment or later, UTC ISO 8601. */
+  /** They began at this moment or later, UTC ISO 8601. */
   since?: string;
-  /** Runs that ended at this moment or later, UTC ISO 8601. */
+  /** They ended at this moment or later, UTC ISO 8601. */
   endedSince?: string;
   limit?: number;
 }

@@ -26,7 +26,7 @@ import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavail
 import { migrate, newerTables, type SchemaState, schemaState } from './migrations.ts';
 import { addDocumentKey } from './queries.ts';
 import { type Succession, succeed } from './store-lineage.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import type { Db, FeedbackDatabase } from './tables.ts';
 
 /** How long a statement waits for another connection's lock before it fails with `SQLITE_BUSY`. */
 const longestWaitMs = 10_000;
@@ -222,10 +222,7 @@ export async function succeedSqliteStore(file: string, reason: Succession, at: D
 }
 
 /** The caller closes it. Tables `as they are` must exist already and are not migrated. */
-async function openDatabase(
-  path: string,
-  tables: 'migrated' | 'as they are' = 'migrated',
-): Promise<Kysely<FeedbackDatabase>> {
+async function openDatabase(path: string, tables: 'migrated' | 'as they are' = 'migrated'): Promise<Db> {
   await refuseFolder(path);
   await makePrivate(path);
   // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
@@ -263,7 +260,7 @@ function configure(database: Database): void {
 }
 
 /** Scrubs removed bytes from the file and its log; `daily`: from the file at most once a day. */
-async function scrub(db: Kysely<FeedbackDatabase>, path: string, how: 'now' | 'daily'): Promise<boolean> {
+async function scrub(db: Db, path: string, how: 'now' | 'daily'): Promise<boolean> {
   try {
     if (how === 'now' || !(await recentlyScrubbed(db))) return await rewriteFile(path);
     const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
@@ -300,7 +297,7 @@ async function refuseFolder(path: string): Promise<void> {
 }
 
 /** The state of a database; throws where it is newer than this version or another program's. */
-async function ownState(path: string, db: Kysely<FeedbackDatabase>): Promise<SchemaState> {
+async function ownState(path: string, db: Db): Promise<SchemaState> {
   const found = await db.introspection.getTables({ withInternalKyselyTables: true });
   const state = await schemaState(db, new Set(found.map(({ name }) => name)));
   if (state === 'newer') throw newerTables(path);

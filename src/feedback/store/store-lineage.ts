@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Kysely, Transaction } from 'kysely';
-import type { FeedbackDatabase } from './tables.ts';
+import type { Db, Trx } from './tables.ts';
 
 /** Whose successor a store is. A restored or moved store has a new identity, so that the original's is retired. */
 interface StoreLineage {
@@ -20,7 +19,7 @@ export function installationOf({ identity, predecessors }: StoreLineage): string
 }
 
 /** The first process to ask makes the identity; only `succeed` changes it afterwards. */
-export async function storeLineage(trx: Transaction<FeedbackDatabase>): Promise<StoreLineage> {
+export async function storeLineage(trx: Trx): Promise<StoreLineage> {
   await trx
     .insertInto('store_identity')
     .values({ only_row: 1, identity: randomUUID() })
@@ -37,7 +36,7 @@ export async function storeLineage(trx: Transaction<FeedbackDatabase>): Promise<
 }
 
 /** Gives a copy of a store its own identity, and retires the one it came with. */
-export async function succeed(db: Kysely<FeedbackDatabase>, reason: Succession, at: Date): Promise<void> {
+export async function succeed(db: Db, reason: Succession, at: Date): Promise<void> {
   const { identity } = await db.selectFrom('store_identity').select('identity').executeTakeFirstOrThrow();
   const { known } = await db
     .selectFrom('retired_identities')

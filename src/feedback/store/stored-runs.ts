@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { declinedRules, type EndDetail, whyEnded } from '../../exports/rules/site-export.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
@@ -6,13 +6,10 @@ import { storedText } from '../rules/feedback-entry.ts';
 import { type PassKind, passKinds } from '../rules/pass-bounds.ts';
 import { wantedKeys } from './queries.ts';
 import type { ExportRunRow, LatestRecords, ProjectRecord, RunFilter, SiteKey, SiteRecord } from './run-records.ts';
-import { columnsOf, type FeedbackDatabase, fieldsOf } from './tables.ts';
+import { columnsOf, type Db, fieldsOf, type Trx } from './tables.ts';
 
 /** Inserts or replaces the row of a run (X4). */
-export async function recordExportRun(
-  db: Transaction<FeedbackDatabase>,
-  { workflowId, runId, org, ...run }: ExportRunRow,
-): Promise<void> {
+export async function recordExportRun(db: Trx, { workflowId, runId, org, ...run }: ExportRunRow): Promise<void> {
   const values = { ...columnsOf(run), org_id: org, detail: storedText(run.detail) };
   await db
     .insertInto('export_runs')
@@ -23,7 +20,7 @@ export async function recordExportRun(
 
 /** Newest first; all of them without `limit`. */
 export async function listExportRuns(
-  db: Kysely<FeedbackDatabase>,
+  db: Db,
   { org, domain, outcome, since, endedSince, limit }: RunFilter,
 ): Promise<ExportRunRow[]> {
   const rows = await db
@@ -45,12 +42,7 @@ export async function listExportRuns(
 }
 
 /** Durations in milliseconds of the latest jobs whose exports recorded one, latest first. */
-export async function jobDurations(
-  db: Kysely<FeedbackDatabase>,
-  org: string,
-  domain: string,
-  limit: number,
-): Promise<number[]> {
+export async function jobDurations(db: Db, org: string, domain: string, limit: number): Promise<number[]> {
   const rows = await db
     .selectFrom('export_runs')
     .select('job_ms')
@@ -62,8 +54,6 @@ export async function jobDurations(
     .execute();
   return rows.map(({ job_ms }) => Number(job_ms));
 }
-
-type Db = Kysely<FeedbackDatabase>;
 
 /** A version that a person rejected or that waited too long has one of these rules first; a refused archive has another. */
 const notApproved = declinedRules.map((rule) => `{"reasons":[{"rule":"${rule}"%`);

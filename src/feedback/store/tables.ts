@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import type { Generated, Kysely, Transaction } from 'kysely';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { NoticeType } from '../../runs/rules/notices.ts';
 import type { PassRow } from '../reading/pass-store.ts';
@@ -475,6 +475,8 @@ type RowOf<Columns> = { [Name in keyof Columns]: Columns[Name] extends Column<in
 /** The tables as the query builder sees them. */
 export type FeedbackDatabase = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]['columns']> };
 export type FeedbackTable = FeedbackDatabase['feedback'];
+export type Db = Kysely<FeedbackDatabase>;
+export type Trx = Transaction<FeedbackDatabase>;
 
 /** What makes the tables. PostgreSQL compares and sorts text by its bytes, as SQLite does, in any locale (decisions/0030). */
 export function tableStatements(onPostgres: boolean): string[] {

@@ -49,7 +49,6 @@ export interface Notice {
   decided?: { who: string; why: string | null };
 }
 
-/** What an activity has noticed. */
 export interface Noticed {
   type: NoticeType;
   subject: string;
@@ -190,7 +189,6 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
   return commands[type];
 }
 
-/** Input of `watchOrganization`. */
 export interface WatchInput extends WithFailover {
   org: string;
 }

@@ -14,7 +14,6 @@ export const readScheduledInput = reader<ScheduledInput>(
   z.object({ kind: z.literal('export'), org: text(), domain: text(), failover }),
 );
 
-/** Result of `runScheduled`. */
 export interface ScheduledResult {
   /** The workflow that does the work, under its fixed id. */
   workflowId: string;

@@ -2,7 +2,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Limits, WindowView } from '../../../budget/rules/permits.ts';
 import type { Operator } from '../../../operations/operator.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
-import { CliFailure, type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { CliFailure, exitCodes, usageFailure } from '../../failure.ts';
 import { duration, wholeNumber } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../../operator.ts';
 import { findOrganization } from '../../selection.ts';
@@ -52,7 +52,7 @@ async function changeBudget(
   kind: keyof typeof changes,
   name: string | undefined,
   flags: ChangeFlags,
-): Promise<ExitCode> {
+): Promise<void> {
   if (kind === 'set' && flags.requests === undefined && flags.reserve === undefined) {
     throw usageFailure('give --requests, --reserve or both');
   }
@@ -67,7 +67,6 @@ async function changeBudget(
     const differs = kind === 'set' ? differing(flags, organization.budget) : [];
     const note = `by hand, instead of docferry.yaml: ${differs.join(', ')}`;
     output.result(budgetDocument(organization, view), differs.length === 0 ? text : `${text}\n  ${note}`);
-    return exitCodes.done;
   });
 }
 
@@ -96,12 +95,11 @@ const texts = {
 };
 
 /** Moves an organization's budget to the task queue of the configuration (B7). */
-async function moveBudget(context: CommandContext, name: string | undefined, flags: ActorFlags): Promise<ExitCode> {
+async function moveBudget(context: CommandContext, name: string | undefined, flags: ActorFlags): Promise<void> {
   return withOperator(context, flags, async ({ config, operator }) => {
     const { id: org } = findOrganization(config, name);
     const { taskQueue } = config.temporal;
     const outcome = await operator.moveBudget(org);
     context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
-    return exitCodes.done;
   });
 }

@@ -13,7 +13,6 @@ import { refreshedProjects } from '../../../feedback/rules/refresh-run.ts';
 import { counted, spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -52,7 +51,7 @@ interface RefreshPlan {
 }
 
 /** Changes nothing and always ends with 0. If the budget does not answer, it uses what `refresh` remembers of other clients. */
-async function showBudgetPlan(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showBudgetPlan(context: CommandContext, name?: string): Promise<void> {
   const config = await loadContextConfig(context);
   const { organizations } = config;
   const chosen = name === undefined && organizations.length > 1 ? organizations : [findOrganization(config, name)];
@@ -62,7 +61,6 @@ async function showBudgetPlan(context: CommandContext, name?: string): Promise<E
   const texts = plans.map((plan) => `${chosen.length > 1 ? `${plan.org}: ` : ''}${planText(plan, surface)}`);
   const [only] = plans.map(planDocument);
   context.output.result(chosen.length > 1 ? { plans: plans.map(planDocument) } : (only ?? {}), texts.join('\n\n'));
-  return exitCodes.done;
 }
 
 async function planOf(config: Config, organization: OrganizationConfig): Promise<RefreshPlan> {

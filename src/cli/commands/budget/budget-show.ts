@@ -7,7 +7,6 @@ import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import { clockTime, counted, momentText, naturalOrder, spanText } from '../../../rules/text.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { duration } from '../../flags.ts';
 import { findOrganization } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
@@ -18,9 +17,9 @@ import { askWorker } from '../../waiting.ts';
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** Cells of a strip if the terminal is wide enough. */
 export const budgetOrg = 'id of a configured organization; optional when there is only one';
 
+/** Cells of a strip if the terminal is wide enough. */
 const stripWidth = 50;
 
 /** The limit as a strip: used, free, left to others. */
@@ -173,7 +172,7 @@ export async function readBudget({ client, config }: Session, { id, budget }: Or
   }
 }
 
-async function showBudget(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showBudget(context: CommandContext, name?: string): Promise<void> {
   const config = await loadContextConfig(context);
   if (name === undefined && config.organizations.length > 1) return showAllBudgets(context, config);
   const organization = findOrganization(config, name);
@@ -182,10 +181,9 @@ async function showBudget(context: CommandContext, name?: string): Promise<ExitC
     budgetDocument(organization, view),
     budgetText(organization, view, Date.now(), context.output.surface),
   );
-  return exitCodes.done;
 }
 
-async function showAllBudgets({ output }: CommandContext, config: Config): Promise<ExitCode> {
+async function showAllBudgets({ output }: CommandContext, config: Config): Promise<void> {
   const organizations = [...config.organizations].sort((a, b) => naturalOrder(a.id, b.id));
   const budgets = await withTemporal(config, (session) =>
     inBatches(organizations, callsAtOnce, async (organization) => ({
@@ -195,7 +193,6 @@ async function showAllBudgets({ output }: CommandContext, config: Config): Promi
   );
   const document = { organizations: budgets.map(({ organization, view }) => budgetDocument(organization, view)) };
   output.result(document, budgetTable(budgets, Date.now(), output.surface));
-  return exitCodes.done;
 }
 
 const lookEveryMs = 1_000;
@@ -204,7 +201,7 @@ async function watchBudget(
   context: CommandContext,
   name: string | undefined,
   { for: forMs = Number.POSITIVE_INFINITY }: { for?: number },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
@@ -224,7 +221,7 @@ async function watchBudget(
     });
     live.end();
     output.result(budgetDocument(organization, last), budgetText(organization, last, Date.now(), output.surface));
-    return exitCodes.done;
+    return;
   } finally {
     live.end();
     interrupt.dispose();

@@ -6,7 +6,6 @@ import type {
   FeedbackStoreConfig,
   OrganizationConfig,
   PrivacyConfig,
-  Schedule,
   SiteConfig,
 } from '../../../config/config.ts';
 import {
@@ -18,7 +17,6 @@ import {
 } from '../../../exports/rules/verification-rules.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { bundlePlace } from '../../stores.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, projectTitle } from '../../terminal/text.ts';
@@ -143,7 +141,7 @@ function expandedRule([rule, set]: [string, string | ChangeLimit | undefined]): 
   return [rule, { level: set.level, [word]: word === 'below' ? Number(limit) : limit }];
 }
 
-function expandedSchedule(schedule: Schedule | undefined): object | null {
+function expandedSchedule(schedule: SiteConfig['schedule']): object | null {
   if (schedule === undefined) return null;
   const { everyMs, cron, timezone, jitterMs } = {
     everyMs: undefined,
@@ -203,19 +201,18 @@ export function keyInFile({ id, apiKey }: OrganizationConfig): { wrong: string; 
   return { wrong: 'the configuration file contains the key itself', fix: `\${${name}} or apiKeyFile keeps it out` };
 }
 
-async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<ExitCode> {
+async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<void> {
   const config = await loadContextConfig(context, 'required');
   if (flags.expand) {
     const expanded = expandedConfig(config);
     context.output.result(expanded, stringify(expanded, { lineWidth: 0 }).trimEnd());
-    return exitCodes.done;
+    return;
   }
   for (const organization of config.organizations) {
     const inFile = keyInFile(organization);
     if (inFile !== null) context.output.warn(`${organization.id}: ${inFile.wrong}; ${inFile.fix}`);
   }
   context.output.result(documentOf(config), textOf(config, context.output.paint));
-  return exitCodes.done;
 }
 
 function documentOf({ file, temporal, service, organizations, store, privacy }: Config): object {

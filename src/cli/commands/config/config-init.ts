@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { configJsonSchema } from '../../../config/json-schema.ts';
 import { errorCode } from '../../../files.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
-import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
+import { operationFailure, usageFailure } from '../../failure.ts';
 import { readPackageFile } from '../../package-file.ts';
-import { replaceOutput, stdoutName } from '../../terminal/files.ts';
+import { isToStdout, replaceOutput } from '../../terminal/files.ts';
 import { sandboxConfigText, usualSandbox } from '../sandbox.ts';
 
 export default {
@@ -24,17 +24,13 @@ interface InitFlags {
   sandbox?: boolean;
 }
 
-async function writeExampleConfig(
-  { output, configFile, env, cwd }: CommandContext,
-  flags: InitFlags,
-): Promise<ExitCode> {
+async function writeExampleConfig({ output, configFile, env, cwd }: CommandContext, flags: InitFlags): Promise<void> {
   const named = flags.out ?? configFile ?? (env.DOCFERRY_CONFIG || 'docferry.yaml');
   const file = resolve(cwd, named);
   const example = flags.sandbox ? sandboxConfigText(usualSandbox) : exampleText();
-  if (named === stdoutName) {
-    if (output.json) throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
+  if (isToStdout(named, output)) {
     await output.data(example);
-    return exitCodes.done;
+    return;
   }
   const writing = flags.force ? replaceOutput('--out', file, one(example)) : writeFile(file, example, { flag: 'wx' });
   await writing.catch((error: unknown) => {
@@ -44,7 +40,6 @@ async function writeExampleConfig(
     ? 'run `docferry up --sandbox`'
     : 'edit it, set ACME_API_KEY, and check it with `docferry config check`';
   output.result({ out: file }, `${named}: written\n${next}`);
-  return exitCodes.done;
 }
 
 function exampleText(): string {
@@ -70,8 +65,7 @@ function explained(named: string, error: unknown): unknown {
 }
 
 /** The document is the same with and without `--json`. */
-async function printConfigSchema({ output }: CommandContext): Promise<ExitCode> {
+async function printConfigSchema({ output }: CommandContext): Promise<void> {
   const document = configJsonSchema();
   output.result(document, JSON.stringify(document, null, 2));
-  return exitCodes.done;
 }

@@ -22,7 +22,7 @@ import { currentVersion, findVersion } from '../../find-version.ts';
 import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { namedPublicKey } from '../../signed-manifest.ts';
-import { stdoutName, writeOut } from '../../terminal/files.ts';
+import { isToStdout, reportOut, writeOut } from '../../terminal/files.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';
 import { deploy, deploymentText, exitCodeOf } from './export-deploy-local.ts';
 
@@ -72,7 +72,7 @@ async function load(context: CommandContext, named: string, flags: LoadFlags): P
   let isStored = false;
   try {
     const accept = async (carried: CarriedManifest) => {
-      const { domain } = findSite(config, carried.manifest.source.domain).site;
+      const { domain } = findSite(config, carried.manifest.source.domain);
       if (!storeOnly && !older) await requireNotOlder(store, domain, carried.manifest.version);
       if (keys !== null) requireSigned(carried, keys);
       return store.stagingFile(stageId);
@@ -169,22 +169,20 @@ async function save(
   name: string,
   wanted: string | undefined,
   { out }: { out: string },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
-  const toStdout = out === stdoutName;
-  if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
-  if (toStdout && output.toTerminal) throw usageFailure('--out - would write a tar to a terminal', 'name a file');
+  if (isToStdout(out, output) && output.toTerminal) {
+    throw usageFailure('--out - would write a tar to a terminal', 'name a file');
+  }
   const config = await loadContextConfig(context);
-  const { domain } = findSite(config, name).site;
+  const { domain } = findSite(config, name);
   const store = await openBundleStore(config.store.bundles);
   const version = wanted === undefined ? await currentVersion(store, domain) : await findVersion(store, domain, wanted);
   try {
     const bytes = await writeOut(context, out, packVersion(store, domain, version));
-    if (bytes === null) return exitCodes.done;
-    const summary = `${out}: ${version} of ${domain}, ${sizeText(bytes)}`;
-    if (toStdout) output.note(summary);
-    else output.result({ out, domain, version, bytes }, summary);
-    return exitCodes.done;
+    if (bytes === null) return;
+    reportOut(output, out, { out, domain, version, bytes }, `${out}: ${version} of ${domain}, ${sizeText(bytes)}`);
+    return;
   } catch (error) {
     if (!(error instanceof VersionDamaged)) throw error;
     throw operationFailure('VersionDamaged', `${version} is damaged: ${error.message}`, 'see `docferry store verify`');

@@ -72,8 +72,7 @@ async function decideExport(
   // A person may approve many versions at once, but each rejection needs its own reason.
   if (decision === 'approved' && isBulk(name, flags, 'domain')) return approveExports(context, flags);
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, site } = findSite(config, name ?? '');
-    const { domain } = site;
+    const { org, domain } = findSite(config, name ?? '');
     const waiting = asked ?? (await waitingVersion(operator.installation, { org, domain }));
     if (waiting === null) throw noSuchThing('NotRunning', `no version of ${domain} waits for approval`);
     const version = waiting;
@@ -105,8 +104,7 @@ async function rollBack(
   const timeoutMs = waitTimeout(flags);
   const { output } = context;
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, site } = findSite(config, name);
-    const { domain } = site;
+    const { org, domain } = findSite(config, name);
     const store = await operator.installation.bundles();
     const version = await findVersion(store, domain, wanted);
     // A script names what it wants; a person may have named something else.
@@ -150,8 +148,7 @@ async function confirmRollback(store: BundleStore, domain: string, version: stri
 async function holdSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
   if (isBulk(name, flags, 'domain')) return holdSites(context, flags);
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, site } = findSite(config, name);
-    const { domain } = site;
+    const { org, domain } = findSite(config, name);
     const hold = await operator.hold({ org, domain });
     const text = `${domain} is held at ${hold.version}; \`docferry export release ${domain}\` ends that`;
     context.output.result({ domain, held: hold.version, hold }, text);
@@ -162,8 +159,7 @@ async function holdSite(context: CommandContext, name: string | undefined, flags
 async function releaseSite(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
   if (isBulk(name, flags, 'domain')) return releaseSites(context, flags);
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, site } = findSite(config, name);
-    const { domain } = site;
+    const { org, domain } = findSite(config, name);
     const released = await operator.release({ org, domain });
     const { version, waiting } = released;
     const next =

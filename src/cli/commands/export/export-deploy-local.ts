@@ -13,7 +13,7 @@ import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { reasonLines, rolloutFacts } from '../../terminal/progress.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
+import { interruptible } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 
 export default {
@@ -37,28 +37,19 @@ async function deployLocal(
   { force = false }: { force?: boolean },
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { site } = findSite(config, name);
-  const { domain } = site;
+  const { domain, site } = findSite(config, name);
   if (site.rollout.length === 0) {
     throw usageFailure(`${domain} has no rollout targets`, `add one to its site in ${config.file}`);
   }
   const store = await openBundleStore(config.store.bundles);
   const version = await findVersion(store, domain, wanted);
-  const interrupt = onInterrupt();
-  try {
-    await verify(context, store, site, version, interrupt.signal);
-    const deployed = await deploy(config, site, { bundles: store, version, force, signal: interrupt.signal });
-    context.output.result(
-      { domain, version, ...deployed },
-      deploymentText(domain, version, deployed, context.output.paint),
-    );
-    return exitCodeOf(deployed);
-  } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
-    throw operationFailure('Interrupted', 'interrupted: the targets not yet reached are unchanged');
-  } finally {
-    interrupt.dispose();
-  }
+  const deployed = await interruptible('the targets not yet reached are unchanged', async (signal) => {
+    await verify(context, store, site, version, signal);
+    return deploy(config, site, { bundles: store, version, force, signal });
+  });
+  const text = deploymentText(domain, version, deployed, context.output.paint);
+  context.output.result({ domain, version, ...deployed }, text);
+  return exitCodeOf(deployed);
 }
 
 type Deployed = Awaited<ReturnType<typeof deployVersion>>;

@@ -3,24 +3,19 @@ import { type EndDetail, type RunOutcome, runOutcomes, whyEnded } from '../../..
 import type { ExportRunRow } from '../../../feedback/store/run-records.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
-import { type HistoryFlags, historyFilter, listLimit, moment, siteHelp } from '../../flags.ts';
+import { addListFlags, type HistoryFlags, historyFilter, siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
 
 export default {
   history: (command, run) =>
-    command
-      .argument('<domain>', siteHelp)
-      .addOption(new Option('--outcome <outcome>', 'only runs with this outcome').choices(runOutcomes))
-      .option(
-        '--since <when>',
-        'only runs that began from this ISO 8601 date or date-time on, or within e.g. 7d',
-        moment('--since'),
-      )
-      .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
-      .action(run(showExportHistory)),
+    addListFlags(
+      command
+        .argument('<domain>', siteHelp)
+        .addOption(new Option('--outcome <outcome>', 'only runs with this outcome').choices(runOutcomes)),
+      'runs that began',
+    ).action(run(showExportHistory)),
 } satisfies CommandFile;
 
 /** Lists the ended runs of a site, from the store: it needs no Temporal, and outlives its retention (X4). */
@@ -28,10 +23,9 @@ async function showExportHistory(
   context: CommandContext,
   name: string,
   flags: HistoryFlags<RunOutcome>,
-): Promise<ExitCode> {
+): Promise<void> {
   const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
+  const { org, domain } = findSite(config, name);
   const found = await withFeedbackStore(config, (store) =>
     store.listExportRuns({ org, domain, ...historyFilter(flags) }),
   );
@@ -43,7 +37,6 @@ async function showExportHistory(
     cells: runCells,
   });
   context.output.result({ org, domain, runs: rows.map(documentOf), more }, text);
-  return exitCodes.done;
 }
 
 function documentOf(run: ExportRunRow): object {

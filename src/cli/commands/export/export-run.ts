@@ -61,8 +61,7 @@ async function startOrJoinExport(
   const timeoutMs = waitTimeout(flags);
   const { output } = context;
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, site } = findSite(config, name);
-    const { domain } = site;
+    const { org, domain } = findSite(config, name);
     const client = await operator.installation.temporal();
     const { started, interrupt } = await startInterruptibly(output, () =>
       operator.startExport({ org, domain }, parametersOf(flags), flags.onRunning),
@@ -97,8 +96,7 @@ async function watchExport(
 ): Promise<ExitCode> {
   const timeoutMs = waitTimeout({ ...flags, wait: true });
   return withOperator(context, {}, async ({ config, operator: { installation } }) => {
-    const { org, site } = findSite(config, name);
-    const { domain } = site;
+    const { org, domain } = findSite(config, name);
     const client = await installation.temporal();
     const { workflowId, runId } = await runningExport(installation, { org, domain });
     // This run: a schedule may start the next one as soon as it ends.
@@ -110,8 +108,7 @@ async function watchExport(
 async function cancelExport(context: CommandContext, name: string | undefined, flags: BulkFlags): Promise<ExitCode> {
   if (isBulk(name, flags, 'domain')) return cancelExports(context, flags);
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, site } = findSite(config, name);
-    const { domain } = site;
+    const { org, domain } = findSite(config, name);
     const { workflowId, runId } = await operator.cancel(exportOf({ org, domain }));
     const document = { workflowId, runId, org, domain, cancelRequested: true };
     context.output.result(document, `cancelling the export of ${domain}`);
@@ -119,14 +116,12 @@ async function cancelExport(context: CommandContext, name: string | undefined, f
   });
 }
 
-async function pollAtOnce(context: CommandContext, name: string, flags: ActorFlags): Promise<ExitCode> {
+async function pollAtOnce(context: CommandContext, name: string, flags: ActorFlags): Promise<void> {
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, site } = findSite(config, name);
-    const { domain } = site;
+    const { org, domain } = findSite(config, name);
     const { workflowId, runId, state } = await operator.pollNow({ org, domain });
     const document = { workflowId, runId, org, domain, phase: state.phase, polls: state.progress?.polls ?? 0 };
     context.output.result(document, `asking for the job of ${domain} now`);
-    return exitCodes.done;
   });
 }
 
@@ -188,23 +183,19 @@ async function startExports(
   return onSelected(context, flags, 'sites', async (operator, sites, config) => {
     const running = await runningNow(operator);
     const session = { client: await operator.installation.temporal(), config };
-    return runBulk<Site, BegunExport>(
-      context,
-      flags,
-      { items: sites, skipped: [] },
-      {
-        kind: 'sites',
-        verb: 'start the exports of',
-        done: flags.wait ? 'exported' : 'started',
-        none: 'no site is configured',
-        lineOf: (site) => `${site.domain}${runs(running, exportOf(site)) ? ' (already running)' : ''}`,
-        async work(site) {
-          const { handle, joined, runId } = await operator.startExport(site, parameters, flags.onRunning);
-          return { workflowId: handle.workflowId, runId: runId ?? (await handle.describe()).runId, joined };
-        },
-        ...(flags.wait && { wait: (begun, signal) => awaitExports(context, session, flags, begun, signal) }),
+    const plan = { items: sites, skipped: [] };
+    return runBulk<Site, BegunExport>(context, flags, plan, {
+      kind: 'sites',
+      verb: 'start the exports of',
+      done: flags.wait ? 'exported' : 'started',
+      none: 'no site is configured',
+      lineOf: (site) => `${site.domain}${runs(running, exportOf(site)) ? ' (already running)' : ''}`,
+      async work(site) {
+        const { handle, joined, runId } = await operator.startExport(site, parameters, flags.onRunning);
+        return { workflowId: handle.workflowId, runId: runId ?? (await handle.describe()).runId, joined };
       },
-    );
+      ...(flags.wait && { wait: (begun, signal) => awaitExports(context, session, flags, begun, signal) }),
+    });
   });
 }
 

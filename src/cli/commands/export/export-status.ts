@@ -20,7 +20,6 @@ import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { siteHelp } from '../../flags.ts';
 import { findSite } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
@@ -57,7 +56,7 @@ interface Status {
   runsUnread: string | null;
 }
 
-async function showExportStatus(context: CommandContext, domain: string): Promise<ExitCode> {
+async function showExportStatus(context: CommandContext, domain: string): Promise<void> {
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, domain);
   return withTemporal(config, async (session) => {
@@ -69,7 +68,6 @@ async function showExportStatus(context: CommandContext, domain: string): Promis
     const stored = await storedOf(context, config, site);
     const found: Status = { org, domain: site.domain, ...running, ...stored, ...runs };
     context.output.result(documentOf(found), textOf(found, context.output.surface));
-    return exitCodes.done;
   });
 }
 
@@ -213,7 +211,6 @@ function stateFacts(
   return facts;
 }
 
-/** The job, and how often it was polled. */
 function jobText(jobId: string | null, polls: number): string {
   if (jobId === null) return 'none yet';
   return `${jobId}, ${polls === 0 ? 'not polled yet' : `polled ${counted(polls, 'time')}`}`;

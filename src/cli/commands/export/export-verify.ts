@@ -9,11 +9,11 @@ import { type VerificationReport, withRendering } from '../../../exports/verify/
 import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
 import { sizeText } from '../../../rules/text.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, operationFailure, usageFailure } from '../../failure.ts';
+import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { reasonLines } from '../../terminal/progress.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
+import { interruptible } from '../../terminal/prompts.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';
 
 export default {
@@ -64,24 +64,21 @@ async function renderPages(
   report: VerificationReport,
   { browser, browserSandbox, pages }: Pick<RenderFlags, 'browser' | 'browserSandbox'> & { pages: number },
 ): Promise<Rendering> {
-  const interrupt = onInterrupt();
   const live = await output.startLive();
   const workFolder = await mkdtemp(join(tmpdir(), 'docferry-verify-'));
   try {
-    return await renderSite(file, report, {
-      pages,
-      browser: { program: browser === undefined ? null : resolve(cwd, browser), sandbox: browserSandbox },
-      levels: {},
-      workFolder,
-      signal: interrupt.signal,
-      onPage: (done, all) => live.show(file, { key: `${done}`, text: `${done} of ${all} pages rendered` }),
-    });
-  } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
-    throw operationFailure('Interrupted', 'interrupted: the remaining pages were not checked');
+    return await interruptible('the remaining pages were not checked', (signal) =>
+      renderSite(file, report, {
+        pages,
+        browser: { program: browser === undefined ? null : resolve(cwd, browser), sandbox: browserSandbox },
+        levels: {},
+        workFolder,
+        signal,
+        onPage: (done, all) => live.show(file, { key: `${done}`, text: `${done} of ${all} pages rendered` }),
+      }),
+    );
   } finally {
     live.end();
-    interrupt.dispose();
     await rm(workFolder, { recursive: true, force: true });
   }
 }

@@ -15,7 +15,7 @@ import type { Site } from '../../../operations/operator.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
-import { type ExitCode, exitCodes, operationFailure } from '../../failure.ts';
+import { operationFailure } from '../../failure.ts';
 import { currentVersion, findVersion, versionBefore } from '../../find-version.ts';
 import { siteHelp } from '../../flags.ts';
 import { actingOn } from '../../operator.ts';
@@ -101,10 +101,9 @@ async function showDiff(
   a: string | undefined,
   b: string | undefined,
   { all }: { all?: boolean },
-): Promise<ExitCode> {
+): Promise<void> {
   const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
+  const { org, domain } = findSite(config, name);
   const store = await openBundleStore(config.store.bundles);
   const find = (wanted: string) => findVersion(store, domain, wanted);
   const names = a === undefined ? (await store.versions(domain)).map(({ version }) => version) : [];
@@ -122,7 +121,6 @@ async function showDiff(
   const shown: Comparison = { ...diff, ...(isFirst && { from: null }) };
   const most = all ? Number.POSITIVE_INFINITY : shownFiles;
   context.output.result({ domain, ...shown }, diffText(domain, shown, most, context.output.paint));
-  return exitCodes.done;
 }
 
 /** The version that waits for a release or an approval, newer than the current one; null when none does, or nobody can say. */
@@ -158,10 +156,9 @@ async function manifestOf(store: BundleStore, domain: string, version: string): 
   }
 }
 
-async function listVersions(context: CommandContext, name: string): Promise<ExitCode> {
+async function listVersions(context: CommandContext, name: string): Promise<void> {
   const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
-  const { domain } = site;
+  const { org, domain, site } = findSite(config, name);
   const store = await openBundleStore(config.store.bundles);
   const current = (await store.current(domain))?.version ?? null;
   const versions = await store.versions(domain);
@@ -187,5 +184,4 @@ async function listVersions(context: CommandContext, name: string): Promise<Exit
   }
   if (hold !== null) lines.push(holdText(hold));
   context.output.result(document, wrapped(lines.join('\n'), columns));
-  return exitCodes.done;
 }

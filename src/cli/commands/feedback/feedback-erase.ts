@@ -3,7 +3,7 @@ import type { Erasure } from '../../../feedback/privacy/privacy.ts';
 import { reindex, vacuum } from '../../../feedback/store/queries.ts';
 import { counted } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
 import { projectHelp } from '../../flags.ts';
 import { type ActorFlags, actorOf, addActorFlag } from '../../operator.ts';
 import { findProject } from '../../selection.ts';
@@ -31,22 +31,20 @@ interface EraseFlags extends Pick<ActorFlags, 'as'> {
 
 const longestContact = 1_000;
 
-async function erasePerson(context: CommandContext, name: string | undefined, flags: EraseFlags): Promise<ExitCode> {
+async function erasePerson(context: CommandContext, name: string | undefined, flags: EraseFlags): Promise<void> {
   const { output } = context;
   const config = await loadContextConfig(context);
   const found = name === undefined ? undefined : findProject(config, name);
-  const project = found?.project.id;
   const contact = await contactOf(flags);
-  const where = project === undefined ? 'everything' : `the feedback of ${project}`;
+  const where = found === undefined ? 'everything' : `the feedback of ${found.project}`;
   const text = `Remove this person from ${where} in ${config.store.feedback.place}, for good?`;
   await confirm({ text, declined: 'nothing was erased' }, flags.yes === true);
   const { who } = actorOf(flags);
   const erased = await withFeedbackStore(config, (store) =>
-    store.erase({ contact, at: new Date(), who, ...(found && { org: found.org, project: found.project.id }) }),
+    store.erase({ contact, at: new Date(), who, ...(found && { org: found.org, project: found.project }) }),
   );
   if (!erased.scrubbed) output.warn(notScrubbed[config.store.feedback.kind]);
   output.result(erased, textOf(erased));
-  return exitCodes.done;
 }
 
 const notScrubbed = {

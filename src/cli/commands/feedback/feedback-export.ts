@@ -4,7 +4,7 @@ import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
 import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
 import {
   addOutAndDates,
   anyOf,
@@ -17,7 +17,7 @@ import {
 import { keepHeapLean } from '../../parts.ts';
 import { findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
-import { stdoutName, writeOut } from '../../terminal/files.ts';
+import { isToStdout, reportOut, stdoutName, writeOut } from '../../terminal/files.ts';
 
 const formats = ['jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof formats)[number];
@@ -87,15 +87,12 @@ export async function exportFeedback(
   context: CommandContext,
   name: string | undefined,
   flags: ExportFlags,
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
-  const toStdout = flags.out === stdoutName;
   const format = flags.format ?? formats.find((one) => flags.out.endsWith(`.${one}`));
   if (format === undefined)
     throw usageFailure("missing option '--format'", `--out ends in none of .${formats.join(', .')}`);
-  if (toStdout && output.json)
-    throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
-  if (toStdout && format === 'parquet' && output.toTerminal) {
+  if (isToStdout(flags.out, output) && format === 'parquet' && output.toTerminal) {
     throw usageFailure(
       '--out - would write Parquet, which is binary, to a terminal',
       'name a file, or redirect stdout',
@@ -115,7 +112,7 @@ export async function exportFeedback(
       : [];
     const pieces = recordPieces(projects, (project) => store.entryRecords({ ...project, ...filter }), encoder, tally);
     const bytes = await writeShowing(context, flags.out, pieces, tally);
-    if (bytes === null) return exitCodes.done;
+    if (bytes === null) return;
     for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
     const document = {
       out: flags.out,
@@ -125,10 +122,7 @@ export async function exportFeedback(
       undatedLeftOut: undated.reduce((sum, count) => sum + count, 0),
       projects: tally.projects,
     };
-    const summary = summaryOf(document);
-    if (toStdout) output.note(summary);
-    else output.result(document, summary);
-    return exitCodes.done;
+    reportOut(output, flags.out, document, summaryOf(document));
   });
 }
 

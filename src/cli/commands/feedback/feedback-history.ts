@@ -4,24 +4,19 @@ import { type PassOutcome, passOutcomes } from '../../../feedback/rules/pass-bou
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { countText, spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
-import { type HistoryFlags, historyFilter, listLimit, moment, projectHelp } from '../../flags.ts';
+import { addListFlags, type HistoryFlags, historyFilter, projectHelp } from '../../flags.ts';
 import { findProject } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
 
 export default {
   history: (command, run) =>
-    command
-      .argument('<project>', projectHelp)
-      .addOption(new Option('--outcome <outcome>', 'only passes with this outcome').choices(passOutcomes))
-      .option(
-        '--since <when>',
-        'only passes that began from this ISO 8601 date or date-time on, or within e.g. 7d',
-        moment('--since'),
-      )
-      .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
-      .action(run(showFeedbackHistory)),
+    addListFlags(
+      command
+        .argument('<project>', projectHelp)
+        .addOption(new Option('--outcome <outcome>', 'only passes with this outcome').choices(passOutcomes)),
+      'passes that began',
+    ).action(run(showFeedbackHistory)),
 } satisfies CommandFile;
 
 /** Lists the passes of a project, from the store: it needs no Temporal, and outlives its retention (X4). */
@@ -29,10 +24,9 @@ async function showFeedbackHistory(
   context: CommandContext,
   name: string,
   flags: HistoryFlags<PassOutcome>,
-): Promise<ExitCode> {
+): Promise<void> {
   const config = await loadContextConfig(context);
-  const { org, project: configured } = findProject(config, name);
-  const project = configured.id;
+  const { org, project } = findProject(config, name);
   const found = await withFeedbackStore(config, (store) => store.listPasses({ org, project, ...historyFilter(flags) }));
   const { rows, more, text } = historyList(found, {
     limit: flags.limit,
@@ -54,7 +48,6 @@ async function showFeedbackHistory(
     cells: passCells,
   });
   context.output.result({ org, project, passes: rows.map(documentOf), more }, text);
-  return exitCodes.done;
 }
 
 /** Without its position: the cursor in it is the service's. */

@@ -2,7 +2,7 @@ import { parsePostgresAddress, postgresStore } from '../../../config/postgres-ad
 import { isThere } from '../../../files.ts';
 import { counted, countText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { noSuchThing, usageFailure } from '../../failure.ts';
 import { confirm } from '../../terminal/prompts.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
 
@@ -24,7 +24,7 @@ interface MoveFlags {
 }
 
 /** Copies the whole feedback store from SQLite to PostgreSQL. */
-async function move(context: CommandContext, flags: MoveFlags): Promise<ExitCode> {
+async function move(context: CommandContext, flags: MoveFlags): Promise<void> {
   const { output, env } = context;
   const address = /^postgres(ql)?:\/\//.test(flags.to) ? parsePostgresAddress(flags.to) : 'expected postgres://…';
   if (typeof address === 'string') throw usageFailure(`--to: ${address}`);
@@ -52,5 +52,4 @@ async function move(context: CommandContext, flags: MoveFlags): Promise<ExitCode
     `${counted(rows, 'row')} copied to ${target.place} and compared\n${indent(table)}\n` +
       'now name this database in store.feedback of every worker and start the workers; keep the file until then',
   );
-  return exitCodes.done;
 }

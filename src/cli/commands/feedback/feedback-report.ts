@@ -7,11 +7,11 @@ import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { errorCode, isThere } from '../../../files.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
 import { addOutAndDates, projectHelp, recordFilter } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
-import { stdoutName, writeOut } from '../../terminal/files.ts';
+import { isToStdout, reportOut, writeOut } from '../../terminal/files.ts';
 
 export default {
   report: (command, run) =>
@@ -99,11 +99,6 @@ async function writeReportFolder(
   return { pages: ranked(pages), bytes };
 }
 
-/** The line for people. */
-function folderSummary(out: string, pages: readonly ProjectPage[], bytes: number): string {
-  return `${join(out, 'index.html')}: ${pages.length} projects with a page each, ${sizeText(bytes)}`;
-}
-
 async function* only<Item>(item: Item): AsyncGenerator<Item, void, undefined> {
   yield item;
 }
@@ -122,11 +117,9 @@ interface ReportedProject extends FoundProject {
   undatedLeftOut: number;
 }
 
-async function writeReport(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<ExitCode> {
+async function writeReport(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<void> {
   const { output } = context;
-  const toStdout = flags.out === stdoutName;
-  if (toStdout && output.json)
-    throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
+  const toStdout = isToStdout(flags.out, output);
   const { from, to } = recordFilter(flags);
   const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const config = await loadContextConfig(context);
@@ -143,17 +136,16 @@ async function writeReport(context: CommandContext, name: string | undefined, fl
       const { pages, bytes } = await writeReportFolder(context, flags.out, { madeAt, bounds }, projects);
       const shown = pages.map(({ figures, readUpTo: _readUpTo, ...page }) => ({ ...page, entries: figures.entries }));
       const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: shown };
-      output.result(document, folderSummary(flags.out, pages, bytes));
-      return exitCodes.done;
+      const index = join(flags.out, 'index.html');
+      output.result(document, `${index}: ${pages.length} projects with a page each, ${sizeText(bytes)}`);
+      return;
     }
     const text = reportPage({ madeAt, bounds, names }, projects);
     const bytes = await writeOut(context, flags.out, text);
-    if (bytes === null) return exitCodes.done;
+    if (bytes === null) return;
     const summary = summaryOf(toStdout ? 'stdout' : flags.out, bytes, reported);
     const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: reported };
-    if (toStdout) output.note(summary);
-    else output.result(document, summary);
-    return exitCodes.done;
+    reportOut(output, flags.out, document, summary);
   });
 }
 

@@ -17,7 +17,7 @@ import {
 import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { noSuchThing, usageFailure } from '../../failure.ts';
 import { anyOf, formulaSafeHelp, listLimit, moment, projectHelp, recordFilter } from '../../flags.ts';
 import { addSelectionFlags, findProject, type SelectionFlags, selected } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -45,11 +45,7 @@ export default {
       .option('--since <when>', 'created from this ISO 8601 date or date-time on, or within e.g. 30d')
       .option('--until <when>', 'created before this')
       .option('--new-since <when>', 'only entries first seen after this')
-      .option(
-        '--limit <n>',
-        'how many to show, 20 by default, at most 200; with --format all by default',
-        listLimit('--limit'),
-      )
+      .option('--limit <n>', 'how many to show, 20 by default, at most 200; with --format all by default', listLimit)
       .option('--after <place>', 'continue after the `after` of an earlier answer')
       .option('--by-document', 'count the newest 10,000 hits by page instead')
       .addOption(new Option('--format <format>', 'write whole records to stdout').choices(['csv', 'jsonl']))
@@ -106,7 +102,7 @@ function projectsOf(
   if (project !== undefined) {
     if (org !== undefined || match !== undefined)
       throw usageFailure('--project cannot be combined with --org or --match');
-    return { projects: [findProject(config, project).project.id] };
+    return { projects: [findProject(config, project).project] };
   }
   if (org === undefined && match === undefined) return {};
   const { projects } = selected(config, { ...(org !== undefined && { org }), ...(match !== undefined && { match }) });
@@ -130,7 +126,7 @@ async function searchFeedback(
   context: CommandContext,
   words: readonly string[],
   flags: FeedbackSearchFlags,
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   requireTogether(flags, output);
   const config = await loadContextConfig(context);
@@ -161,7 +157,6 @@ async function searchFeedback(
           answer.entries.length === 0 ? await nothing(store, selection) : entriesText(answer, output),
         );
       }
-      return exitCodes.done;
     });
   } catch (error) {
     if (error instanceof SearchRefused) throw usageFailure(error.message, error.hint);

@@ -2,7 +2,6 @@ import type { Count, FeedbackStats } from '../../../feedback/figures/figure-stor
 import type { PassRow } from '../../../feedback/reading/pass-store.ts';
 import { barText, counted, countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { projectHelp } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
@@ -35,7 +34,7 @@ interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'>,
 
 const shownMonths = 12;
 
-async function showStats(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showStats(context: CommandContext, name?: string): Promise<void> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
   const projects = await withFeedbackStore(config, (store) =>
@@ -51,7 +50,6 @@ async function showStats(context: CommandContext, name?: string): Promise<ExitCo
   );
   const text = projects.map((project) => textOf(project, context.output)).join('\n\n');
   context.output.result({ projects }, text === '' ? 'no projects are configured' : text);
-  return exitCodes.done;
 }
 
 function shown(found: FeedbackStats, now: Date): Omit<ProjectStats, keyof FoundProject | 'watermark' | 'lastSync'> {

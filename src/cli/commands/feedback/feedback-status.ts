@@ -20,7 +20,6 @@ import { searchAttributes, workflowTypes } from '../../../rules/workflow-ids.ts'
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { runningWork } from '../../../temporal/runs.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
 import { projectHelp } from '../../flags.ts';
 import { type FoundProject, findProjects } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
@@ -118,7 +117,7 @@ interface ProjectStatus extends FoundProject, StoredProject, ProjectDelays {
   standstill: string | null;
 }
 
-async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
+async function showFeedbackStatus(context: CommandContext, name?: string): Promise<void> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
   const organizations = config.organizations.filter(({ id }) => wanted.some(({ org }) => org === id));
@@ -160,7 +159,6 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
     { privacy: { contacts, comments, retentionMs }, projects: statuses.map(documentOf) },
     text === '' ? 'no projects are configured' : text,
   );
-  return exitCodes.done;
 }
 
 function documentOf({ running, passes: ended, refresh: _refresh, ...project }: ProjectStatus): object {

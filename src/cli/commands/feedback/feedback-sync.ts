@@ -119,9 +119,9 @@ async function syncFeedback(context: CommandContext, name: string | undefined, f
   if (flags.plan) return plan(context, name, flags);
   const { output } = context;
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, project: found } = findProject(config, name);
-    const { id: project } = found;
-    const title = projectTitle({ project, name: found.name });
+    const found = findProject(config, name);
+    const { org, project } = found;
+    const title = projectTitle(found);
     const client = await operator.installation.temporal();
     const pass = flags.pass ?? (await usualPass(await operator.installation.feedback(), { org, project }));
     const input = { org, project, pass };
@@ -171,8 +171,7 @@ const refusedOf = ({ waiting }: SyncState): number | null =>
 async function plan(context: CommandContext, name: string, flags: SyncFlags): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
-  const { org, project: found } = findProject(config, name);
-  const { id: project } = found;
+  const { org, project } = findProject(config, name);
   return withFeedbackStore(config, async (store) => {
     const pass = flags.pass ?? (await usualPass(store, { org, project }));
     const question = { org, project, pass, ...dateRange(flags) };
@@ -191,11 +190,11 @@ async function cancelPass(
   const { pass } = flags;
   if (pass === undefined) throw usageFailure('name the pass to cancel: --pass <kind>');
   return withOperator(context, flags, async ({ config, operator }) => {
-    const { org, project: found } = findProject(config, name);
-    const { id: project } = found;
+    const found = findProject(config, name);
+    const { org, project } = found;
     const { workflowId, runId } = await operator.cancel({ kind: 'sync', org, project, pass });
     const document = { workflowId, runId, org, project, pass, cancelRequested: true };
-    context.output.result(document, `cancelling the ${pass} of ${projectTitle({ project, name: found.name })}`);
+    context.output.result(document, `cancelling the ${pass} of ${projectTitle(found)}`);
     return exitCodes.done;
   });
 }
@@ -220,22 +219,18 @@ async function startSyncs(
       const pass = flags.pass ?? (await usualPass(await operator.installation.feedback(), project));
       items.push({ ...project, pass });
     }
-    return runBulk(
-      context,
-      flags,
-      { items, skipped: [] },
-      {
-        kind: 'projects',
-        verb: 'start a pass of',
-        done: 'started',
-        none: 'no project is configured',
-        lineOf: (pass) => `${passLine(pass)}${runs(running, passOf(pass)) ? ' (already running)' : ''}`,
-        async work({ pass, ...project }) {
-          const { handle, joined } = await operator.startPass(project, pass, dates);
-          return { workflowId: handle.workflowId, joined };
-        },
+    const plan = { items, skipped: [] };
+    return runBulk(context, flags, plan, {
+      kind: 'projects',
+      verb: 'start a pass of',
+      done: 'started',
+      none: 'no project is configured',
+      lineOf: (pass) => `${passLine(pass)}${runs(running, passOf(pass)) ? ' (already running)' : ''}`,
+      async work({ pass, ...project }) {
+        const { handle, joined } = await operator.startPass(project, pass, dates);
+        return { workflowId: handle.workflowId, joined };
       },
-    );
+    });
   });
 }
 
@@ -245,22 +240,17 @@ async function cancelSyncs(context: CommandContext, flags: BulkFlags & { pass?: 
     const running = await runningNow(operator);
     const kinds = flags.pass === undefined ? passKinds : [flags.pass];
     const passes = projects.flatMap((project) => kinds.map((pass): Pass => ({ ...project, pass })));
-    const items = passes.filter((pass) => runs(running, passOf(pass)));
-    return runBulk(
-      context,
-      flags,
-      { items, skipped: [] },
-      {
-        kind: 'projects',
-        verb: 'cancel the running passes of',
-        done: 'cancelling',
-        none: 'no pass is running',
-        lineOf: passLine,
-        async work(pass) {
-          const { workflowId } = await operator.cancel(passOf(pass), runIdOf(running, passOf(pass)));
-          return { workflowId, cancelRequested: true };
-        },
+    const plan = { items: passes.filter((pass) => runs(running, passOf(pass))), skipped: [] };
+    return runBulk(context, flags, plan, {
+      kind: 'projects',
+      verb: 'cancel the running passes of',
+      done: 'cancelling',
+      none: 'no pass is running',
+      lineOf: passLine,
+      async work(pass) {
+        const { workflowId } = await operator.cancel(passOf(pass), runIdOf(running, passOf(pass)));
+        return { workflowId, cancelRequested: true };
       },
-    );
+    });
   });
 }

@@ -8,7 +8,7 @@ import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts'
 import { describeSchedules, type NamedSchedule, namedSchedules, scheduledTimes } from '../../../schedules/schedules.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import { noSuchThing, usageFailure } from '../../failure.ts';
 import { dateRange } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addSelectionFlags, findOrganization, matcherOf, type SelectionFlags, suggesting } from '../../selection.ts';
@@ -113,7 +113,7 @@ async function withSchedules(
   words: readonly string[],
   flags: ManyFlags,
   work: (operator: Operator, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
-): Promise<ExitCode> {
+): Promise<void> {
   const { all, org, match } = flags;
   const many = all === true || org !== undefined || match !== undefined;
   if (many === words.length > 0) {
@@ -137,7 +137,6 @@ async function withSchedules(
     const schedules = answers.map(({ document }, index) => ({ id: chosen[index]?.id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
     context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);
-    return exitCodes.done;
   });
 }
 
@@ -163,7 +162,7 @@ async function pauseOrResumeSchedules(
   kind: 'pause' | 'resume',
   words: string[],
   { note, ...flags }: { note: string } & ManyFlags,
-): Promise<ExitCode> {
+): Promise<void> {
   const reason = note.trim().slice(0, longestReason) || null;
   return withSchedules(context, kind, words, { ...flags, reason }, async (operator, { target }) => {
     await (kind === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note));
@@ -171,7 +170,7 @@ async function pauseOrResumeSchedules(
   });
 }
 
-async function triggerSchedules(context: CommandContext, words: string[], flags: ManyFlags): Promise<ExitCode> {
+async function triggerSchedules(context: CommandContext, words: string[], flags: ManyFlags): Promise<void> {
   return withSchedules(context, 'trigger', words, flags, async (operator, { target }) => {
     const { alreadyRunning } = await operator.triggerSchedule(target);
     const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
@@ -197,7 +196,7 @@ const madeUp = 'the next run makes up for those that are missing';
 /** The server buffers at most 1,000 starts of a schedule. */
 const mostRuns = 1_000;
 
-async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
+async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<void> {
   const { from, to } = boundsOf(flags);
   return withSchedules(context, 'backfill', words, flags, async (operator, { id, target }) => {
     if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };

@@ -3,7 +3,7 @@ import { targetName } from '../../../rules/workflow-ids.ts';
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
+import { usageFailure } from '../../failure.ts';
 import { wholeNumber } from '../../flags.ts';
 import { withTemporal } from '../../session.ts';
 import type { Output } from '../../terminal/output.ts';
@@ -19,7 +19,7 @@ export default {
 /** Each one listed costs some ten calls to Temporal. */
 const schedulesPerPage = 100;
 
-async function listSchedules(context: CommandContext, { page }: { page?: number }): Promise<ExitCode> {
+async function listSchedules(context: CommandContext, { page }: { page?: number }): Promise<void> {
   if (page === 0) throw usageFailure('--page counts from 1');
   const part = page === undefined ? undefined : { page, size: schedulesPerPage };
   const config = await loadContextConfig(context);
@@ -39,7 +39,6 @@ async function listSchedules(context: CommandContext, { page }: { page?: number 
   if (page !== undefined) {
     output.note(`page ${page} of ${Math.max(1, Math.ceil(total / schedulesPerPage))}: ${total} schedules in all`);
   }
-  return exitCodes.done;
 }
 
 function warnOfDifferences(output: Output, { schedules, missing, unread }: ScheduleViews): void {

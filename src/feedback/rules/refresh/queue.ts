@@ -87,7 +87,6 @@ interface Reading {
    * the reading returned were seen after it began.
    */
   entries: readonly (RefreshEntry & { id: string })[];
-  /** Requests that it took. */
   requests: number;
   /** Entries of the project that are not tombstoned. */
   stored: number;
