@@ -18,13 +18,12 @@ import {
   retryKeySignal,
 } from '../contract.ts';
 import { readApproval, readExportInput, readPhase, readRejection } from '../exports/rules/export-messages.ts';
-import { leftBehind, nextStep, refusal, returnedResults, returnReasons } from '../exports/rules/rollout-steps.ts';
+import { leftBehind, nextStep, refusal } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   type ExportInput,
   type ExportProgress,
   type ExportResult,
-  type ExportState,
   outcomeWith,
   type Reason,
   versionName,
@@ -69,6 +68,8 @@ const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 /** One run of `exportSite`: its steps, and its end (X4). */
 class ExportRun {
   readonly #input: ExportInput;
+  /** Names the private place of the download, for all attempts and all runs of this execution. */
+  readonly #stageId = workflowInfo().firstExecutionRunId;
   readonly view: ExportView;
   readonly key: KeyGate;
   readonly job: ExportJob;
@@ -99,11 +100,7 @@ class ExportRun {
     this.key = new KeyGate((refused) => this.view.keyRefused(refused), input.refused ?? null);
     this.job = new ExportJob(input, this.progress, this.view, this.key);
     this.approval = new Approval(input, this.view);
-    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId());
-  }
-
-  state(): ExportState {
-    return this.view.state();
+    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId);
   }
 
   /** The result, or null when the history has grown long and the run should continue as new. */
@@ -132,7 +129,9 @@ class ExportRun {
         const { namedAt } = this.progress;
         const fetched = await this.#fetchUnlessGone(jobId, namedAt, settings);
         if (fetched === null) continue;
-        return fetched.ok ? await this.#publish(fetched, settings) : this.#rejected(fetched);
+        if (fetched.ok) return await this.#publish(fetched, settings);
+        const { archive, pages, files, reasons } = fetched;
+        return this.#result({ outcome: 'rejected', archive, pages, files, reasons });
       }
     } catch (error) {
       if (error instanceof WaitsInNextRun) {
@@ -174,7 +173,7 @@ class ExportRun {
     const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
       fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: summaryText(summary) }, [
-        { org, domain, storeId, jobId, stageId: this.#stageId(), force: parameters.force === true, publish },
+        { org, domain, storeId, jobId, stageId: this.#stageId, force: parameters.force === true, publish },
       ]),
     );
     this.progress.linksRequested = fetched.linksRequested;
@@ -186,7 +185,8 @@ class ExportRun {
     if (kept !== null) {
       const { version, url, rollouts } = kept;
       this.view.version = version;
-      this.#publication.keep(version, contentDigest, url);
+      // Its content has not changed: there is nothing to publish.
+      this.#publication.published = { version, contentDigest, url };
       // A target that does not run what is current may run anything: nothing is known of what its readers got.
       const wanted = { version: heldAt ?? version, previous: heldAt ?? version, known: rollouts };
       const isNowhere = heldAt === version && kept.reasons !== undefined;
@@ -232,16 +232,9 @@ class ExportRun {
     });
     const refused = refusal(taken);
     if (refused === null || heldAt !== null) return null;
-    const returned = await returnSite(site, wanted.version, taken, refused);
-    const reasons = returnReasons(refused, returned);
-    if ('problem' in returned) return { held: null, reasons };
-    this.view.rollouts = returnedResults(this.view.rollouts, returned);
-    return { held: returned.version ?? wanted.version, reasons };
-  }
-
-  #rejected(refused: FetchedBundle & { ok: false }): ExportResult {
-    const { archive, pages, files, reasons } = refused;
-    return this.#result({ outcome: 'rejected', archive, pages, files, reasons });
+    const { rollouts, held, reasons } = await returnSite(site, wanted.version, taken, refused);
+    this.view.rollouts = rollouts;
+    return { held, reasons };
   }
 
   #result(found: Partial<ExportResult> & Pick<ExportResult, 'outcome'>): ExportResult {
@@ -271,11 +264,6 @@ class ExportRun {
     };
   }
 
-  /** Names the private place of the download, for all attempts and all runs of this execution. */
-  #stageId(): string {
-    return workflowInfo().firstExecutionRunId;
-  }
-
   /** Removes an unapproved version, records the run, removes the download. Failures here never hide the original one. */
   async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
     const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
@@ -298,17 +286,13 @@ class ExportRun {
     result: Published | null,
     detail: object,
   ): Promise<void> {
-    const { workflowId, runId } = workflowInfo();
     const { org, domain } = this.#input;
     const { possibleDuplicates } = this.progress;
     await this.approval.kept();
     await recordOrLater({
-      workflowId,
-      runId,
       org,
       domain,
       startedAt: new Date(this.progress.startedAt).toISOString(),
-      finishedAt: new Date().toISOString(),
       outcome,
       jobId: this.progress.jobId,
       jobsStarted: this.progress.jobsStarted,
@@ -321,6 +305,7 @@ class ExportRun {
     });
     const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
     const timestamp = new Date().toISOString();
+    const { workflowId, runId } = workflowInfo();
     const data = { org, domain, outcome, version, contentDigest, url, held, workflowId, runId };
     await announce(org, this.#webhooks, { type: 'export.finished', timestamp, data });
   }
@@ -331,7 +316,7 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   const input = readInput(readExportInput, given);
   followFailover(input);
   const run = new ExportRun(input);
-  onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
+  onQuery(exportStateQuery, () => run.view.state(), 'Phase, progress, next poll and rollouts.');
   const ignored = () => run.view.ignoredSignal();
   onSignal(phaseSignal, readPhase, {
     take: ({ phase }) => run.view.announce(phase),
@@ -341,7 +326,7 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   onUpdate(pollNowUpdate, noInput, {
     answer: () => {
       run.job.pollNow();
-      return run.state();
+      return run.view.state();
     },
     check: () => run.job.requireWaiting(),
     description: 'Polls the job at once.',

@@ -2,11 +2,10 @@ import { CancellationScope, condition, isCancellation, log, proxyActivities } fr
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
 import {
-  type Return,
+  returnFrom,
   type StepTaken,
   type TakeStep,
   type TargetSteps,
-  takeBack,
   takeSteps,
 } from '../exports/rules/rollout-steps.ts';
 import {
@@ -179,15 +178,7 @@ export class Publication {
     this.#unapproved = input.awaited?.approval.version ?? null;
   }
 
-  /** Keeps a version whose content has not changed: there is nothing to publish. */
-  keep(version: string, contentDigest: string, url: string): void {
-    this.published = { version, contentDigest, url };
-  }
-
-  /**
-   * Publishes what the fetch has not, waits for a person's approval if rules or the configuration ask for it, and moves
-   * the pointer. On a held site the version waits for the release, without approval.
-   */
+  /** Publishes what is not yet, waits for approval if asked, moves the pointer; on a held site the release decides. */
   async put(version: string, bundle: VerifiedBundle, { always, timeoutMs }: SitePlan['approval']): Promise<Placed> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.#progress;
@@ -277,31 +268,30 @@ export function rollOutToTargets(
   return takeSteps(site.targets, taker(site, wanted), known, onResults);
 }
 
-/** Returns the site from a version that a step refused: first the pointer, then each target that the rollout reached (E9). */
-export async function returnSite(
+/** As `returnFrom`, even in a run that was cancelled: half a return would leave readers with the refused version. */
+export function returnSite(
   site: RolloutSite,
   version: string,
   taken: readonly StepTaken[],
   refused: StepTaken,
-): Promise<Return | { problem: string }> {
+): ReturnType<typeof returnFrom> {
   const { domain, storeId, targets } = site;
-  const reason = `${refused.target}: ${refused.detail}`.slice(0, longestReason);
-  const input = { domain, storeId, version, reason, at: Date.now() };
-  try {
-    // Even in a run that was cancelled: half a return would leave readers with the refused version.
-    const { version: back } = await CancellationScope.nonCancellable(() =>
-      stores.returnToVersionBefore.executeWithOptions(
-        { ...storeOptions, summary: `${domain} returns to the version before ${version}` },
-        [input],
-      ),
-    );
-    if (back === null) return { version: null, results: [] };
-    const take = taker(site, { version: back, previous: version, force: false });
-    return { version: back, results: await takeBack(targets, taken, take) };
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    return { problem: failureSummary(error) };
-  }
+  const options = { ...storeOptions, summary: `${domain} returns to the version before ${version}` };
+  return returnFrom(version, taken, refused, {
+    targets,
+    moveBack: async (reason) => {
+      const input = { domain, storeId, version, reason, at: Date.now() };
+      const moved = await CancellationScope.nonCancellable(() =>
+        stores.returnToVersionBefore.executeWithOptions(options, [input]),
+      );
+      return moved.version;
+    },
+    takeWith: (back) => taker(site, { version: back, previous: version, force: false }),
+    problemOf: (error) => {
+      if (isCancellation(error)) throw error;
+      return failureSummary(error);
+    },
+  });
 }
 
 function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout, 'known'>): TakeStep {
