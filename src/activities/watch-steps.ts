@@ -3,7 +3,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { WindowView } from '../budget/rules/permits.ts';
 import { sighting } from '../exports/rollout/roll-out-version.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
-import type { BundleStore, InService, Sightings } from '../exports/store/bundle-store.ts';
+import type { BundleStore, InService, Sightings, SiteHold } from '../exports/store/bundle-store.ts';
 import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
 import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
@@ -14,18 +14,15 @@ import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
+import { nameOf } from './failures.ts';
 import { goneWebhooks, isGone, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;
-/** Of one store, the latest. */
 const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyMap<string, InService>> }>();
 
-/**
- * What the sites of all organizations have in service, and which are held: one listing costs no request a site, and the
- * looks of many organizations share it. It may be half a minute old.
- */
+/** What all sites have in service, and which are held, by one listing that may be half a minute old. */
 async function listedSites(
   { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   { watch }: Pick<Organization, 'watch'>,
@@ -45,12 +42,7 @@ function list(bundles: BundleStore, organizations: readonly Organization[]) {
   return listing;
 }
 
-interface HeldSite {
-  domain: string;
-  version: string;
-  since: string;
-  waiting: string | null;
-}
+type HeldSite = { domain: string } & Pick<SiteHold, 'version' | 'since' | 'waiting'>;
 
 /** The sites of an organization that people hold. The listing says which may be held; only these are read. */
 export async function heldSites(
@@ -70,16 +62,10 @@ export async function heldSites(
 
 type Drifted = NonNullable<Sight['drifted']>;
 
-/**
- * What this process has recorded or found recorded, by the store and the domain, while `current` was the current version:
- * most looks see nothing new. A rollout records what it sees itself.
- */
+/** What is recorded, while `current` was the current version: most looks see nothing new and read nothing. */
 const recorded = new WeakMap<BundleStore, Map<string, { sightings: Sightings; current: string | null }>>();
 
-/**
- * Reads every target of an organization back, and records what differs from the look before (E9). `listed`: what is in
- * service, where it is known.
- */
+/** Reads all targets back and records what differs from the look before (E9). `listed`: what is in service. */
 export async function observeTargets(
   { bundles }: Pick<ActivityDependencies, 'bundles'>,
   { sites }: Pick<Organization, 'sites'>,
@@ -139,15 +125,11 @@ interface LookedAround extends LastLook {
   count: number;
 }
 
-/** Conditions that the workflow names at most. */
 const named = 20;
 
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
-  /**
-   * Checks once what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
-   * Safe to repeat.
-   */
+  /** Checks once which of the watched conditions begin or end, and sends notices. Safe to repeat. */
   async lookAround({ org, last }: { org: string; last: LastLook }): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     const at = scheduledAt();
@@ -411,7 +393,7 @@ async function ifReadable<Value>(what: string, read: () => Promise<Value>): Prom
   try {
     return await read();
   } catch (error) {
-    log.warn('the watch could not read everything', { what, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('the watch could not read everything', { what, failure: nameOf(error) });
     return null;
   }
 }

@@ -21,9 +21,7 @@ export interface Slots {
   /** Nothing is granted earlier, e.g. during a pause. */
   notBefore: number;
   windowMs: number;
-  /** Requests allowed in any window. */
   capacity: number;
-  /** When each occupied slot comes free, ascending. */
   releases: readonly number[];
 }
 
@@ -33,7 +31,6 @@ const latestMoment = 8.64e15;
 /** What a holder or waiter wants. */
 export interface Demand {
   holder: string;
-  /** 0 is the most urgent. */
   rank: number;
   /** Pages left to read; null when unknown. */
   remaining: number | null;
@@ -41,10 +38,7 @@ export interface Demand {
   granted: number;
 }
 
-/**
- * The moment at which the `count`th permit from now can be used; every slot comes round once per window. `count` is at
- * least 1.
- */
+/** When the `count`th permit (1 and up) from now can be used; every slot comes round once per window. */
 export function momentOfPermit(count: number, { notBefore, windowMs, capacity, releases }: Slots): number {
   const rounds = floor((count - 1) / capacity);
   const place = (count - 1) % capacity;
@@ -53,10 +47,7 @@ export function momentOfPermit(count: number, { notBefore, windowMs, capacity, r
   return min(latestMoment, moment + rounds * windowMs);
 }
 
-/**
- * Forecast of a pass that has `remaining` pages to read: pages of more urgent passes go first, those of passes of the
- * same rank take turns. Null when the number of remaining pages is unknown.
- */
+/** More urgent passes go first, those of a rank take turns. Null when the remaining pages are unknown. */
 export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slots): Forecast | null {
   const pages = demand.remaining;
   if (pages === null) return null;

@@ -41,11 +41,9 @@ function slotMoment(state: WindowState, releases: readonly number[], capacity: n
   return index < 0 ? state.now : (releases[index] ?? state.now + state.settings.windowMs);
 }
 
-/** What the waiters can expect. */
 interface Outlook {
   /** In their order; those in `holders` are expected now. */
   waiters: Waiter[];
-  /** The holders to wake. */
   holders: string[];
   /**
    * When to look again without any message: a slot comes free for a waiter that was told a later time, a waiter loses

@@ -10,10 +10,7 @@ export const { floor, max, min } = Math;
 
 /** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
 export const comeBackGraceMs = 5_000;
-/**
- * How long a late waiter keeps its place, in milliseconds. No other waiter waits for it meanwhile; but when it comes,
- * after a restart of its worker or on a busy machine, it is as senior as before.
- */
+/** How long a late waiter keeps its place, in milliseconds; no other waits for it meanwhile. */
 export const placeKeptMs = 10 * 60_000;
 /** Shortest time a refused asker must wait: shorter server timers take a second anyway. */
 export const minWaitMs = 1_000;
@@ -34,7 +31,6 @@ export interface Waiter {
 /** What decides the place of an asker. */
 export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'since' | 'servedAt'>;
 
-/** What the order depends on besides the claims. */
 interface QueueRules {
   now: number;
   /** When `refresh` becomes as urgent as the rest; null while it does not wait. */
@@ -79,10 +75,7 @@ export interface Place {
 /** Most names that are given of those ahead. */
 const mostNamed = 5;
 
-/**
- * The place of a claim. A waiter that asks again keeps its place, or two that came in the same millisecond would each let
- * the other go first.
- */
+/** A waiter that asks again keeps its place: two of the same millisecond would let each other go first. */
 export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules): Place {
   const own = rankOf(claim, rules);
   const place: Place = { ahead: 0, behind: [], contended: false };
@@ -155,27 +148,21 @@ export interface RefusedKey {
   nextTryAt: number;
 }
 
-/**
- * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
- * answered 401 although the key is accepted, so a program's 401 stops nobody.
- */
+/** docferry's own checks of the key: a program's path may be answered 401 although the key is accepted. */
 export interface KeyChecks {
   /** When the last one was started; null for never. */
   startedAt: number | null;
-  /** One is to be started now. */
   due: boolean;
 }
 
 /** What a refusal showed of other clients. */
 export interface Sighting {
-  /** When the service refused. */
   at: number;
   /** Requests of other clients in the window that ended then. */
   requests: number;
 }
 
 export interface WindowState {
-  /** As configured. */
   settings: WindowSettings;
   override: BudgetOverride | null;
   /** Latest moment seen: time runs backwards only once a clock is right that was ahead (`wasAhead`). */
@@ -187,11 +174,9 @@ export interface WindowState {
   leases: Lease[];
   /** In the order in which they were served when it was last looked at, then those that came since. */
   waiters: Waiter[];
-  /** One of each holder. */
   attempts: Attempt[];
   /** Ids of questions whose return overtook them, the latest ones. */
   returned: string[];
-  /** One of each turn. */
   served: Turn[];
   /** Since when `refresh` has waited behind others; null when nothing keeps it waiting. */
   refreshWaits: number | null;
@@ -212,7 +197,6 @@ export interface WindowState {
   sightings: Sighting[];
   /** When the installation of `settings` last sent a message; null before that. */
   ownSeenAt: number | null;
-  /** Signals that made no sense (X5). */
   ignored: number;
 }
 

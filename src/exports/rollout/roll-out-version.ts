@@ -22,10 +22,7 @@ interface VersionStep extends Pick<RolloutRequest, 'guard' | 'alive' | 'elapsedM
   force?: boolean;
 }
 
-/**
- * The result for a target that was given the version before and, read back, runs it (E9); null for any other. A target
- * without a place counts as running what it was given last.
- */
+/** A target that was given the version before and, read back, runs it (E9); one without a place counts as such. */
 export async function alreadyCurrent(
   bundles: Pick<BundleStore, 'rolledOut'>,
   domain: string,
@@ -104,7 +101,6 @@ export async function pointAt(bundles: BundleStore, domain: string, version: str
 
 interface RefusedRollout {
   domain: string;
-  /** The version that a check refused. */
   version: string;
   reason: string;
   at: Date;
