@@ -1,5 +1,4 @@
 import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
-import { Semaphore } from '../../exports/semaphore.ts';
 import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
@@ -9,6 +8,7 @@ import { type EndedRun, endedRuns } from '../../operations/history.ts';
 import { Installation } from '../../operations/installation.ts';
 import { type Facts, gatherFacts, readLive, type Selection, type Unavailable } from '../../operations/status.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
+import { Semaphore } from '../../semaphore.ts';
 import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';

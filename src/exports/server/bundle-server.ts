@@ -13,7 +13,6 @@ class ReaderGone extends Error {
   override readonly name = 'ReaderGone';
 }
 
-/** An object that never changes and can be read in ranges. */
 interface ImmutableObject {
   /** Without quotes. */
   etag: string;
@@ -129,7 +128,6 @@ export function rangeOf(header: string | undefined, bytes: number): ByteRange | 
   return start < bytes ? { start, end } : null;
 }
 
-/** False, and nothing sent, when the object is gone. */
 async function endIfThere(response: ServerResponse, status: number, open: ImmutableObject['open']): Promise<boolean> {
   if (!(await isThere(open))) return false;
   response.writeHead(status).end();
@@ -165,7 +163,6 @@ export interface ServerSettings {
   idleMs?: number;
   /** Called when the store, not the reader, is why a request fails. */
   onFailure?: (error: unknown) => void;
-  /** Aborting it stops the server. */
   signal?: AbortSignal;
 }
 
