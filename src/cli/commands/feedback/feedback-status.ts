@@ -222,12 +222,12 @@ function outcomeText({ pass, outcome }: PassRow, paint: Paint): string {
 
 function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns }: Surface): string {
   const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, refresh, passes: last } = project;
+  const read = watermark === null ? 'never read to the end' : `entries written up to ${utcText(watermark)} are read`;
   const stored = [
     counted(entries, 'entry', 'entries'),
     rejects > 0 ? `${countText(rejects)} not understood` : '',
     tombstones > 0 ? `${countText(tombstones)} deleted` : '',
-    watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`,
-    verifiedUpTo === null ? '' : `complete as of ${utcText(verifiedUpTo)}`,
+    verifiedUpTo === null ? read : `complete as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(projectTitle(project))} (${org}): ${stored.join(', ')}`];
   if (project.standstill !== null) lines.push(indent(paint.yellow(`stands still: ${project.standstill}`)));
