@@ -169,4 +169,32 @@ describe('two builds of a Worker Deployment', () => {
     expect(await approved).toEqual({ version });
     expect(await handle.result()).toMatchObject({ outcome: 'published', version });
   });
+
+  it('an export whose key is refused moves with the next try, and starts one job', { timeout: 1_200_000 }, async ({
+    skip,
+  }) => {
+    scene = await setScene({ sandbox: { jobSeconds: 0.2, pages: 5, faults: { unauthorized: true } } });
+    const { client, taskQueue, org, domain, sandbox } = scene;
+    await skipUnlessToldOfBuilds(skip);
+    await startBuild('one');
+    await makeCurrent('one');
+    const { handle, runId: first } = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
+    const refusedSince = async () => (await exportState(client, org, domain)).unauthorized?.since;
+    await expect.poll(refusedSince, within).toBeDefined();
+    const since = await refusedSince();
+
+    await startBuild('two');
+    await makeCurrent('two');
+    const latest = exportHandle(client, org, domain);
+    const tried = async () => {
+      await latest.signal('retryKey');
+      return (await latest.describe()).runId;
+    };
+    await expect.poll(tried, within).not.toBe(first);
+    await expect.poll(refusedSince, within).toBe(since);
+    sandbox.setFaults({ unauthorized: false });
+    await latest.signal('retryKey');
+    expect(await handle.result()).toMatchObject({ outcome: 'published', jobsStarted: 1 });
+    expect(await buildsOf(latest)).toEqual(['two']);
+  });
 });
