@@ -14,12 +14,11 @@ interface ListenPlace {
 export class PortTaken extends ExplainedError {
   override readonly name = 'PortTaken';
   readonly code = 'PortTaken';
-  readonly hint: string;
   readonly place: ListenPlace;
 
   constructor(place: ListenPlace, owner?: string) {
-    super(`port ${place.port} on ${place.host} is in use${owner === undefined ? '' : ` by ${owner}`}`);
-    this.hint = `stop that program, or choose another port with ${place.flag}`;
+    const taken = `port ${place.port} on ${place.host} is in use${owner === undefined ? '' : ` by ${owner}`}`;
+    super(taken, `stop that program, or choose another port with ${place.flag}`);
     this.place = place;
   }
 }

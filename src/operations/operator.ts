@@ -66,12 +66,10 @@ export interface Project {
 class OperationRefused extends ExplainedError {
   override readonly name = 'OperationRefused';
   readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion' | 'InService';
-  readonly hint: string | null;
 
   constructor(code: OperationRefused['code'], message: string, hint: string | null = null) {
-    super(message);
+    super(message, hint);
     this.code = code;
-    this.hint = hint;
   }
 }
 
@@ -344,7 +342,7 @@ interface StartedExport {
 export class ExportRunning extends ExplainedError {
   override readonly name = 'ExportRunning';
   readonly code = 'ExportRunning';
-  readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
+  override readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
 }
 
 /** How long to wait for a worker's answer about a running workflow; absent: Temporal's own limit. */

@@ -179,7 +179,7 @@ export class BucketPlace implements Place {
 /** The object store's refusals, with the field of the target. */
 function explained(error: unknown): unknown {
   if (!(error instanceof StoreRefused || error instanceof StoreUnreachable)) return error;
-  const fix = error.hint.replaceAll('store.bundles.s3', 'bucket of the target');
+  const fix = error.hint?.replaceAll('store.bundles.s3', 'bucket of the target');
   return new TargetRefused(`${error.message}: ${fix}`, !(error instanceof StoreRefused) || error.mayPass);
 }
 
