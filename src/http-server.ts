@@ -54,6 +54,13 @@ export function listen(
   });
 }
 
+/** A server that listens until it is stopped, which accepts no more requests and resolves when the port is free. */
+export interface RunningServer {
+  url: string;
+  port: number;
+  stop(): Promise<void>;
+}
+
 /**
  * Takes no more connections, and ends once the port is free: answers under way may end, within `graceMs` if it is given.
  */
