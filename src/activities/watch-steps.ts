@@ -1,8 +1,8 @@
 import { activityInfo, log } from '@temporalio/activity';
 import type { WindowView } from '../budget/rules/permits.ts';
-import { sighting } from '../exports/rollout/roll-out-version.ts';
+import { observedTarget } from '../exports/rollout/roll-out-version.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
-import type { BundleStore, InService, Sightings, SiteHold } from '../exports/store/bundle-store.ts';
+import type { BundleStore, InService, ObservedTargets, SiteHold } from '../exports/store/bundle-store.ts';
 import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
 import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
@@ -62,7 +62,7 @@ export async function heldSites(
 type Drifted = NonNullable<Sight['drifted']>;
 
 /** What is recorded, while `current` was the current version: most looks see nothing new and read nothing. */
-const recorded = new WeakMap<BundleStore, Map<string, { sightings: Sightings; current: string | null }>>();
+const recorded = new WeakMap<BundleStore, Map<string, { observed: ObservedTargets; current: string | null }>>();
 
 /** Reads all targets back and records what differs from the look before (E9). `listed`: what is in service. */
 export async function observeTargets(
@@ -70,21 +70,23 @@ export async function observeTargets(
   { sites }: Pick<Organization, 'sites'>,
   at: Date,
   listed: ReadonlyMap<string, InService> | null = null,
-): Promise<ReadonlyMap<string, Sightings>> {
-  const known = recorded.get(bundles) ?? new Map<string, { sightings: Sightings; current: string | null }>();
+): Promise<ReadonlyMap<string, ObservedTargets>> {
+  const known = recorded.get(bundles) ?? new Map<string, { observed: ObservedTargets; current: string | null }>();
   recorded.set(bundles, known);
-  const seen = new Map<string, Sightings>();
+  const seen = new Map<string, ObservedTargets>();
   for (const { domain, targets } of sites) {
     if (targets.length === 0) continue;
     const current = listed?.get(domain)?.current ?? null;
     const last = known.get(domain);
-    const before = last?.current === current ? last.sightings : await bundles.observed(domain);
+    const before = last?.current === current ? last.observed : await bundles.observed(domain);
     const found = await Promise.all(
-      targets.map(async (target) => [target.name, sighting(await observe(target), before[target.name], at)] as const),
+      targets.map(
+        async (target) => [target.name, observedTarget(await observe(target), before[target.name], at)] as const,
+      ),
     );
     const now = Object.fromEntries(found);
     if (JSON.stringify(now) !== JSON.stringify(before)) await bundles.recordObserved(domain, now);
-    known.set(domain, { sightings: now, current });
+    known.set(domain, { observed: now, current });
     seen.set(domain, now);
   }
   return seen;
@@ -104,10 +106,10 @@ export async function driftedTargets(
   const listed = await listedSites(deps, organization);
   const seen = await observeTargets(deps, organization, at, listed);
   const found: Drifted = [];
-  for (const [domain, sightings] of seen) {
+  for (const [domain, observed] of seen) {
     const listedVersion = listed.get(domain)?.current;
     if (!listedVersion) continue;
-    for (const [target, { runs, version: running }] of Object.entries(sightings)) {
+    for (const [target, { runs, version: running }] of Object.entries(observed)) {
       if (runs === 'unknown' || running === listedVersion) continue;
       const version = (await bundles.current(domain))?.version;
       if (version === undefined || running === version) continue;

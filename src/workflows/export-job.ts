@@ -27,6 +27,7 @@ import {
   endFacts,
   failureSummary,
   failureType,
+  leavesBuild,
   requestOptions,
   type SitePlan,
   showEnd,
@@ -40,17 +41,21 @@ import {
 export class ExportView {
   readonly #input: ExportInput;
   readonly #progress: ExportProgress;
-  #phase: ExportPhase = 'starting';
+  #phase: ExportPhase;
   #unauthorized: ExportState['unauthorized'] = null;
   #end: { outcome: RunOutcome; reason: string } | null = null;
   nextPoll: ExportState['nextPoll'] = null;
-  approval: AwaitedApproval | null = null;
-  version: string | null = null;
+  approval: AwaitedApproval | null;
+  version: string | null;
   rollouts: RolloutResult[] = [];
 
   constructor(input: ExportInput, progress: ExportProgress) {
     this.#input = input;
     this.#progress = progress;
+    // Set before any message is read: a decision may come with the first task of the run that goes on waiting.
+    this.approval = input.awaited?.approval ?? null;
+    this.#phase = this.approval === null ? 'starting' : 'awaiting-approval';
+    this.version = this.approval?.version ?? null;
   }
 
   state(): ExportState {
@@ -162,16 +167,16 @@ export class ExportView {
 }
 
 /** How long a key has been refused, and how often. */
-export type KeyRefusals = NonNullable<ExportInput['refused']>;
+type KeyRefusals = NonNullable<ExportInput['refused']>;
 
-/** The key is still refused and the history has grown long: the run continues as new and tries the step again. */
-export class RefusedForLong extends Error {
-  override readonly name = 'RefusedForLong';
-  readonly refused: KeyRefusals;
+/** What the run waits for, the next one waits for: the history has grown long, or another build became current. */
+export class WaitsInNextRun extends Error {
+  override readonly name = 'WaitsInNextRun';
+  readonly next: Pick<ExportInput, 'refused' | 'awaited'>;
 
-  constructor(refused: KeyRefusals) {
-    super('the key is still refused');
-    this.refused = refused;
+  constructor(next: Pick<ExportInput, 'refused' | 'awaited'>) {
+    super('the next run goes on waiting');
+    this.next = next;
   }
 }
 
@@ -195,7 +200,7 @@ export class KeyGate {
     this.#woken = true;
   }
 
-  /** The step's result. Failures other than `Unauthorized` pass through. Throws `RefusedForLong`. */
+  /** The step's result. Failures other than `Unauthorized` pass through. Throws `WaitsInNextRun`. */
   async through<T>(step: () => Promise<T>): Promise<T> {
     let refused = this.#carried;
     this.#carried = null;
@@ -213,7 +218,8 @@ export class KeyGate {
           summary: `key refused (401), next try at ${clockTime(nextTryAt)}`,
         });
         const { continueAsNewSuggested, historyLength } = workflowInfo();
-        if (continueAsNewSuggested || historyLength >= eventsPerRun) throw new RefusedForLong(refused);
+        const isLong = continueAsNewSuggested || historyLength >= eventsPerRun;
+        if (isLong || leavesBuild()) throw new WaitsInNextRun({ refused });
       } finally {
         this.#onChange(null);
       }
@@ -314,7 +320,7 @@ export class ExportJob {
         return { jobId, jobStartedAt };
       } catch (error) {
         // The next run starts it.
-        if (error instanceof RefusedForLong) this.#progress.jobsStarted -= 1;
+        if (error instanceof WaitsInNextRun) this.#progress.jobsStarted -= 1;
         if (!mayHaveStarted(error)) throw error;
         // A worker that shuts down says nothing about the service.
         const byWorker = failureType(error) === 'WorkerShutdown';

@@ -31,12 +31,13 @@ import {
 } from '../exports/rules/site-export.ts';
 import { summaryText } from '../rules/text.ts';
 import { failoverIn } from '../temporal/rules/failover.ts';
-import { ExportJob, ExportView, KeyGate, type KeyRefusals, RefusedForLong } from './export-job.ts';
+import { ExportJob, ExportView, KeyGate, WaitsInNextRun } from './export-job.ts';
 import {
   failureSummary,
   fetchOptions,
   followFailover,
   innermost,
+  leavesBuild,
   nextInput,
   noInput,
   onDecision,
@@ -75,8 +76,8 @@ class ExportRun {
   readonly approval: Approval;
   readonly progress: ExportProgress;
   readonly #publication: Publication;
-  /** Set when the run continues as new because the key is still refused. */
-  refused: KeyRefusals | null = null;
+  /** What the run still waits for when it continues as new. */
+  next: WaitsInNextRun['next'] = {};
   #webhooks: readonly string[] = [];
 
   constructor(input: ExportInput) {
@@ -118,6 +119,8 @@ class ExportRun {
     try {
       this.view.show();
       const settings = await this.#plan();
+      const { awaited } = this.#input;
+      if (awaited) return await this.#publish(awaited.bundle as VerifiedBundle, settings);
       for (;;) {
         const jobId = await this.job.complete(settings);
         if (jobId === null) return null;
@@ -126,13 +129,13 @@ class ExportRun {
         const { namedAt } = this.progress;
         const fetched = await this.#fetchUnlessGone(jobId, namedAt, settings);
         if (fetched === null) continue;
-        if (fetched.ok) return await this.#publish(jobId, namedAt, fetched, settings);
+        if (fetched.ok) return await this.#publish(fetched, settings);
         const { archive, pages, files, reasons } = fetched;
-        return this.#result(jobId, { outcome: 'rejected', archive, pages, files, reasons });
+        return this.#result({ outcome: 'rejected', archive, pages, files, reasons });
       }
     } catch (error) {
-      if (error instanceof RefusedForLong) {
-        this.refused = error.refused;
+      if (error instanceof WaitsInNextRun) {
+        this.next = error.next;
         return null;
       }
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
@@ -177,7 +180,7 @@ class ExportRun {
     return fetched;
   }
 
-  async #publish(jobId: string, namedAt: number, bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
+  async #publish(bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
     const { kept, contentDigest, archive, pages, files, heldAt } = bundle;
     if (kept !== null) {
       const { version, url, rollouts } = kept;
@@ -192,20 +195,21 @@ class ExportRun {
       const left = kept.reasons && heldAt !== null ? leftBehind(heldAt, this.view.rollouts) : [];
       const reasons = [...left, ...(kept.reasons ?? [])];
       const found = { version, contentDigest, archive: kept.archive, pages, files, url, reasons };
-      return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt, ...put });
+      return this.#result({ ...found, outcome: 'unchanged', held: heldAt, ...put });
     }
-    const version = versionName(bundle.published === undefined ? Date.now() : namedAt, contentDigest);
+    const namedAt = bundle.published === undefined ? undefined : this.progress.namedAt;
+    const version = this.view.version ?? versionName(namedAt ?? Date.now(), contentDigest);
     this.view.version = version;
     if (!bundle.published) this.view.enter('publishing');
     const found = { version, contentDigest, archive, pages, files };
     const placed = await this.#publication.put(version, bundle, settings.approval);
     if ('reason' in placed) {
-      return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
+      return this.#result({ ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
     }
     const previous = bundle.current?.version ?? null;
     const { url, heldAt: held } = placed;
     const put = await this.#rollOut({ version: held ?? version, previous }, settings.targets, held);
-    return this.#result(jobId, { ...found, outcome: 'published', url, held, ...put });
+    return this.#result({ ...found, outcome: 'published', url, held, ...put });
   }
 
   /**
@@ -233,9 +237,9 @@ class ExportRun {
     return { held, reasons };
   }
 
-  #result(jobId: string, found: Partial<ExportResult> & Pick<ExportResult, 'outcome'>): ExportResult {
+  #result(found: Partial<ExportResult> & Pick<ExportResult, 'outcome'>): ExportResult {
     const { workflowId, runId } = workflowInfo();
-    const { jobsStarted, possibleDuplicates, polls, linksRequested } = this.progress;
+    const { jobId, jobsStarted, possibleDuplicates, polls, linksRequested } = this.progress;
     return {
       workflowId,
       runId,
@@ -345,8 +349,8 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   const result = await run.run();
   if (result) return result;
   const { org, domain, parameters } = input;
-  const { progress: carried, refused } = run;
-  const next = { org, domain, parameters, failover: failoverIn(input), carried, ...(refused && { refused }) };
-  return await makeContinueAsNewFunc<typeof exportSite>()(nextInput(next));
+  const next = { org, domain, parameters, failover: failoverIn(input), carried: run.progress, ...run.next };
+  const moved = leavesBuild() ? { initialVersioningBehavior: 'AUTO_UPGRADE' as const } : {};
+  return await makeContinueAsNewFunc<typeof exportSite>(moved)(nextInput(next));
 }
 defineWorkflowOptions(exportSite, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

@@ -430,8 +430,14 @@ async function pass<Name extends keyof PassingSteps>(
  * build of a Worker Deployment began it: from other workers the server refuses to hear of it, and stops the workflow.
  */
 export function pinnedVersioning(): WorkflowDefinitionOptions {
-  return workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' } : {};
+  return isOfBuild() ? { versioningBehavior: 'PINNED' } : {};
 }
+
+/** Whether the worker of this task is a build of a Worker Deployment. */
+export const isOfBuild = (): boolean => Boolean(workflowInfo().currentDeploymentVersion?.deploymentName);
+
+/** Whether another build became current, as servers since 1.32 say with each task of a pinned run. */
+export const leavesBuild = (): boolean => workflowInfo().targetWorkerDeploymentVersionChanged;
 
 /** Makes the outcome searchable, `DocferryOutcome = "rollout-failed"`; every run that has ended is in the phase `done`. */
 export function showEnd(outcome: RunOutcome | 'completed'): void {

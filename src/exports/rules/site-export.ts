@@ -253,6 +253,8 @@ export interface ExportInput extends WithFailover {
   carried?: ExportProgress;
   /** Set by continue-as-new only, while the key is refused. */
   refused?: { since: number; refusals: number };
+  /** Set by continue-as-new only, while a version waits for approval. */
+  awaited?: AwaitedVersion;
 }
 
 /** What an export has done so far. */
@@ -337,6 +339,15 @@ export interface AwaitedApproval {
   /** The rules that ask for it (E8); none when only `approval: manual` does. */
   asks: Reason[];
   changes: ContentChanges;
+}
+
+/** A version that waits for approval, as the next run needs it. */
+interface AwaitedVersion {
+  approval: AwaitedApproval;
+  /** Whether people were told a second time. */
+  reminded: boolean;
+  /** What `fetchBundle` returned, with where it was published. */
+  bundle: unknown;
 }
 
 /** Answer of the query `state`. */

@@ -144,16 +144,16 @@ export interface StoredVersion {
   files: { name: string; bytes: number }[];
 }
 
-const sightingSchema = z.object({
+const observedTargetSchema = z.object({
   runs: z.enum(['version', 'none', 'unknown']),
   version: z.string().nullable(),
   why: z.string().nullable(),
   since: z.string(),
 });
-export const observedSchema = z.record(z.string(), sightingSchema);
+export const observedSchema = z.record(z.string(), observedTargetSchema);
 /** What each target of a site was seen to run, and since when it was seen so or says so itself (ISO 8601). */
-export type Sightings = Readonly<z.infer<typeof observedSchema>>;
-export type Sighting = z.infer<typeof sightingSchema>;
+export type ObservedTargets = Readonly<z.infer<typeof observedSchema>>;
+export type ObservedTarget = z.infer<typeof observedTargetSchema>;
 
 /** What a site has in service, and where a person holds it; nulls for neither. */
 export interface InService {
@@ -239,8 +239,8 @@ export interface BundleStore {
   startRollout(domain: string, target: string, version: string): Promise<void>;
   recordRollout(domain: string, target: string, version: string): Promise<void>;
   /** What the targets were last seen to run, by their names; empty before the first look (`observed.json`). */
-  observed(domain: string): Promise<Sightings>;
-  recordObserved(domain: string, observed: Sightings): Promise<void>;
+  observed(domain: string): Promise<ObservedTargets>;
+  recordObserved(domain: string, observed: ObservedTargets): Promise<void>;
   /** Removes versions beyond the newest `keep` that nothing needs (`prunable`). Returns what it removed. */
   prune(domain: string, keep: number): Promise<string[]>;
   /** Removes a version that was not approved, unless `prune` would keep it as one in use; may be repeated. */
