@@ -1,10 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
-import type { WindowView } from '../budget/rules/permits.ts';
 import { observedTarget } from '../exports/rollout/roll-out-version.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
 import type { BundleStore, InService, ObservedTargets, SiteHold } from '../exports/store/bundle-store.ts';
-import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
-import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import { workflowTypes } from '../rules/workflow-ids.ts';
 import { type LastLook, passNotices } from '../runs/rules/notices.ts';
@@ -322,7 +319,7 @@ async function lookAt(deps: ActivityDependencies, organization: Organization, at
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);
   return {
-    projects: await newestReadings(deps, organization, view),
+    projects: await newestReadings(deps, organization),
     sites: [...watch.lateAfter].map(([domain, limitMs]) => ({
       domain,
       limitMs,
@@ -335,56 +332,26 @@ async function lookAt(deps: ActivityDependencies, organization: Organization, at
   };
 }
 
-/** So many planned intervals may pass before feedback counts as stale. */
-const missedReadings = 3;
-/** Of these, one is likely to have read the newest entries. */
-const latestPasses = 20;
-
-/** When the newest entries of projects were last read, and within how long they should be: by configuration, or by plan. */
+/** When the newest entries of projects were last read, as `status` says it, and within how long they should be. */
 async function newestReadings(
   { feedback }: ActivityDependencies,
-  { id: org, projects, refresh, watch }: Organization,
-  view: WindowView | null,
+  { id: org, watch }: Organization,
 ): Promise<NonNullable<Sight['projects']>> {
   const at = scheduledAt().getTime();
-  const wanted = refresh?.projects ?? projects.map((project) => ({ project, weight: 1, atMostMs: null }));
-  let outlook = await feedback.refreshOutlook(org, wanted, at);
-  const ahead = outlook.projects.filter(({ headReadAt }) => headReadAt !== null && headReadAt > at + hourMs);
-  if (ahead.length > 0) {
-    // The clock was ahead: counted from now on, or nothing would be stale before it is that late again.
-    const names = ahead.map(({ project }) => project);
-    await feedback.prepareRefresh(org, names, at);
-    outlook = await feedback.refreshOutlook(org, wanted, at);
-  }
-  const planned = new Map<string, number>();
-  if (refresh !== null && view !== null) {
-    const perHour = requestsAnHour(refresh.share, outlook.pace, view, at);
-    const expected = expectedDelays(outlook.pages, outlook.projects, { perHour, everyMs: refresh.everyMs, at });
-    for (const { project, intervalMs } of expected.projects) {
-      planned.set(project, missedReadings * Math.max(refresh.everyMs, intervalMs));
-    }
-  }
-  const found = outlook.projects.flatMap(({ project, headReadAt }) => {
-    const limitMs = watch.freshness.get(project) ?? planned.get(project);
-    return limitMs === undefined ? [] : [{ project, limitMs, readAt: headReadAt }];
-  });
-  return Promise.all(
-    found.map(async (each) => ({
-      ...each,
-      readAt: each.readAt ?? (await lastReadByPass(feedback, org, each.project)),
-    })),
-  );
-}
-
-/** Before the first refresh of a project, and without one, passes on demand decide. */
-async function lastReadByPass(
-  feedback: ActivityDependencies['feedback'],
-  org: string,
-  project: string,
-): Promise<number | null> {
-  const passes = await feedback.listPasses({ org, project, outcome: 'completed', limit: latestPasses });
-  const last = passes.find(({ pass, dateTo }) => (pass === 'incremental' || pass === 'sweep') && dateTo === null);
-  return last === undefined ? null : Date.parse(last.startedAt);
+  const wanted = { sites: [], projects: [...watch.freshness.keys()].map((project) => ({ org, project })) };
+  const read = async () =>
+    (await feedback.latestRecords(wanted)).projects.map(({ project, newestReadAt }) => ({
+      project,
+      limitMs: watch.freshness.get(project) ?? 0,
+      readAt: newestReadAt === null ? null : Date.parse(newestReadAt),
+    }));
+  const found = await read();
+  const ahead = found.filter(({ readAt }) => readAt !== null && readAt > at + hourMs);
+  if (ahead.length === 0) return found;
+  // The clock was ahead: counted from now on, or nothing would be stale before it is that late again.
+  const names = ahead.map(({ project }) => project);
+  await feedback.prepareRefresh(org, names, at);
+  return read();
 }
 
 /** Null for what cannot be read now: the next look will. */
