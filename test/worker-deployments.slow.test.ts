@@ -1,8 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportHandle, exportState } from '../src/operations/exports.ts';
-import { startExport } from '../src/operations/operator.ts';
+import { exportHandle, exportState, startExport } from '../src/operations/exports.ts';
 import { startSync } from '../src/operations/syncs.ts';
 import { budgetWorkflowId } from '../src/rules/workflow-ids.ts';
 import { createLog } from '../src/temporal/log.ts';

@@ -53,7 +53,7 @@ export interface Organization {
 /** What the watch of an organization looks at, in milliseconds. */
 interface WatchLimits {
   everyMs: number;
-  /** How old the proof of completeness may become, by project. */
+  /** Time since the newest entries were read, by project. */
   freshness: ReadonlyMap<string, number>;
   /** Time since the last good export, by domain. */
   lateAfter: ReadonlyMap<string, number>;

@@ -4,7 +4,12 @@
  */
 export abstract class ExplainedError extends Error {
   abstract readonly code: string;
-  abstract readonly hint: string | null;
+  readonly hint: string | null;
+
+  constructor(message: string, hint: string | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.hint = hint;
+  }
 }
 
 /** Types of `ApplicationFailure`, which are also the `code` of `{error: {code, message, hint}}` (contracts.md). */

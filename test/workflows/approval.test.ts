@@ -4,8 +4,13 @@ import { defineUpdate } from '@temporalio/workflow';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import type { ContentChanges, ExportInput, ExportProgress } from '../../src/exports/rules/site-export.ts';
-import { approveExport, exportState, rejectExport } from '../../src/operations/exports.ts';
-import { ExportRunning, startRollback } from '../../src/operations/operator.ts';
+import {
+  approveExport,
+  ExportRunning,
+  exportState,
+  rejectExport,
+  startRollback,
+} from '../../src/operations/exports.ts';
 import { exportWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { Actor } from '../../src/runs/rules/audit.ts';
 import {

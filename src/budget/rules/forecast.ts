@@ -4,7 +4,7 @@ import { capacityOf, expectedReleases } from './window.ts';
 import {
   active,
   floor,
-  type Lease,
+  type LeaseState,
   max,
   min,
   occupancyMs,
@@ -67,7 +67,7 @@ const missingPermits = ({ remaining, granted }: Demand): number | null =>
   remaining === null ? null : max(0, remaining - granted);
 
 /** Forecasts of holders and waiters, from the present demand of all: one look at the window serves them all. */
-export function forecaster(state: WindowState): (holder: Waiter | Lease) => Forecast | null {
+export function forecaster(state: WindowState): (holder: Waiter | LeaseState) => Forecast | null {
   const slots = {
     now: state.now,
     notBefore: blockedBy(state, null)?.until ?? state.now,
@@ -76,7 +76,7 @@ export function forecaster(state: WindowState): (holder: Waiter | Lease) => Fore
     releases: expectedReleases(state),
   };
   const rules = rulesOf(state);
-  const demandOf = (wanting: Waiter | Lease): Demand => ({
+  const demandOf = (wanting: Waiter | LeaseState): Demand => ({
     holder: wanting.holder,
     rank: rankOf(wanting, rules),
     remaining: wanting.remaining,
@@ -87,5 +87,5 @@ export function forecaster(state: WindowState): (holder: Waiter | Lease) => Fore
 }
 
 /** The forecast of one holder or waiter. */
-export const forecastFor = (state: WindowState, holder: Waiter | Lease): Forecast | null =>
+export const forecastFor = (state: WindowState, holder: Waiter | LeaseState): Forecast | null =>
   holder.remaining === null ? null : forecaster(state)(holder);

@@ -9,7 +9,7 @@ import {
   max,
   min,
   minWaitMs,
-  type Place,
+  type QueuePlace,
   rankOf,
   rulesOf,
   type Waiter,
@@ -24,7 +24,7 @@ export const horizonMs = 1_500;
 const mostComing = 50;
 
 /** When an asker at this place can expect a permit. After a block, a crowd comes one group a second. */
-export function servableAt(state: WindowState, place: Place, blocked: { until: number } | null): number {
+export function servableAt(state: WindowState, place: QueuePlace, blocked: { until: number } | null): number {
   const slot = slotMoment(state, expectedReleases(state), capacityOf(state), place.ahead);
   if (blocked === null) return slot;
   const turn = floor(place.ahead / mostComing) * minWaitMs;

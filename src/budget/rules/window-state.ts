@@ -63,7 +63,7 @@ export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules
 }
 
 /** Where a claim stands among the awaited waiters. */
-export interface Place {
+export interface QueuePlace {
   /** How many are served before it: a slot is kept free for each. */
   ahead: number;
   /** Holders of the first of these, in their order. */
@@ -76,9 +76,9 @@ export interface Place {
 const mostNamed = 5;
 
 /** A waiter that asks again keeps its place: two of the same millisecond would let each other go first. */
-export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules): Place {
+export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules): QueuePlace {
   const own = rankOf(claim, rules);
-  const place: Place = { ahead: 0, behind: [], contended: false };
+  const place: QueuePlace = { ahead: 0, behind: [], contended: false };
   const first: { waiter: Waiter; rank: number }[] = [];
   let isPassed = false;
   for (const waiter of waiters) {
@@ -102,7 +102,7 @@ export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRu
 
 /* State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
 
-export interface Lease {
+export interface LeaseState {
   /** Id of the question it answers: the same question gets the same lease. */
   id: string;
   holder: string;
@@ -171,7 +171,7 @@ export interface WindowState {
   spent: number[];
   /** Arrivals up to here are in no slot (those of a longer window or an earlier ledger): wait until they have expired. */
   unknownUntil: number | null;
-  leases: Lease[];
+  leases: LeaseState[];
   /** In the order in which they were served when it was last looked at, then those that came since. */
   waiters: Waiter[];
   attempts: Attempt[];
@@ -244,7 +244,7 @@ export const probeDue = 'due';
 export const mostWaiters = 2_000;
 
 /** Leases in use. */
-export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
+export const active = (state: WindowState): LeaseState[] => state.leases.filter((lease) => lease.useBy > state.now);
 
 /** What the order of waiters depends on: after a window of waiting, `refresh` takes turns with the rest. */
 export function rulesOf({ now, refreshWaits, settings }: WindowState): QueueRules {

@@ -23,7 +23,7 @@ import {
 } from './refusals.ts';
 import {
   type Attempt,
-  type Lease,
+  type LeaseState,
   max,
   occupancyMs,
   type ProgramUse,
@@ -373,7 +373,7 @@ export function ignore(before: WindowState, at: number): WindowState {
   return { ...advance(before, at), ignored: before.ignored + 1 };
 }
 
-function closeLease(state: WindowState, lease: Lease, result: LeaseReport): number[] {
+function closeLease(state: WindowState, lease: LeaseState, result: LeaseReport): number[] {
   const { arrived, accepted, throttled, doubted } = result;
   state.leases = state.leases.filter((candidate) => candidate !== lease);
   const used = arrived.slice(0, lease.notBefore.length);

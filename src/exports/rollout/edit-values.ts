@@ -280,7 +280,7 @@ const exportFields = ['enabled', 'bundleUrl', 'version'] as const;
 type ExportField = (typeof exportFields)[number];
 
 /** Where the mapping of the three fields is, or would be. */
-interface Place {
+interface ValuesPlace {
   document: ValuesDocument;
   fields: ValuesMap | null;
   /** The innermost mapping on the way to it; null in an empty document. */
@@ -325,7 +325,7 @@ function inService({ values }: ValuesDocument, key: string): ExportInService | n
 }
 
 /** The place in the only document that has the key, or in the only document. */
-function placeOf(documents: readonly ValuesDocument[], key: string): Place {
+function placeOf(documents: readonly ValuesDocument[], key: string): ValuesPlace {
   const [only, ...others] = documents.map((document) => () => way(document, key));
   if (only && others.length === 0) return only();
   const having = documents.filter(({ values }) => hasKey(values, key));
@@ -344,7 +344,7 @@ function hasKey(values: unknown, key: string): boolean {
   return true;
 }
 
-function way(document: ValuesDocument, key: string): Place {
+function way(document: ValuesDocument, key: string): ValuesPlace {
   const keys = key.split('.');
   let within = document.root;
   for (const [index, name] of keys.entries()) {
@@ -375,7 +375,7 @@ function isRight(found: ValuesMap | null, field: ExportField, wanted: ExportInSe
 }
 
 function splicesFor(
-  { document, fields, within, empty, missing }: Place,
+  { document, fields, within, empty, missing }: ValuesPlace,
   key: string,
   changed: readonly ExportField[],
   wanted: ExportInService,

@@ -1,6 +1,6 @@
 import type { Config, GitConfig, PlaceConfig, SiteConfig } from '../../config/config.ts';
 import type { Observed, RolloutStep, StepTaken } from '../rules/rollout-steps.ts';
-import { type BundleStore, PointerMoved, type Sighting, SiteHeld } from '../store/bundle-store.ts';
+import { type BundleStore, type ObservedTarget, PointerMoved, SiteHeld } from '../store/bundle-store.ts';
 import { manifestIfThere, provenManifest } from '../store/manifests.ts';
 import { BucketPlace } from './bucket-place.ts';
 import { ReadersCheck } from './check-readers.ts';
@@ -68,7 +68,7 @@ export async function takeStep(given: VersionStep): Promise<StepTaken> {
 }
 
 /** What is recorded of a look. Where a place does not say since when, it is since it was first seen so. */
-export function sighting(found: Observed, before: Sighting | undefined, at: Date): Sighting {
+export function observedTarget(found: Observed, before: ObservedTarget | undefined, at: Date): ObservedTarget {
   const version = found.runs === 'version' ? found.version : null;
   const why = found.runs === 'version' ? null : found.why;
   const isSame = before?.runs === found.runs && before.version === version;
@@ -79,7 +79,7 @@ export function sighting(found: Observed, before: Sighting | undefined, at: Date
 /** Records what the target runs now: until the watch looks again, people would read of the time before the rollout. */
 async function recordSighting(bundles: BundleStore, domain: string, target: RolloutTarget): Promise<void> {
   const before = await bundles.observed(domain);
-  const now = sighting(await observe(target), before[target.name], new Date());
+  const now = observedTarget(await observe(target), before[target.name], new Date());
   await bundles.recordObserved(domain, { ...before, [target.name]: now });
 }
 

@@ -26,7 +26,7 @@ export type Observed =
   | { runs: 'unknown'; why: string };
 
 /** `runs 2026…`, `runs nothing: …`, `unknown: …`. */
-export function sightingText({
+export function observedText({
   runs,
   version,
   why,

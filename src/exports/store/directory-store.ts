@@ -43,6 +43,7 @@ import {
   manifestName,
   manifestPath,
   NoSuchVersion,
+  type ObservedTargets,
   observedPath,
   PointerMoved,
   type PublishedVersion,
@@ -51,7 +52,6 @@ import {
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
-  type Sightings,
   type SiteHold,
   type SiteHolds,
   StagedChanged,
@@ -265,11 +265,11 @@ export class DirectoryBundleStore implements BundleStore {
     return lastRolledOut(this.#rollouts(domain), this.#inUse(domain), target);
   }
 
-  async observed(domain: string): Promise<Sightings> {
+  async observed(domain: string): Promise<ObservedTargets> {
     return this.#read(observedPath(domain), parseObserved) ?? {};
   }
 
-  async recordObserved(domain: string, observed: Sightings): Promise<void> {
+  async recordObserved(domain: string, observed: ObservedTargets): Promise<void> {
     await this.#makeFolder(domain);
     await this.#locked(() => this.#record(observedPath(domain), observed));
   }

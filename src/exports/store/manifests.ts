@@ -12,10 +12,10 @@ import {
   manifestName,
   manifestSchema,
   NoSuchVersion,
+  type ObservedTargets,
   observedSchema,
   type PublishedVersion,
   RecordDamaged,
-  type Sightings,
   type SiteHold,
   StagedChanged,
   type StagedManifest,
@@ -43,7 +43,7 @@ export const parseCurrent = (text: string): Current | null =>
   parsed('current.json', z.union([currentSchema, claimedSchema]), text);
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
 export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
-export const parseObserved = (text: string): Sightings => parsed('observed.json', observedSchema, text);
+export const parseObserved = (text: string): ObservedTargets => parsed('observed.json', observedSchema, text);
 export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
 export const parseClaim = (text: string): { since: Date } => parsed('claim.json', claimSchema, text);
 export const parseIdentity = (text: string): StoreIdentity => parsed('.store.json', identitySchema, text);

@@ -16,13 +16,13 @@ import {
   manifestPath,
   marksRoot,
   NoSuchVersion,
+  type ObservedTargets,
   observedPath,
   PointerMoved,
   replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
-  type Sightings,
   type SiteHold,
   type SiteHolds,
   StoreUnreachable,
@@ -250,11 +250,11 @@ export abstract class S3Records {
     });
   }
 
-  async observed(domain: string): Promise<Sightings> {
+  async observed(domain: string): Promise<ObservedTargets> {
     return (await this.#read(observedPath(domain), parseObserved)) ?? {};
   }
 
-  async recordObserved(domain: string, observed: Sightings): Promise<void> {
+  async recordObserved(domain: string, observed: ObservedTargets): Promise<void> {
     await this.bucket.write(observedPath(domain), toJson(observed), null);
   }
 

@@ -89,7 +89,7 @@ function expandedOrganization({
       name: name ?? null,
       atMost: atMostMs === undefined ? null : durationText(atMostMs),
       weight,
-      freshness: freshnessMs === undefined ? null : durationText(freshnessMs),
+      freshness: durationText(freshnessMs),
     })),
     sites: sites.map(expandedSite),
   };
