@@ -90,10 +90,7 @@ interface Surroundings {
   stderr: OutputStream;
 }
 
-/**
- * Runs the command line of this process and returns its exit code once everything is written; never rejects. Prints through
- * `Output` only.
- */
+/** Runs the command line of this process; returns its exit code once everything is written, and never rejects. */
 export async function runDocferry(argv: readonly string[]): Promise<number> {
   const { env, stdout, stderr } = process;
   const lost = bearBrokenOutputs();

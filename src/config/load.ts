@@ -172,20 +172,14 @@ export interface LoadOptions {
   file?: string;
   env: Environment;
   cwd: string;
-  /**
-   * `required`: what workers need must be readable now; `gateway`: what the gateway needs; `deferred`: secrets are read
-   * when they are used.
-   */
+  /** `required`: what workers need is readable now; `gateway`: what it needs; `deferred`: read when they are used. */
   secrets: 'required' | 'gateway' | 'deferred';
 }
 
 const defaultFile = 'docferry.yaml';
 const maxFileBytes = 1024 * 1024;
 
-/**
- * Loads the configuration from `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml` (contracts.md). Throws
- * `ConfigError` that lists every problem with the field's path and place (X3).
- */
+/** Loads `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml`. Throws `ConfigError` with every problem (X3). */
 export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const named = file ?? (env.DOCFERRY_CONFIG || undefined);
   const absolute = path.resolve(cwd, named ?? defaultFile);

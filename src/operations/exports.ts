@@ -91,10 +91,7 @@ export async function announcePhase(client: Client, workflowId: string, phase: E
   await client.workflow.getHandle(workflowId).signal(phaseSignal, { phase });
 }
 
-/**
- * Makes the waiting version current. Refused if none waits, or another one than named. Sent again with the same `updateId`,
- * it is answered as it was the first time.
- */
+/** Makes the waiting version current; refused if another or none waits. The same `updateId` gets the same answer. */
 export async function approveExport(
   client: Client,
   { org, domain, version }: { org: string; domain: string; version: string },

@@ -50,7 +50,7 @@ import {
   rejectExport,
 } from './exports.ts';
 import type { Installation } from './installation.ts';
-import { type StartedSync, startOrJoinSync } from './syncs.ts';
+import { type Started, type SyncHandle, startOrJoinSync } from './syncs.ts';
 
 export interface Site {
   org: string;
@@ -109,7 +109,7 @@ export class Operator {
     { org, domain }: Site,
     parameters: ExportParameters,
     onRunning: 'join' | 'refuse' = 'join',
-  ): Promise<StartedExport> {
+  ): Promise<Started<ExportHandle>> {
     const { taskQueue, failover, askWorker } = this.installation.access;
     const input = { org, domain, parameters, failover };
     const client = await this.installation.temporal();
@@ -123,7 +123,7 @@ export class Operator {
     { org, project }: Project,
     pass: PassKind,
     dates: { from?: string; to?: string } = {},
-  ): Promise<StartedSync> {
+  ): Promise<Started<SyncHandle>> {
     const { taskQueue, failover } = this.installation.access;
     const input = { org, project, pass, ...dates, failover };
     const started = await startOrJoinSync(await this.installation.temporal(), taskQueue, input);
@@ -150,10 +150,7 @@ export class Operator {
     return { ...run, state };
   }
 
-  /**
-   * Puts the waiting version into service; the export records it. Refused if another version waits, or none. Sent again with
-   * the same `updateId`, it is answered as it was the first time.
-   */
+  /** Puts the waiting version into service, as `approveExport`; the export records it. */
   async approve({ org, domain }: Site, version: string, updateId?: string): Promise<void> {
     await this.installation.ask((client) => approveExport(client, { org, domain, version }, this.actor, updateId));
   }
@@ -332,14 +329,6 @@ const refusedIn =
     throw new OperationRefused('NoSuchVersion', `${error.message} in ${place}`, hint);
   };
 
-interface StartedExport {
-  handle: ExportHandle;
-  /** It was running already. */
-  joined: boolean;
-  /** Of the run that this has started; null when it has started none. */
-  runId: string | null;
-}
-
 /** An export of the domain is running, and this request cannot join it (E1). */
 export class ExportRunning extends ExplainedError {
   override readonly name = 'ExportRunning';
@@ -360,7 +349,7 @@ export async function startExport(
   input: ExportInput,
   onRunning: 'join' | 'refuse',
   askWorker: AskWorker = (ask) => ask(),
-): Promise<StartedExport> {
+): Promise<Started<ExportHandle>> {
   const workflowId = exportWorkflowId(input.org, input.domain);
   const started = await startUnlessRunning(client, workflowId, () =>
     client.workflow.start<Workflows['exportSite']>(workflowTypes.exportSite, {
@@ -480,10 +469,7 @@ async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
   return true;
 }
 
-/**
- * Writes audit entries while work goes on: the first at once, those that come meanwhile together with the next ones. What
- * was done stays done when the store does not answer.
- */
+/** Writes audit entries while work goes on, in batches. What was done stays done when the store does not answer. */
 class AuditWriter {
   readonly #installation: Installation;
   readonly #waiting: AuditEntry[] = [];

@@ -173,10 +173,7 @@ interface DemoFolder {
   configFile: string;
 }
 
-/**
- * Creates the demo's folder, without what an earlier demo left in it. Throws a usage failure when the folder is not a
- * demo's, `DatabaseInUse` when a demo is still running in it.
- */
+/** Makes the demo's folder anew. Throws a usage failure if it is another's, `DatabaseInUse` while a demo runs there. */
 export async function prepareDemoFolder(folder: string): Promise<DemoFolder> {
   await mkdir(folder, { recursive: true });
   const names = await readdir(folder);

@@ -332,16 +332,10 @@ function secondsBetween({ db }: ReportScope, from: RawBuilder<unknown>, to: RawB
     : sql<number | string>`(julianday(${to}) - julianday(${from})) * 86400.0`;
 }
 
-/**
- * The longest path, source or status shown, in UTF-16 units: a page repeats each several times. As long as an excerpt
- * may be.
- */
+/** The longest path, source or status shown, in UTF-16 units: a page repeats each several times. */
 const longestText = 2 * excerptLength;
 
-/**
- * The figures of `feedback report` for a project (contracts.md), counted by the database in one snapshot: however many
- * entries there are, few rows reach this process.
- */
+/** The figures of `feedback report` (contracts.md), counted by the database in one snapshot: few rows reach us. */
 export async function reportFigures(db: Db, query: ReportQuery): Promise<ReportFigures> {
   const snapshot = await openSnapshot(db);
   try {

@@ -149,10 +149,7 @@ async function clearReading(db: Trx, passId: string): Promise<void> {
   await db.updateTable('sync_passes').set({ next_cursor: null }).where('pass_id', '=', passId).execute();
 }
 
-/**
- * What the complete reading of a page says of the entries that it did not return, in the transaction of its last page.
- * Returns how many are missing when a person must know.
- */
+/** What a page's complete reading says of entries it lacks, in its last transaction; how many if a person must know. */
 export async function endReading(db: Trx, pass: PassRow, at: Date): Promise<number | null> {
   const slices = await listSlices(db, pass.passId);
   const read = slices.filter(({ outcome }) => outcome === 'read' || outcome === 'cut');

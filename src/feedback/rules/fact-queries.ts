@@ -40,10 +40,7 @@ interface FactRequest {
   about: readonly unknown[];
 }
 
-/**
- * A pure decision: it either returns its result or names the fact it still needs. So the store is queried for rarely
- * needed facts only where they matter.
- */
+/** A pure decision: it returns its result or names the fact it still needs, so that rare facts are read only then. */
 export type Decision<Result> = Generator<FactRequest, Result, unknown>;
 
 /** Names a fact that the decision needs; its value is the answer. */

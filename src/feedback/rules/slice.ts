@@ -69,10 +69,7 @@ export function joinOrders(a: EntryOrder | null, b: EntryOrder | null): EntryOrd
   return a === b ? a : 'mixed';
 }
 
-/**
- * The moment up to which a page has come, on the safe side of a single odd date; null for a page without dates. UTC
- * ISO 8601 as in `created_at_utc`.
- */
+/** The moment up to which a page has come, on the safe side of one odd date; null without dates. UTC ISO 8601. */
 export function reachOf(dates: readonly string[], order: EntryOrder | null): string | null {
   if (order === null || order === 'mixed') return null;
   const last = dates.slice(-lastEntries).sort();
@@ -160,10 +157,7 @@ export interface PassOutline {
 export interface PassSlice extends PlannedSlice {
   /** Counted from 1 in the order in which they were planned. */
   slice: number;
-  /**
-   * `checking`: read to its end, and the last page may be requested again; `cut`: its cursor died, and another slice
-   * continues it.
-   */
+  /** `checking`: its last page may be requested again; `cut`: its cursor died, and another slice continues it. */
   outcome: 'planned' | 'reading' | 'checking' | 'read' | 'cut';
   /** Start of the reading: every entry it returns is stamped later. */
   startedAt: string | null;

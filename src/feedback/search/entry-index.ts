@@ -197,10 +197,7 @@ export async function unindexRows(db: Trx, project: string, ids: readonly string
   await db.deleteFrom('search_entries').where('project_id', '=', project).where('id', 'in', ids).execute();
 }
 
-/**
- * Inserts rows of one project, or replaces those of the same key except for `first_seen_at`, in the index of their words
- * too: all, or only `reindexed`. At most `rowsPerStatement`.
- */
+/** Inserts or replaces at most `rowsPerStatement` rows of a project, without `first_seen_at`; indexes `reindexed`. */
 export async function upsertRows(db: Trx, rows: readonly FeedbackTable[], reindexed = rows): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;

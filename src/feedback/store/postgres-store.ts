@@ -165,10 +165,7 @@ async function tlsOf(place: PostgresPlace): Promise<ConnectionOptions | false> {
 
 interface PoolLimits {
   connections: number;
-  /**
-   * How long a statement may take, in milliseconds. A host that vanished leaves a connection open for good, and heartbeats
-   * continue meanwhile, so nothing else would notice.
-   */
+  /** Of a statement, in milliseconds: a host that vanished leaves a connection open, and nothing else would notice. */
   answerWithinMs: number;
   /** Whether `end` waits for the statements that run. */
   endsWhenDone: boolean;
@@ -305,10 +302,7 @@ export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit
   });
 }
 
-/**
- * Scrubbing deleted bytes scans the whole store and waits for every reader: it has a connection of its own, so that no
- * page waits for it. A process that stops leaves it to the server.
- */
+/** Scrubbing scans the whole store and waits for every reader: with its own connection, no page waits for it. */
 const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000, endsWhenDone: false };
 
 /**

@@ -113,10 +113,7 @@ const massShare = 0.1;
 /** What is believed only in another hour may be read again after this long. */
 const massPauseMs = hourMs;
 
-/**
- * What a complete reading says of the entries it did not return. Those that any reading has seen since it began, or since
- * the reading began that missed them first, are there.
- */
+/** What a complete reading says of entries that it lacks; those that any reading has seen meanwhile are there. */
 export function judged(reading: Reading): Findings {
   const { page, startedAt, entries, requests, stored, missingElsewhere } = reading;
   const listed = entries.filter((entry) => isIn(page.list, entry));
