@@ -69,7 +69,7 @@ function findContradictions(config: Config): Finding[] {
 
 /** What the deadlines of an organization ask of its share, if that is more than they may take; null when they fit. */
 function shareProblem({ refresh, budget, projects }: OrganizationConfig): string | null {
-  const deadlines = projects.flatMap(({ id, atMostMs }) => (atMostMs === undefined ? [] : [{ project: id, atMostMs }]));
+  const deadlines = projects.flatMap(({ atMostMs }) => (atMostMs === undefined ? [] : [{ atMostMs }]));
   if (refresh === undefined || deadlines.length === 0) return null;
   const available = budget.requests - budget.reserve;
   const needed = shareForDeadlines(deadlines, { available, windowMs: budget.windowMs, everyMs: refresh.everyMs });

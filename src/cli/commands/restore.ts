@@ -49,12 +49,7 @@ function damaged(problem: string) {
   );
 }
 
-interface RestoreFlags {
-  db: string;
-  force?: boolean;
-}
-
-async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<void> {
+async function restore(context: CommandContext, from: string, flags: { db: string; force?: boolean }): Promise<void> {
   const { output, cwd } = context;
   const folder = resolve(cwd, from);
   const backup = await readBackupManifest(folder);

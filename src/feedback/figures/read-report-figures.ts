@@ -254,9 +254,8 @@ async function complaintsOn(scope: ReportScope, paths: readonly string[]): Promi
 }
 
 /**
- * How long entries waited until a person closed them: from their creation to the last change from an open to a closed
- * status that a sync saw (S5), of those that are closed now. Entries first seen closed do not count, and a change has
- * the time of the sync that saw it.
+ * How long entries that are closed now waited: from creation to the last closing that a sync saw (S5), at the time of
+ * that sync. Entries first seen closed do not count.
  */
 async function reportWaits(
   scope: ReportScope,

@@ -273,9 +273,8 @@ async function moveWatermark(db: Trx, { passId, org, project }: PassRow, dateFro
 }
 
 /**
- * Leaves the rows of a run (X4): one for each project in which it found something; runs that found nothing share one an
- * hour, which is of no project. Pages read by half stay with a row that the next run takes over. Returns what the run
- * found; safe to repeat.
+ * Leaves the rows of a run (X4), one for each project in which it found something; others share one an hour, of no
+ * project. The next run takes over pages read by half. Returns what the run found; safe to repeat.
  */
 export async function endRefreshRun(db: Trx, end: RefreshEnd): Promise<ProjectFindings[]> {
   const finished = end.finishedAt.toISOString();

@@ -22,9 +22,8 @@ export interface StoreFacts {
   /** How many entries have a source and a status, by `source status`. */
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
   /**
-   * Entries that match the query of a second look, lie outside the dates it returned, and have not been seen since it began.
-   * The entries it looks for do not count, as they may be deleted: with all statuses, only those count that the pass has
-   * seen before.
+   * Entries that a second look should have returned, outside its dates and unseen since it began, but for those it
+   * looks for: with all statuses, only those count that the pass has seen before.
    */
   leftOutBy(slice: PassSlice): number;
   /** Dated entries that the pass has not seen, with their places in a list: of the closed and missing ones, or of all. */

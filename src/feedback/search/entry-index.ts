@@ -23,16 +23,11 @@ export function placeOfDate(date: string): number {
   return Math.min(Math.max(second, 0), latestSecond) * placesOfSecond;
 }
 
-interface Dated {
-  created_at_utc: string | null;
-  first_seen_at: string;
-}
-
 /** How often a place in one second is drawn before the next second is tried. */
 const drawsPerSecond = 8;
 
 /** A random place for an entry. If it is taken, the caller draws again; a crowded second passes on to the next. */
-function drawPlace({ created_at_utc, first_seen_at }: Dated, draws: number): number {
+function drawPlace({ created_at_utc, first_seen_at }: FeedbackTable, draws: number): number {
   const base = created_at_utc === null ? undatedFrom + placeOfDate(first_seen_at) : placeOfDate(created_at_utc);
   return base + Math.floor(Math.random() * placesOfSecond) + Math.floor(draws / drawsPerSecond) * placesOfSecond;
 }

@@ -268,9 +268,8 @@ interface Examined {
 }
 
 /**
- * Opens the feedback store in a PostgreSQL database, making its tables where they are missing. Any number of processes
- * may have it open. Throws `FeedbackStoreUnavailable`, and so do the store's methods while the server cannot be reached;
- * the store works again once it can.
+ * Opens the feedback store in a PostgreSQL database for any number of processes, making missing tables. Throws
+ * `FeedbackStoreUnavailable`, as its methods do until the server can be reached again.
  */
 export async function openPostgresFeedbackStore(
   place: PostgresPlace,

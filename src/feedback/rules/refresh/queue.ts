@@ -45,9 +45,8 @@ interface Chosen {
 }
 
 /**
- * The page to read next, of all projects of an organization; null when nothing has been read yet. `pages` that were never
- * read are left to first readings. Deadlines come first while `deadlinesLeft` (`Pace`) is true: those that would pass
- * before `nextRunAt`.
+ * The page to read next, of all projects; null when nothing has been read yet. First readings read the others. While
+ * `deadlinesLeft` (`Pace`), deadlines that would pass before `nextRunAt` come first.
  */
 export function nextPage(
   pages: Iterable<RefreshPage>,
