@@ -1,14 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
-import {
-  Kysely,
-  type PostgresCursor,
-  PostgresDialect,
-  type PostgresPool,
-  type PostgresPoolClient,
-  type PostgresQueryResult,
-  sql,
-} from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import { DatabaseError, Pool, type PoolClient } from 'pg';
 import type { FeedbackStoreConfig } from '../../config/config.ts';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
@@ -210,7 +202,7 @@ async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Pro
   return {
     connect: async () => {
       try {
-        return new ExplainingClient(await pool.connect(), place);
+        return explainingClient(await pool.connect(), place);
       } catch (error) {
         throw explainPostgresProblem(place, error);
       }
@@ -223,38 +215,22 @@ async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Pro
 }
 
 /** A connection from the pool, which does not take it back once it is broken. */
-class ExplainingClient implements PostgresPoolClient {
-  readonly #client: PoolClient;
-  readonly #place: PostgresPlace;
-  #lost: { error: unknown } | null = null;
-
-  constructor(client: PoolClient, place: PostgresPlace) {
-    this.#client = client;
-    this.#place = place;
-  }
-
-  query<R>(sql: string, parameters: ReadonlyArray<unknown>): Promise<PostgresQueryResult<R>>;
-  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
-  query(sql: string | PostgresCursor<unknown>, parameters: ReadonlyArray<unknown> = []): unknown {
-    if (typeof sql !== 'string') throw new Error('cursors are not used here');
-    return this.#run(sql, parameters);
-  }
-
-  release(): void {
-    this.#client.release(this.#lost !== null);
-  }
-
-  async #run(sql: string, parameters: ReadonlyArray<unknown>): Promise<unknown> {
+function explainingClient(client: PoolClient, place: PostgresPlace): PostgresPoolClient {
+  let lost: { error: unknown } | null = null;
+  const run = async (statement: string, parameters: readonly unknown[]) => {
     // The rollback after the loss must neither wait nor hide its cause.
-    if (this.#lost !== null) throw this.#lost.error;
+    if (lost !== null) throw lost.error;
     try {
-      return await this.#client.query(sql, [...parameters]);
+      return await client.query(statement, [...parameters]);
     } catch (error) {
-      const explained = explainPostgresProblem(this.#place, error);
-      if (isConnectionLost(error)) this.#lost = { error: explained };
+      const explained = explainPostgresProblem(place, error);
+      if (isConnectionLost(error)) lost = { error: explained };
       throw explained;
     }
-  }
+  };
+  // The other overload is for cursors, which are not used here.
+  const query = run as unknown as PostgresPoolClient['query'];
+  return { query, release: () => client.release(lost !== null) };
 }
 
 /** A database before anything is written to it. */
