@@ -204,7 +204,6 @@ interface Stage extends DemoFolder {
   config: Config;
   sandbox: Sandbox;
   uiUrl: string;
-  bundlesUrl: string;
   workerLog: string;
 }
 
@@ -234,7 +233,7 @@ async function setStage(
   parts.add(bundles.part);
   const workerLog = join(place.folder, 'worker.log');
   parts.add(await startWorkerPart(config, { file: workerLog }));
-  return { ...place, config, sandbox, uiUrl: embedded.uiUrl ?? '', bundlesUrl: bundles.url, workerLog };
+  return { ...place, config, sandbox, uiUrl: embedded.uiUrl ?? '', workerLog };
 }
 
 interface DemoResults {

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { FactSource } from '../rules/fact-queries.ts';
 import { closedStatuses, openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
-import { leastVerified, markVerified, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
-import { type DatedList, edgesOf, type PassBounds, type StoredCounts, type Target } from '../rules/plan-slices.ts';
+import { leastVerified, markVerified, type PassBounds, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
+import { type DatedList, edgesOf, type StoredCounts, type Target } from '../rules/plan-slices.ts';
 import { batchesOf, countRows, liveEntries, ofProject, within } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import type { PassRow } from './pass-store.ts';

@@ -1,13 +1,7 @@
 import type { Selectable } from 'kysely';
 import { createdAtUtc, storedTextOrNull } from '../rules/feedback-entry.ts';
-import { boundsOfPass, type PassKind } from '../rules/pass-bounds.ts';
-import {
-  expectedPagesOf,
-  type FirstSlices,
-  firstSlices,
-  type PassBounds,
-  type StoredCounts,
-} from '../rules/plan-slices.ts';
+import { boundsOfPass, type PassBounds, type PassKind } from '../rules/pass-bounds.ts';
+import { expectedPagesOf, type FirstSlices, firstSlices, type StoredCounts } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
 import { ofProject } from '../store/queries.ts';
 import { type Db, type FeedbackDatabase, fieldsOf, type Trx } from '../store/tables.ts';

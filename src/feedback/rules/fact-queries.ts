@@ -1,7 +1,6 @@
+import type { PassBounds } from './pass-bounds.ts';
 import type { DatedList, Target } from './plan-slices.ts';
-import { type Coverage, coverageOf, type PassOutline, type PassSlice, type SliceQuery } from './slice.ts';
-
-type Dates = Pick<SliceQuery, 'dateFrom' | 'dateTo'>;
+import { type Coverage, coverageOf, type PassOutline, type PassSlice } from './slice.ts';
 
 /** Facts about a pass and its project that a decision can ask the store for. No number includes tombstoned entries. */
 export interface StoreFacts {
@@ -18,7 +17,7 @@ export interface StoreFacts {
   /** Whether the service was found to take date-times for their dates. */
   datesAreCoarse(): boolean;
   entries(): number;
-  entriesWithin(dates: Dates): number;
+  entriesWithin(dates: PassBounds): number;
   /** How many entries have a source and a status, by `source status`. */
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
   /**

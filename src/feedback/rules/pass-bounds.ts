@@ -23,17 +23,18 @@ interface PassBoundsInput {
   to?: string;
 }
 
-interface PassRange {
-  /** UTC ISO 8601 with `Z`, so that no service must guess a time zone; null for no bound. */
+/** UTC ISO 8601 with `Z`, so that no service must guess a time zone; null for no bound. */
+export interface PassBounds {
   dateFrom: string | null;
   /** Exclusive. */
   dateTo: string | null;
-  /** Short words for people. */
-  reason: string;
 }
 
-/** The bounds of a pass (S4): a sweep has none; an incremental one begins at the watermark less the overlap. */
-export function boundsOfPass({ pass, watermark, from, to }: PassBoundsInput): PassRange {
+/**
+ * The bounds of a pass (S4), and why in short words: a sweep has none; an incremental one begins at the watermark less the
+ * overlap.
+ */
+export function boundsOfPass({ pass, watermark, from, to }: PassBoundsInput): PassBounds & { reason: string } {
   const dateTo = bound(to);
   const until = dateTo === null ? '' : `, before ${dateTo}`;
   if (from !== undefined) {

@@ -1,5 +1,5 @@
 import { isoInstant } from '../../rules/text.ts';
-import type { ReadingKind } from './pass-bounds.ts';
+import type { PassBounds, ReadingKind } from './pass-bounds.ts';
 
 /** Entries a request brings at most (service-interface.md "Limits"). */
 export const pageSize = 100;
@@ -19,11 +19,7 @@ export const pagesOf = (entries: number): number => Math.max(1, Math.ceil(entrie
 export type SliceStage = 'read' | 'open' | 'look' | 'undated' | 'again' | 'wide';
 
 /** The filters of one query (service-interface.md, endpoint 1); null for no filter. */
-export interface SliceQuery {
-  /** UTC ISO 8601 with `Z`, so that no service must guess a time zone. */
-  dateFrom: string | null;
-  /** Exclusive. */
-  dateTo: string | null;
+export interface SliceQuery extends PassBounds {
   source: string | null;
   statuses: readonly string[] | null;
 }
@@ -142,12 +138,8 @@ function later(a: string | null, b: string | null): string {
 }
 
 /** A pass as its decisions see it. */
-export interface PassOutline {
+export interface PassOutline extends PassBounds {
   pass: ReadingKind;
-  /** Bounds of the pass as sent to the service. */
-  dateFrom: string | null;
-  /** Exclusive. */
-  dateTo: string | null;
   startedAt: string;
   /** Pages stored so far. */
   pages: number;
