@@ -12,6 +12,7 @@ const faces = [
   'src/cli/commands/console.ts',
   'src/cli/commands/export/export-decide.ts',
   'src/cli/commands/feedback/feedback-move.ts',
+  'src/cli/commands/history.ts',
   'src/cli/commands/serve.ts',
 ];
 const fewLines = 60;

@@ -287,6 +287,16 @@ export function isThere(path: string): Promise<boolean> {
   );
 }
 
+/** Whether this user may run the file. */
+export async function isExecutable(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
 /** Why a folder cannot be written, or null when it can; writes nothing. */
 export async function whyNotWritable(folder: string): Promise<string | null> {
   try {

@@ -27,12 +27,10 @@ export function organizationsOf(config: Config): Organization[] {
 }
 
 function watchOf({ watchEveryMs, projects, sites }: OrganizationConfig): Organization['watch'] {
-  const limits = <Entry>(entries: readonly Entry[], limitOf: (entry: Entry) => [string, number | undefined]) =>
-    new Map(entries.map(limitOf).filter((limit): limit is [string, number] => limit[1] !== undefined));
   return {
     everyMs: watchEveryMs,
-    freshness: limits(projects, ({ id, freshnessMs }) => [id, freshnessMs]),
-    lateAfter: limits(sites, ({ domain, lateAfterMs }) => [domain, lateAfterMs]),
+    freshness: new Map(projects.map(({ id, freshnessMs }) => [id, freshnessMs])),
+    lateAfter: new Map(sites.flatMap(({ domain, lateAfterMs: ms }) => (ms === undefined ? [] : [[domain, ms]]))),
   };
 }
 

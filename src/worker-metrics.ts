@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import type { Organization } from './activities/dependencies.ts';
 import type { Activities } from './activities/index.ts';
 import type { WindowView } from './budget/rules/permits.ts';
-import type { EndDetail, RolloutResult, RunOutcome } from './exports/rules/site-export.ts';
-import type { EntryCounts } from './feedback/rules/feedback-entry.ts';
+import { type EndDetail, type RolloutResult, runOutcomes } from './exports/rules/site-export.ts';
+import { noEntries } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
 import type { DocumentationService } from './service/client.ts';
 import type { RequestOptions } from './service/documentation-service.ts';
@@ -184,32 +184,13 @@ function outcomeOfStatus({ status }: OpenAnswer): RequestOutcome {
 }
 
 /** Every value, so that the compiler names one that is missing. */
-const runOutcomes: Record<RunOutcome, true> = {
-  published: true,
-  unchanged: true,
-  rejected: true,
-  'rollout-failed': true,
-  'rolled-back': true,
-  failed: true,
-  cancelled: true,
-};
 const rolloutOutcomes: Record<RolloutResult['outcome'], true> = {
   'rolled-out': true,
   'already-current': true,
   failed: true,
 };
-const entryOutcomes: Record<Exclude<keyof EntryCounts, 'seen'>, true> = {
-  inserted: true,
-  updated: true,
-  unchanged: true,
-  rejected: true,
-  tombstoned: true,
-};
 
-/**
- * Shows what these organizations can count as 0: a counter that appeared with its first event would hide that event from
- * `increase` and `rate`.
- */
+/** Counters begin at 0: one that appeared with its first event would hide it from `increase` and `rate`. */
 export function zeroMetrics(metrics: Metrics, organizations: readonly Organization[]): void {
   for (const organization of organizations) {
     if (organization.projects.length > 0) beginFeedback(metrics, organization);
@@ -222,14 +203,14 @@ export function zeroMetrics(metrics: Metrics, organizations: readonly Organizati
   }
 }
 
-/** Like `zeroMetrics`, for requests to one endpoint. */
 function beginRequests(metrics: Metrics, org: string, endpoint: Endpoint): void {
   for (const outcome of requestOutcomes) metrics.add('docferry_requests_total', { org, endpoint, outcome }, 0);
 }
 
 function beginFeedback(metrics: Metrics, { id: org, projects }: Organization): void {
   beginRequests(metrics, org, 'feedback');
-  for (const outcome of Object.keys(entryOutcomes)) metrics.add('docferry_feedback_entries_total', { org, outcome }, 0);
+  const { seen: _seen, ...outcomes } = noEntries;
+  for (const outcome of Object.keys(outcomes)) metrics.add('docferry_feedback_entries_total', { org, outcome }, 0);
   for (const project of projects) {
     for (const outcome of ['completed', 'failed', 'cancelled']) {
       metrics.add('docferry_feedback_passes_total', { org, project, outcome }, 0);
@@ -239,7 +220,7 @@ function beginFeedback(metrics: Metrics, { id: org, projects }: Organization): v
 
 function beginExports(metrics: Metrics, { id: org, sites }: Organization): void {
   for (const endpoint of ['start-job', 'job', 'bundle-link'] as const) beginRequests(metrics, org, endpoint);
-  for (const outcome of Object.keys(runOutcomes)) metrics.add('docferry_exports_total', { org, outcome }, 0);
+  for (const outcome of runOutcomes) metrics.add('docferry_exports_total', { org, outcome }, 0);
   metrics.add('docferry_export_polls_total', { org }, 0);
   metrics.add('docferry_download_bytes_total', { org }, 0);
   const targets = new Set(sites.flatMap((site) => site.targets.map(({ name }) => kindOfTarget(name))));
@@ -253,7 +234,6 @@ function beginExports(metrics: Metrics, { id: org, sites }: Organization): void 
 /** What workers share, as the figures need it. */
 export interface SharedState {
   organizations: readonly { id: string; projects: readonly string[] }[];
-  /** The organization's window now. */
   readWindow(org: string): Promise<WindowView>;
   /** When each project's newest entries were last read, and as of when all its entries are complete; ISO 8601. */
   readRecords(org: string, projects: readonly string[]): Promise<readonly AgedProject[]>;
@@ -328,13 +308,11 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
   };
 }
 
-/** Of at least one. */
 function takeEarliest<Item extends { dueAt: number }>(items: Item[]): Item {
   const earliest = items.reduce((least, { dueAt }, place) => (dueAt < (items[least]?.dueAt ?? 0) ? place : least), 0);
   return items.splice(earliest, 1)[0] as Item;
 }
 
-/** The last readings of an organization. */
 interface Known {
   records: readonly AgedProject[];
   /** When its delays were read, by a monotonic clock. */

@@ -19,7 +19,7 @@ import { createActivities } from './activities/index.ts';
 import { budgetClientOf, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
 import type { WindowView } from './budget/rules/permits.ts';
 import type { Config } from './config/config.ts';
-import { limitMachineUse, urgently } from './exports/semaphore.ts';
+import { limitMachineUse } from './exports/semaphore.ts';
 import type { BundleStore } from './exports/store/bundle-store.ts';
 import { openBundleStore } from './exports/store/open-bundle-store.ts';
 import { requireBrowsers } from './exports/verify/find-browser.ts';
@@ -33,6 +33,7 @@ import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
 import { countRefusedRuns, cutRuns, startDelivery, startWatches, watchedBudget } from './runs/watches.ts';
 import { applyWatch, putOffRefresh } from './schedules/schedules.ts';
+import { urgently } from './semaphore.ts';
 import {
   connectClient,
   connectOptions,
@@ -57,8 +58,8 @@ import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityTraces, isTracing, workflowTraces } from './temporal/traces.ts';
 import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
-/** Several workers of this process as one. */
-interface WorkersTogether {
+/** The workers of this process. */
+export interface RunningWorker {
   readonly taskQueues: readonly string[];
   /** `RUNNING` as long as all of them take work, else the state of one that does not. */
   state(): State;
@@ -68,12 +69,17 @@ interface WorkersTogether {
   stop(): Promise<void>;
 }
 
-/** Runs workers until they are stopped or one of them fails. */
-function runTogether(workers: readonly Worker[]): WorkersTogether {
+function runTogether(workers: readonly Worker[]): RunningWorker {
   const shutDown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  const done = allEnded(workers.map((worker) => worker.run().finally(shutDown)));
+  const run = async () => {
+    const runs = await Promise.allSettled(workers.map((worker) => worker.run().finally(shutDown)));
+    // Not before all have ended: they share resources that are closed then.
+    const failure = runs.find(({ status }) => status === 'rejected');
+    if (failure?.status === 'rejected') throw failure.reason;
+  };
+  const done = run();
   return {
     taskQueues: workers.map(({ options }) => options.taskQueue),
     state: () => workers.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
@@ -85,12 +91,6 @@ function runTogether(workers: readonly Worker[]): WorkersTogether {
   };
 }
 
-/** Rejects with the first failure once all have ended: they share resources that are closed then. */
-async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
-  const failure = (await Promise.allSettled(runs)).find((run) => run.status === 'rejected');
-  if (failure) throw failure.reason;
-}
-
 /** Opens the configured stores and checks that they are writable. The caller closes the feedback store. */
 async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
   const bundles = await openBundleStore(config.store.bundles);
@@ -98,13 +98,7 @@ async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bu
   return { bundles, feedback: await openFeedbackStore(config.store.feedback, feedbackPrivacy(config.privacy)) };
 }
 
-/** The workers of this process. */
-export type RunningWorker = WorkersTogether;
-
-/**
- * Heavy steps that a person waits for, besides `worker.downloads`: those of rollbacks and after approvals. They find a slot
- * when downloads take all others.
- */
+/** Steps that a person waits for (rollbacks, after approvals) find a slot when downloads take all others. */
 const urgentStepsAtOnce = 10;
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
@@ -114,7 +108,6 @@ const checksAtOnce = 400;
 
 export interface WorkerSettings {
   log: Logger;
-  /** Bundle of the workflows' code; the built one by default. */
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Takes only work of this kind; others run on another machine. */
   only?: WorkKind;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { inBatches } from '../../src/temporal/runs.ts';
 import type { Track } from '../tools/track.ts';

@@ -7,7 +7,7 @@ import { openFeedbackStore } from '../../src/feedback/store/open-feedback-store.
 import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
 import { startDevServer } from '../../src/local/dev-server.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { searchAttributes } from '../../src/rules/workflow-ids.ts';
 import { applySchedules } from '../../src/schedules/schedules.ts';
 import { Database } from '../../src/sqlite.ts';

@@ -11,10 +11,7 @@ import { isAnswer, refusalOf, requestLease, settleLease } from './leases.ts';
 const longestWaitMs = 10_000;
 
 export const createKeyActivities = (deps: ActivityDependencies) => ({
-  /**
-   * Asks the service for one entry of the organization's first project: at most one request, under a permit of the
-   * budget. Any answer of the service is a normal result.
-   */
+  /** At most one request, for an entry of the first project, under a permit. Any answer is a normal result. */
   async checkKey({ org, patient = false }: { org: string; patient?: boolean }): Promise<KeyCheck> {
     const [project] = organizationOf(deps, org).projects;
     if (project === undefined) return { outcome: 'no-project' };

@@ -46,7 +46,6 @@ export interface Organization {
   sites: readonly Site[];
   /** How its feedback is kept fresh; null unless configured. */
   refresh: RefreshSettings | null;
-  /** Receivers of messages. */
   webhooks: readonly Webhook[];
   watch: WatchLimits;
 }
@@ -54,7 +53,7 @@ export interface Organization {
 /** What the watch of an organization looks at, in milliseconds. */
 interface WatchLimits {
   everyMs: number;
-  /** How old the proof of completeness may become, by project. */
+  /** Time since the newest entries were read, by project. */
   freshness: ReadonlyMap<string, number>;
   /** Time since the last good export, by domain. */
   lateAfter: ReadonlyMap<string, number>;
@@ -64,7 +63,6 @@ interface WatchLimits {
 interface Outlook {
   /** The window of its budget; null when none runs. */
   budget(org: string): Promise<WindowView | null>;
-  /** How many runs wait because the service refuses the key. */
   refusedRuns(org: string): Promise<number>;
   /** The runs that ended without their own code since a moment, in milliseconds. */
   cutRuns(org: string, since: number): Promise<CutRun[]>;
@@ -86,10 +84,7 @@ export interface ActivityDependencies {
   outlook: Outlook;
   /** Has a message delivered, at most once however often it is called; does not wait for the receiver. */
   deliver(delivery: WebhookDelivery): Promise<void>;
-  /**
-   * Has an organization's schedule start the next refresh at a moment, in milliseconds, when that is later than it would
-   * otherwise; undone by a moment that is not.
-   */
+  /** Has the schedule start the next refresh no earlier than at this moment, in ms; an earlier one undoes that. */
   postponeRefresh(org: string, at: number): Promise<void>;
   /** Notifies the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
@@ -125,10 +120,7 @@ export function requireStore(
   );
 }
 
-/**
- * A step that can do without the database waits for it this long. Such a step may run inside a workflow task, so this is
- * shorter than a task may take.
- */
+/** How long a step that can do without the database waits for it: less than a workflow task may take. */
 export const databaseAnswersWithinMs = 1_000;
 
 /** The answer, or null when it takes longer. Throws what the answer throws in time. */
@@ -143,8 +135,11 @@ export async function answerWithin<Answer>(ms: number, answer: Promise<Answer>):
   }
 }
 
-/**
- * When Temporal scheduled this attempt: now, by its clock, but for the time in the queue. What is kept, sent or compared
- * goes by this time, because a worker's own may be wrong (decisions/0049).
- */
+/** The run that this step belongs to. */
+export function runOf(): { workflowId: string; runId: string } {
+  const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
+  return { workflowId, runId };
+}
+
+/** Now by Temporal's clock, but for the time in the queue: a worker's own may be wrong (decisions/0049). */
 export const scheduledAt = (): Date => new Date(activityInfo().currentAttemptScheduledTimestampMs);

@@ -9,6 +9,7 @@ import {
   changesText,
   type ExportParameters,
   type Reason,
+  type RollbackResult,
   reasonText,
 } from '../exports/rules/site-export.ts';
 import {
@@ -32,12 +33,14 @@ import {
   databaseAnswersWithinMs,
   organizationOf,
   requireStore,
+  type Site,
   scheduledAt,
   siteOf,
 } from './dependencies.ts';
 import {
   bundleFailure,
   isTemporalFailure,
+  nameOf,
   notConfigured,
   permanent,
   publishFailure,
@@ -48,14 +51,8 @@ import {
 import { claimSite, earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
 
-export interface SitePlan {
+export interface SitePlan extends Pick<Site, 'jobTimeoutMs' | 'jobAttempts' | 'startTimeoutMs' | 'approval'> {
   storeId: string;
-  jobTimeoutMs: number;
-  jobAttempts: number;
-  /** How long a start that may have arrived is repeated. */
-  startTimeoutMs: number;
-  /** Whether every version waits for a person's approval, and how long one waits, for a rule that asks too. */
-  approval: { always: boolean; timeoutMs: number };
   /** How long the site's last complete exports took at the service, the latest first. */
   usualJobsMs: number[];
   /** What the rollout targets do with a version, in the order of the configuration. */
@@ -76,27 +73,24 @@ interface SiteInput {
 export const createJobActivities = (deps: ActivityDependencies) => ({
   /** What this worker's configuration says about the site. */
   async planExport({ org, domain }: SiteInput): Promise<SitePlan> {
-    const site = siteOf(deps, org, domain);
+    const { targets, jobTimeoutMs, jobAttempts, startTimeoutMs, approval } = siteOf(deps, org, domain);
     const [usualJobsMs, webhooks] = await Promise.all([
       usualJobs(deps, org, domain),
       subscribers(deps, org, 'export.finished'),
     ]);
     return {
       storeId: deps.bundles.identity,
-      jobTimeoutMs: site.jobTimeoutMs,
-      jobAttempts: site.jobAttempts,
-      startTimeoutMs: site.startTimeoutMs,
-      approval: site.approval,
+      jobTimeoutMs,
+      jobAttempts,
+      startTimeoutMs,
+      approval,
       usualJobsMs,
-      targets: site.targets.map(stepsOf),
+      targets: targets.map(stepsOf),
       webhooks,
     };
   },
 
-  /**
-   * Starts a job with one request. Temporal retries only if the request certainly started nothing; otherwise it fails
-   * with `StartUncertain` or `WorkerShutdown`, and the workflow decides.
-   */
+  /** One request, repeated only if it certainly started nothing: else `StartUncertain`, and the workflow decides. */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;
     const { service } = organizationOf(deps, input.org);
@@ -138,7 +132,7 @@ async function usualJobs({ feedback }: ActivityDependencies, org: string, domain
     if (durations !== null) return durations;
     log.warn('the database does not answer: earlier exports are not known', { domain });
   } catch (error) {
-    log.warn('earlier exports are not known', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('earlier exports are not known', { domain, failure: nameOf(error) });
   }
   return [];
 }
@@ -203,15 +197,11 @@ export async function promoteUnlessHeld(
       }
       // A hold that has ended may have changed the epoch, but not what is in service.
       const now = await bundles.current(domain);
-      if (now === null || now.epoch === epoch || !isSame(now, expected)) throw error;
+      if (now === null || now.epoch === epoch || now.version !== expected?.version) throw error;
+      if (now.publishedAt !== expected.publishedAt) throw error;
       epoch = now.epoch;
     }
   }
-}
-
-/** Whether both are the same publication, whatever the epoch. */
-function isSame(now: Current, before: Current | null): boolean {
-  return now.version === before?.version && now.publishedAt === before.publishedAt;
 }
 
 /** A version in the store that the run began with. */
@@ -221,7 +211,6 @@ interface PinnedVersion {
   version: string;
 }
 
-/** Does `work` on a version with heartbeats, in the store the run began with. */
 async function versionStep<Result>(
   deps: ActivityDependencies,
   { domain, storeId, version }: PinnedVersion,
@@ -243,7 +232,6 @@ interface PublishInput extends PinnedVersion {
   seal: string;
   /** What the pointer to the current version must still be; null when the version does not become current. */
   promote: Promotion | null;
-  /** A person decides before it is promoted. */
   awaitsApproval: boolean;
 }
 
@@ -254,10 +242,7 @@ export interface PublishedAt {
 }
 
 export const createBundleActivities = (deps: ActivityDependencies) => ({
-  /**
-   * Makes the staged archive a version and, if asked, the current one, unless the site is held (`heldAt`) or a person
-   * decides first. Safe to repeat.
-   */
+  /** Makes the staged archive a version and, if asked and not held (`heldAt`), the current one. Safe to repeat. */
   async publishVersion(input: PublishInput): Promise<PublishedAt> {
     return versionStep(deps, input, async (signal) => {
       await claimSite(deps, input);
@@ -299,15 +284,13 @@ async function removeOldVersions({ bundles, keepVersions }: ActivityDependencies
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
     await bundles.removeAbandoned(domain, new Date());
   } catch (error) {
-    log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('old versions could not be removed', { domain, failure: nameOf(error) });
   }
 }
 
 interface ApprovalAsked extends PinnedVersion {
   org: string;
-  /** The version in service; null for none. */
   against: string | null;
-  /** How long the export waits for a decision, in milliseconds. */
   timeoutMs: number;
   /** The rules that ask; none for `approval: manual` alone. */
   asks: readonly Reason[];
@@ -317,10 +300,7 @@ interface ApprovalAsked extends PinnedVersion {
 
 /** Steps of a version that awaits a person's approval. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
-  /**
-   * What the version changes compared with the current one: counts, and a few paths. Sends a notice
-   * that it waits for approval, and why. Safe to repeat.
-   */
+  /** What the version changes (counts, a few paths), and a notice that it waits, and why. Safe to repeat. */
   async describeChanges(input: ApprovalAsked): Promise<ContentChanges> {
     const { domain, version, against } = input;
     const changes = await versionStep(deps, input, async () => {
@@ -462,12 +442,7 @@ interface RollBackInput extends PinnedVersion {
   at: number;
 }
 
-interface RolledBack {
-  contentDigest: string;
-  pages: number;
-  files: number;
-  url: string;
-}
+type RolledBack = Pick<RollbackResult, 'contentDigest' | 'pages' | 'files' | 'url'>;
 
 export const createRollbackActivities = (deps: ActivityDependencies) => ({
   /** Verifies a kept version again and returns the current one; changes nothing. */

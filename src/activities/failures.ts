@@ -29,10 +29,7 @@ import {
   Unauthorized,
 } from '../service/errors.ts';
 
-/**
- * A failure fit for a history: type and message only, never the original error, which may contain requests, links or
- * content (X1).
- */
+/** A failure fit for a history: never the original error, which may contain requests, links or content (X1). */
 export function permanent(type: FailureType, message: string): ApplicationFailure {
   return ApplicationFailure.create({ type, message, nonRetryable: true });
 }
@@ -50,43 +47,36 @@ export function transient(type: FailureType, message: string, retryInMs?: number
   });
 }
 
-/** One try every ten seconds for five minutes. */
 const unconfigured = { tries: 31, retryInMs: 10_000 };
 
-/**
- * What this worker's configuration lacks. Another worker may have it, or this one after a restart: tried again for five
- * minutes, then permanent.
- */
+/** What this configuration lacks another worker's may have, or this one's soon: final after five minutes. */
 export function notConfigured(type: FailureType, message: string): ApplicationFailure {
   if (activityInfo().attempt >= unconfigured.tries) return permanent(type, message);
   return transient(type, message, unconfigured.retryInMs);
 }
+
+/** What a log may say of any error: its message may hold requests, links or content (X1). */
+export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
 
 /** Whether a failure is already fit for a history, so that it passes through. */
 export function isTemporalFailure(error: unknown): error is ApplicationFailure | CancelledFailure {
   return error instanceof ApplicationFailure || error instanceof CancelledFailure;
 }
 
-/**
- * Attempts (some minutes) after which malformed JSON from the service is final: a bundle may still be in the making. A
- * gateway's page instead of an answer is an outage, which is waited out.
- */
+/** Attempts after which malformed JSON is final: a bundle may still be in the making. HTML is an outage. */
 const patientAttempts = 10;
 
-/**
- * The failure a workflow sees for an error of the documentation service: only type and message. `attempt` is that of the
- * activity.
- */
+/** What a workflow sees of an error of the service: type and message. `attempt` is that of the activity. */
 export function serviceFailure(error: unknown, attempt = 1): Error {
   if (isTemporalFailure(error)) return error;
-  if (error instanceof Unauthorized) return permanent('Unauthorized', error.message);
-  if (error instanceof PlanRequired) return permanent('PlanRequired', error.message);
+  if (error instanceof Unauthorized || error instanceof PlanRequired || error instanceof NotFound) {
+    return permanent(error.name, error.message);
+  }
   if (error instanceof BadRequest) return permanent('BadRequest', [error.message, ...error.details].join('; '));
-  if (error instanceof NotFound) return permanent('NotFound', error.message);
-  if (error instanceof NotReady) return transient('NotReady', error.message);
-  if (error instanceof RateLimited) return transient('RateLimited', error.message, error.retryAfterMs ?? undefined);
-  if (error instanceof ServerError) return transient('ServerError', error.message, error.retryAfterMs ?? undefined);
-  if (error instanceof NetworkError) return transient('NetworkError', error.message);
+  if (error instanceof NotReady || error instanceof NetworkError) return transient(error.name, error.message);
+  if (error instanceof RateLimited || error instanceof ServerError) {
+    return transient(error.name, error.message, error.retryAfterMs ?? undefined);
+  }
   if (error instanceof MalformedResponse) {
     const lasts = error.wasJson && attempt >= patientAttempts;
     return (lasts ? permanent : transient)('MalformedResponse', error.message);

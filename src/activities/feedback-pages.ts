@@ -18,7 +18,7 @@ import type { DocumentationService } from '../service/client.ts';
 import type { FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { BadRequest, MalformedResponse, NetworkError, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore, scheduledAt } from './dependencies.ts';
-import { permanent, serviceFailure } from './failures.ts';
+import { nameOf, permanent, serviceFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { isAnswer, refusalOf, requestLease, settleLease } from './leases.ts';
 
@@ -49,28 +49,21 @@ export class PageReader {
   readonly #project: string;
   readonly #signal: AbortSignal;
   #failures = 0;
-  #tries: number;
-  #uncounted = 0;
+  tries: number;
+  /** Requests that the store has not counted yet. */
+  uncounted = 0;
   #pauseMs = 0;
-  // Until the first answer, and not before what earlier runs have seen.
-  #askedAt = scheduledAt();
-  #seenAt = this.#askedAt;
+  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
+  askedAt = scheduledAt();
+  /** When the last page had come; until the first one, not before what earlier runs have seen. */
+  seenAt = this.askedAt;
 
   /** `tries`: failed tries of the next page, from the run before. */
   constructor(service: DocumentationService, project: string, signal: AbortSignal, tries: number) {
     this.#service = service;
     this.#project = project;
     this.#signal = signal;
-    this.#tries = tries;
-  }
-
-  get tries(): number {
-    return this.#tries;
-  }
-
-  /** Requests sent and not yet counted in the store. */
-  get uncounted(): number {
-    return this.#uncounted;
+    this.tries = tries;
   }
 
   /** Whether the page was broken and `pause` comes before its next request. */
@@ -78,28 +71,12 @@ export class PageReader {
     return this.#pauseMs > 0;
   }
 
-  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
-  get askedAt(): Date {
-    return this.#askedAt;
-  }
-
-  /** When the last page had come, by the same clock. */
-  get seenAt(): Date {
-    return this.#seenAt;
-  }
-
-  /** Call when the store has counted the requests. */
-  counted(): void {
-    this.#uncounted = 0;
-  }
-
   /** Call for a good page: the next one has all its tries. */
   succeeded(): void {
-    this.#tries = 0;
+    this.tries = 0;
     this.#failures = 0;
   }
 
-  /** Waits as long as the broken page asks for. Rejects when the activity is cancelled. */
   async pause(): Promise<void> {
     const pauseMs = this.#pauseMs;
     this.#pauseMs = 0;
@@ -113,17 +90,17 @@ export class PageReader {
   async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: Patience): Promise<FeedbackPage | null> {
     let sent: SentRequest | undefined;
     try {
-      this.#askedAt = lease.now();
+      this.askedAt = lease.now();
       const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
         signal: this.#signal,
         beforeSend: () => {
           sent = lease.take();
-          this.#uncounted += 1;
+          this.uncounted += 1;
         },
         afterWrite: () => sent?.written(),
       });
       sent?.answered();
-      this.#seenAt = lease.now();
+      this.seenAt = lease.now();
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;
@@ -141,9 +118,9 @@ export class PageReader {
   }
 
   #tryAgain(reason: string, pauses: readonly number[]): null {
-    const pauseMs = pauses[this.#tries];
+    const pauseMs = pauses[this.tries];
     if (pauseMs === undefined) throw new BrokenPage(reason);
-    this.#tries += 1;
+    this.tries += 1;
     this.#pauseMs = pauseMs;
     return null;
   }
@@ -184,7 +161,6 @@ export interface FetchPagesResult {
   /** The store read into: a successor of the pass's own takes its place. */
   storeId?: string;
   outcome: 'more' | 'complete' | 'waiting';
-  /** Totals of the pass, from the store. */
   pages: number;
   requests: number;
   throttled: number;
@@ -218,8 +194,7 @@ export class PassReading {
   readonly #passId: string;
   readonly #onCounts: (before: PassRow, after: PassRow) => void;
   #row: PassRow | null = null;
-  /** The slice that is read; null when nothing is left to read. */
-  #slice: PassSlice | null = null;
+  slice: PassSlice | null = null;
   /** Entries missing from a page of the refresh, if a person must know. */
   massMissing: number | null = null;
 
@@ -241,10 +216,6 @@ export class PassReading {
     return this.#row;
   }
 
-  get slice(): PassSlice | null {
-    return this.#slice;
-  }
-
   async reload(): Promise<PassRow> {
     const row = await this.#deps.feedback.getPass(this.#passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
@@ -257,13 +228,12 @@ export class PassReading {
       this.#onCounts(this.#row, row);
     }
     this.#row = row;
-    this.#slice = await this.#deps.feedback.currentSlice(this.#passId);
+    this.slice = await this.#deps.feedback.currentSlice(this.#passId);
     return row;
   }
 
-  /** Sends one request and stores the answer. */
   async sendRequest(lease: Lease): Promise<PassRow> {
-    const slice = this.#slice;
+    const slice = this.slice;
     const row = this.row;
     if (!slice) throw new Error('a pass that is not complete has a slice to read');
     if (slice.outcome === 'checking') return this.#check(lease, row, slice);
@@ -307,7 +277,7 @@ export class PassReading {
   }
 
   async endCheck(same: boolean | null): Promise<PassRow> {
-    if (this.#slice?.outcome !== 'checking') return this.row;
+    if (this.slice?.outcome !== 'checking') return this.row;
     await this.#deps.feedback.endCheck(this.#passId, same, this.reader.seenAt);
     return this.reload();
   }
@@ -320,10 +290,10 @@ export class PassReading {
       const before = this.row;
       this.#row = await this.#deps.feedback.countRequests(this.#passId, spent);
       this.#onCounts(before, this.#row);
-      this.reader.counted();
+      this.reader.uncounted = 0;
     } catch (error) {
       // The error that ended the lease matters more than this count.
-      log.warn('requests could not be counted', { error: error instanceof Error ? error.name : 'unknown' });
+      log.warn('requests could not be counted', { error: nameOf(error) });
     }
   }
 
@@ -367,7 +337,7 @@ export class PassReading {
       seenAt: this.reader.seenAt,
     });
     this.massMissing = stored.massMissing;
-    this.reader.counted();
+    this.reader.uncounted = 0;
   }
 
   async #badPageFailure({ message }: BrokenPage): Promise<Error> {
@@ -475,7 +445,6 @@ class FetchPagesRun {
   }
 }
 
-/** Counts what became of entries between two readings of a pass's row. */
 function countEntries({ metrics }: ActivityDependencies, org: string, before: EntryCounts, after: EntryCounts): void {
   for (const outcome of ['inserted', 'updated', 'unchanged', 'rejected', 'tombstoned'] as const) {
     const more = after[outcome] - before[outcome];

@@ -1,20 +1,13 @@
-import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/reading/pass-store.ts';
 import { planPass } from '../feedback/reading/passes.ts';
-import type { PassKind } from '../feedback/rules/pass-bounds.ts';
-import type { SyncProgress } from '../feedback/rules/sync.ts';
+import type { SyncInput, SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
-import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, runOf } from './dependencies.ts';
 import { notConfigured } from './failures.ts';
 import { recordNotices, subscribers } from './notices.ts';
 
-interface BeginPassInput {
-  org: string;
-  project: string;
-  pass: PassKind;
+interface BeginPassInput extends Omit<SyncInput, 'carried' | 'failover'> {
   passId: string;
-  from?: string;
-  to?: string;
   startedAt: number;
 }
 
@@ -22,15 +15,8 @@ interface FinishPassInput extends SyncProgress {
   org: string;
   project: string;
   outcome: 'completed' | 'failed' | 'cancelled';
-  /** Type and message of the failure, or null. */
   error: string | null;
   finishedAt: number;
-}
-
-interface BegunPass {
-  storeId: string;
-  dateFrom: string | null;
-  dateTo: string | null;
 }
 
 interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
@@ -43,33 +29,26 @@ interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 
 /** The beginning and the end of a pass in the store (S2, S4, X4). */
 export const createPassActivities = (deps: ActivityDependencies) => ({
   /** Plans the pass from what the store knows and writes its row. Safe to repeat. */
-  async beginPass(input: BeginPassInput): Promise<BegunPass> {
+  async beginPass(input: BeginPassInput): Promise<{ storeId: string }> {
     const { org, project, pass, passId } = input;
+    const startedAt = new Date(input.startedAt);
+    const about = { passId, org, project, pass, ...runOf(), startedAt };
     if (!organizationOf(deps, org).projects.includes(project)) {
       const failure = notConfigured(
         'UnknownProject',
         `project ${project} is not in the worker's configuration of ${org}`,
       );
       // Every run leaves a row, this one too (X4).
-      if (failure.nonRetryable) await recordRefusal(deps, input);
+      if (failure.nonRetryable) {
+        await deps.feedback.beginPass({ ...about, dateFrom: null, dateTo: null });
+        const error = 'UnknownProject: not in the configuration of the worker';
+        await deps.feedback.finishPass(passId, { outcome: 'failed', error, waitedMs: 0, finishedAt: startedAt });
+      }
       throw failure;
     }
-    const { workflowExecution } = Context.current().info;
     const { bounds, slices } = await planPass(deps.feedback, input);
-    const row = await deps.feedback.beginPass({
-      passId,
-      org,
-      project,
-      pass,
-      workflowId: workflowExecution?.workflowId ?? '',
-      runId: workflowExecution?.runId ?? '',
-      dateFrom: bounds.dateFrom,
-      dateTo: bounds.dateTo,
-      startedAt: new Date(input.startedAt),
-      slices,
-    });
-    const { dateFrom, dateTo } = row;
-    return { storeId: deps.feedback.identity, dateFrom, dateTo };
+    await deps.feedback.beginPass({ ...about, ...bounds, slices });
+    return { storeId: deps.feedback.identity };
   },
 
   /** Closes the pass's row, removes personal data that is too old, sends its notices, and returns the totals. Safe to repeat. */
@@ -98,21 +77,3 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     };
   },
 });
-
-async function recordRefusal(deps: ActivityDependencies, input: BeginPassInput): Promise<void> {
-  const { workflowExecution } = Context.current().info;
-  const startedAt = new Date(input.startedAt);
-  await deps.feedback.beginPass({
-    passId: input.passId,
-    org: input.org,
-    project: input.project,
-    pass: input.pass,
-    workflowId: workflowExecution?.workflowId ?? '',
-    runId: workflowExecution?.runId ?? '',
-    dateFrom: null,
-    dateTo: null,
-    startedAt,
-  });
-  const error = 'UnknownProject: not in the configuration of the worker';
-  await deps.feedback.finishPass(input.passId, { outcome: 'failed', error, waitedMs: 0, finishedAt: startedAt });
-}

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { Context, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import { type DownloadResult, download, TransferSpeed } from '../exports/fetch/download.ts';
 import { NoRoom } from '../exports/fetch/presigned-links.ts';
 import { alreadyCurrent } from '../exports/rollout/roll-out-version.ts';
@@ -12,7 +12,7 @@ import { measuredChange } from '../exports/store/compare-manifests.ts';
 import { manifestIfThere, sealOf } from '../exports/store/manifests.ts';
 import { type VerificationReport, withRendering } from '../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
-import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, runOf, type Site, siteOf } from './dependencies.ts';
 import { type PublishedAt, publishStaged } from './export-steps.ts';
 import { bundleFailure, publishFailure, transient } from './failures.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
@@ -24,14 +24,12 @@ export interface FetchBundleInput {
   jobId: string;
   /** Names the private place of the download; the same for every attempt. */
   stageId: string;
-  /** Publish even if nothing changed. */
   force: boolean;
   /** Publishes new content at once, under the name of that moment; absent or null when a person approves it first. */
   publish?: { namedAt: number; promote: boolean } | null;
 }
 
 export type FetchBundleResult = {
-  /** Links asked for, over all attempts. */
   linksRequested: number;
   pages: number;
   files: number;
@@ -43,7 +41,6 @@ export type FetchBundleResult = {
       /** The seal (`sealOf`) of what was staged: nothing else may be published. */
       seal: string;
       current: Current | null;
-      /** The version at which a person holds the site. */
       heldAt: string | null;
       /** Why a person decides before the new content becomes current, besides `approval: manual`; it is not published yet. */
       asks: Reason[];
@@ -68,32 +65,22 @@ interface KeptVersion {
 }
 
 /** What a heartbeat shows of a download: never the link. */
-interface FetchDetails {
-  phase: string;
-  linksRequested: number;
-  offset: number;
-  /** 0 when unknown. */
-  total: number;
-  /** 0 when unknown. */
-  bytesPerSecond: number;
-  /** How long the attempts have downloaded so far, in milliseconds: nothing else counts against the site's limit. */
-  downloadMs: number;
-  /** The seal (`sealOf`) of what an attempt staged; empty before that. */
-  seal: string;
-  /** Why a person decides about it: the rules read only the archive, which the next attempt does not read again. */
-  asks: Reason[];
-}
-
-export const noFetchYet: FetchDetails = {
+export const noFetchYet = {
   phase: 'fetching',
   linksRequested: 0,
   offset: 0,
+  /** 0 when unknown. */
   total: 0,
+  /** 0 when unknown. */
   bytesPerSecond: 0,
+  /** How long the attempts have downloaded so far, in milliseconds: nothing else counts against the site's limit. */
   downloadMs: 0,
+  /** The seal (`sealOf`) of what an attempt staged; empty before that. */
   seal: '',
-  asks: [],
+  /** Why a person decides about it: the rules read only the archive, which the next attempt does not read again. */
+  asks: [] as Reason[],
 };
+type FetchDetails = typeof noFetchYet;
 
 export const createFetchActivities = (deps: ActivityDependencies) => ({
   /**
@@ -140,10 +127,7 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/**
- * Stages the verified archive with its manifest if it is to be published, and removes it otherwise: when its content is
- * known, or when it breaks a rule beside the version in service.
- */
+/** Stages the archive if it is to be published; removes one whose content is known or that breaks a rule. */
 async function keepOrStage(
   deps: ActivityDependencies,
   site: Site,
@@ -185,7 +169,6 @@ async function keepOrStage(
   return { ...found, asks: [...judged.asks, ...asks].slice(0, reasonsInResult), kept: null };
 }
 
-/** The version that this step publishes; null when another step does. */
 const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): string | null =>
   publish ? versionName(publish.namedAt, contentDigest) : null;
 
@@ -252,10 +235,7 @@ async function holdOf({ bundles }: ActivityDependencies, domain: string, content
   return { hold, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
 }
 
-/**
- * Describes the stored version that matches the download. `serving` is the version that targets should run: another one
- * on a held site. Throws what the store throws.
- */
+/** Describes the stored version that matches; targets should run `serving`, another one on a held site. */
 async function describeKept(
   { bundles }: ActivityDependencies,
   { domain, targets }: Site,
@@ -283,10 +263,7 @@ type VerifiedArchive =
   | { ok: true; staged: StagedManifest; asks: Reason[] }
   | { ok: false; pages: number; files: number; archive: ArchiveFacts | null; reasons: Reason[] };
 
-/**
- * Downloads the archive of a job to the store's private place and verifies it; removes a refused one. Throws what
- * `fetchArchive` and the store throw.
- */
+/** Downloads and verifies the archive of a job; removes a refused one. Throws as `fetchArchive` and the store. */
 async function fetchVerified(
   deps: ActivityDependencies,
   input: { org: string; domain: string; jobId: string; stageId: string },
@@ -342,19 +319,16 @@ async function renderIfAsked(
   return withRendering(report, rendering);
 }
 
-async function announceVerifying(deps: ActivityDependencies): Promise<void> {
-  const { workflowId } = Context.current().info.workflowExecution ?? {};
-  if (!workflowId) return;
-  try {
-    await deps.announcePhase(workflowId, 'verifying');
-  } catch {
-    log.info('the workflow could not be notified of the phase');
-  }
-}
-
 /** Notifies the workflow of the phase if it lasts: each message costs events. */
 async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () => Promise<Result>): Promise<Result> {
-  const timer = setTimeout(() => announceVerifying(deps), announceAfterMs);
+  const { workflowId } = runOf();
+  const timer = setTimeout(
+    () =>
+      deps
+        .announcePhase(workflowId, 'verifying')
+        .catch(() => log.info('the workflow could not be notified of the phase')),
+    announceAfterMs,
+  );
   try {
     return await verify();
   } finally {
@@ -370,10 +344,7 @@ function logWarnings({ warnings }: Pick<VerificationReport, 'warnings'>): void {
 
 const watchEveryMs = 1_000;
 
-/**
- * Downloads a job's archive to `file`. It asks the service for links, which nothing else sees, and keeps `details` up to
- * date. Throws what `download` and the service throw.
- */
+/** Downloads a job's archive by links that nothing else sees; keeps `details` up to date. Throws as `download`. */
 async function fetchArchive(
   deps: ActivityDependencies,
   input: { org: string; domain: string; jobId: string },
@@ -414,17 +385,16 @@ async function fetchArchive(
       changing(dirname(file), work),
     );
     deps.metrics.add('docferry_download_bytes_total', labels, downloaded.bytes);
-    noteAnnounced(input.domain, downloaded);
+    const { bytes, announcedBytes } = downloaded;
+    // What counts is the actual length, and the format shows whether it is complete.
+    if (announcedBytes !== null && announcedBytes !== bytes) {
+      const { domain } = input;
+      log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
+    }
     return downloaded;
   } finally {
     watch.end();
   }
-}
-
-/** Logs a wrong announced length. What counts is the actual length, and the format shows whether it is complete. */
-function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult): void {
-  if (announcedBytes === null || announcedBytes === bytes) return;
-  log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
 }
 
 /**

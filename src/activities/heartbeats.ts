@@ -208,10 +208,7 @@ export async function claimSite(
 /** When Temporal first scheduled the step, by its clock: the same for every attempt. */
 const stepScheduledAt = () => new Date(Context.current().info.scheduledTimestampMs);
 
-/**
- * Whether a step whose signal is aborted was cancelled, which is final: after a worker's shutdown, a pause or a reset, the
- * next attempt continues.
- */
+/** Whether an aborted step was cancelled, which is final: after a shutdown, pause or reset another continues. */
 function wasCancelled(): boolean {
   const { cancellationDetails } = Context.current();
   if (cancellationDetails) return cancellationDetails.cancelRequested;

@@ -2,7 +2,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import { askForLease, Lease, type PermitSource, type Refusal } from '../budget/lease.ts';
 import type { PermitAsk, PermitWait } from '../budget/rules/permits.ts';
 import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
-import { transient } from './failures.ts';
+import { nameOf, transient } from './failures.ts';
 
 /** What an activity asks of the budget. */
 type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
@@ -30,7 +30,7 @@ export async function settleLease(permits: PermitSource, org: string, lease: Lea
     await permits.report(org, lease.settlement(refusal));
   } catch (error) {
     log.warn('the report of a lease did not reach the budget; its permits count as sent', {
-      error: error instanceof Error ? error.name : 'unknown',
+      error: nameOf(error),
     });
   }
 }

@@ -7,6 +7,7 @@ import { exportNotices, helpfulCommand, type Notice, type Noticed, type NoticeTy
 import type { WebhookEventType } from '../runs/rules/webhook-event.ts';
 import { settingsMark, type Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, answerWithin, databaseAnswersWithinMs } from './dependencies.ts';
+import { nameOf } from './failures.ts';
 
 /**
  * Names of the organization's webhooks that receive such events: none if the organization is no longer configured, and
@@ -21,7 +22,7 @@ export async function subscribers(deps: ActivityDependencies, org: string, type:
     if (gone === null) return names;
     return names.filter((name) => !webhooks.some((webhook) => webhook.name === name && isGone(webhook, gone)));
   } catch (error) {
-    log.warn('which webhooks are gone is not known', { org, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('which webhooks are gone is not known', { org, failure: nameOf(error) });
     return names;
   }
 }
@@ -59,10 +60,7 @@ interface Noticing {
   at: Date;
 }
 
-/**
- * Records conditions that begin or end, of which the watch tells people (`sendDueNotices`); sends acts and reminders at
- * once. Safe to repeat. Throws what the store and Temporal throw.
- */
+/** Records conditions that the watch tells people of (`sendDueNotices`); sends acts and reminders. Safe to repeat. */
 export async function recordNotices(
   deps: ActivityDependencies,
   noticed: readonly Noticed[],
@@ -80,7 +78,7 @@ export async function recordNoticesAlways(deps: ActivityDependencies, noticed: N
     await recordNotices(deps, [noticed], who);
   } catch (error) {
     log.warn('sent a notice that people may know already', {
-      failure: error instanceof Error ? error.name : 'unknown',
+      failure: nameOf(error),
     });
     await sendAlone(deps, noticed, who);
   }
@@ -106,14 +104,18 @@ export async function sendDueNotices(deps: ActivityDependencies, org: string, at
   await deps.feedback.markTold(org, known, at);
 }
 
+/** The same for the same facts: a message that is sent again is recognized. */
+export function messageIdOf(about: readonly unknown[]): string {
+  return `msg_${createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 32)}`;
+}
+
 async function send(
   deps: ActivityDependencies,
   event: { type: NoticeType; timestamp: string; data: Notice },
   about: readonly string[],
 ): Promise<void> {
   const { org, subject } = event.data;
-  const digest = createHash('sha256').update(JSON.stringify([org, event.type, ...about]));
-  const message = { org, messageId: `msg_${digest.digest('hex').slice(0, 32)}`, event };
+  const message = { org, messageId: messageIdOf([org, event.type, ...about]), event };
   // A webhook gets no notice about itself.
   const names = (await subscribers(deps, org, event.type)).filter(
     (name) => event.type !== 'webhook.gone' || name !== subject,

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { Lease, type Refusal } from '../budget/lease.ts';
 import { maxLease, type PermitWait, type WindowView } from '../budget/rules/permits.ts';
-import type { PassRow, RefreshRun, RefreshView } from '../feedback/reading/pass-store.ts';
+import type { PassRow, RefreshView } from '../feedback/reading/pass-store.ts';
 import { addCounts, type EntryCounts, noEntries } from '../feedback/rules/feedback-entry.ts';
 import {
   afterRequest,
@@ -19,7 +18,7 @@ import { mostNamed, type ProjectFindings, type RefreshSettings } from '../feedba
 import type { SyncState } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { NetworkError, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, requireStore, scheduledAt } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, runOf, scheduledAt } from './dependencies.ts';
 import { notConfigured, serviceFailure } from './failures.ts';
 import { PassReading } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -48,7 +47,6 @@ export interface RefreshPagesResult {
   storeId: string;
   /** `done`: nothing is due for some seconds. */
   outcome: 'more' | 'done' | 'waiting';
-  /** Of this call. */
   pages: number;
   requests: number;
   throttled: number;
@@ -56,7 +54,6 @@ export interface RefreshPagesResult {
   /** What first readings have brought, and what could not be read: of at most `mostNamed` projects. */
   projects: ProjectFindings[];
   waiting: SyncState['waiting'];
-  /** When the next request is due, in milliseconds since the epoch. */
   nextDueAt: number;
 }
 
@@ -69,7 +66,6 @@ interface FinishRefreshInput {
   startedAt: number;
   finishedAt: number;
   nextDueAt: number | null;
-  /** Projects that could not be read. */
   problems: { project: string; problem: string }[];
 }
 
@@ -135,12 +131,6 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-function runOf(): RefreshRun {
-  const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
-  return { workflowId, runId };
-}
-
-/** What a request is spent on. */
 type Choice =
   | { kind: 'page'; page: RefreshPage; pays: 'share' | 'deadline' }
   | { kind: 'going on'; project: string; passId: string; pays: 'share' }

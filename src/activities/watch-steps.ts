@@ -1,11 +1,7 @@
-import { createHash } from 'node:crypto';
 import { activityInfo, log } from '@temporalio/activity';
-import type { WindowView } from '../budget/rules/permits.ts';
-import { sighting } from '../exports/rollout/roll-out-version.ts';
+import { observedTarget } from '../exports/rollout/roll-out-version.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
-import type { BundleStore, InService, Sightings } from '../exports/store/bundle-store.ts';
-import { expectedDelays } from '../feedback/rules/refresh/expected.ts';
-import { requestsAnHour } from '../feedback/rules/refresh/pace.ts';
+import type { BundleStore, InService, ObservedTargets, SiteHold } from '../exports/store/bundle-store.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import { workflowTypes } from '../rules/workflow-ids.ts';
 import { type LastLook, passNotices } from '../runs/rules/notices.ts';
@@ -14,18 +10,15 @@ import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
-import { goneWebhooks, isGone, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
+import { nameOf } from './failures.ts';
+import { goneWebhooks, isGone, messageIdOf, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;
-/** Of one store, the latest. */
 const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyMap<string, InService>> }>();
 
-/**
- * What the sites of all organizations have in service, and which are held: one listing costs no request a site, and the
- * looks of many organizations share it. It may be half a minute old.
- */
+/** What all sites have in service, and which are held, by one listing that may be half a minute old. */
 async function listedSites(
   { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   { watch }: Pick<Organization, 'watch'>,
@@ -45,12 +38,7 @@ function list(bundles: BundleStore, organizations: readonly Organization[]) {
   return listing;
 }
 
-interface HeldSite {
-  domain: string;
-  version: string;
-  since: string;
-  waiting: string | null;
-}
+type HeldSite = { domain: string } & Pick<SiteHold, 'version' | 'since' | 'waiting'>;
 
 /** The sites of an organization that people hold. The listing says which may be held; only these are read. */
 export async function heldSites(
@@ -70,36 +58,32 @@ export async function heldSites(
 
 type Drifted = NonNullable<Sight['drifted']>;
 
-/**
- * What this process has recorded or found recorded, by the store and the domain, while `current` was the current version:
- * most looks see nothing new. A rollout records what it sees itself.
- */
-const recorded = new WeakMap<BundleStore, Map<string, { sightings: Sightings; current: string | null }>>();
+/** What is recorded, while `current` was the current version: most looks see nothing new and read nothing. */
+const recorded = new WeakMap<BundleStore, Map<string, { observed: ObservedTargets; current: string | null }>>();
 
-/**
- * Reads every target of an organization back, and records what differs from the look before (E9). `listed`: what is in
- * service, where it is known.
- */
+/** Reads all targets back and records what differs from the look before (E9). `listed`: what is in service. */
 export async function observeTargets(
   { bundles }: Pick<ActivityDependencies, 'bundles'>,
   { sites }: Pick<Organization, 'sites'>,
   at: Date,
   listed: ReadonlyMap<string, InService> | null = null,
-): Promise<ReadonlyMap<string, Sightings>> {
-  const known = recorded.get(bundles) ?? new Map<string, { sightings: Sightings; current: string | null }>();
+): Promise<ReadonlyMap<string, ObservedTargets>> {
+  const known = recorded.get(bundles) ?? new Map<string, { observed: ObservedTargets; current: string | null }>();
   recorded.set(bundles, known);
-  const seen = new Map<string, Sightings>();
+  const seen = new Map<string, ObservedTargets>();
   for (const { domain, targets } of sites) {
     if (targets.length === 0) continue;
     const current = listed?.get(domain)?.current ?? null;
     const last = known.get(domain);
-    const before = last?.current === current ? last.sightings : await bundles.observed(domain);
+    const before = last?.current === current ? last.observed : await bundles.observed(domain);
     const found = await Promise.all(
-      targets.map(async (target) => [target.name, sighting(await observe(target), before[target.name], at)] as const),
+      targets.map(
+        async (target) => [target.name, observedTarget(await observe(target), before[target.name], at)] as const,
+      ),
     );
     const now = Object.fromEntries(found);
     if (JSON.stringify(now) !== JSON.stringify(before)) await bundles.recordObserved(domain, now);
-    known.set(domain, { sightings: now, current });
+    known.set(domain, { observed: now, current });
     seen.set(domain, now);
   }
   return seen;
@@ -119,10 +103,10 @@ export async function driftedTargets(
   const listed = await listedSites(deps, organization);
   const seen = await observeTargets(deps, organization, at, listed);
   const found: Drifted = [];
-  for (const [domain, sightings] of seen) {
+  for (const [domain, observed] of seen) {
     const listedVersion = listed.get(domain)?.current;
     if (!listedVersion) continue;
-    for (const [target, { runs, version: running }] of Object.entries(sightings)) {
+    for (const [target, { runs, version: running }] of Object.entries(observed)) {
       if (runs === 'unknown' || running === listedVersion) continue;
       const version = (await bundles.current(domain))?.version;
       if (version === undefined || running === version) continue;
@@ -139,15 +123,11 @@ interface LookedAround extends LastLook {
   count: number;
 }
 
-/** Conditions that the workflow names at most. */
 const named = 20;
 
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
-  /**
-   * Checks once what has become late, stale, starved, held, drifted or refused, or no longer is, and sends notices.
-   * Safe to repeat.
-   */
+  /** Checks once which of the watched conditions begin or end, and sends notices. Safe to repeat. */
   async lookAround({ org, last }: { org: string; last: LastLook }): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     const at = scheduledAt();
@@ -320,10 +300,8 @@ async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webh
 /** Takes the place of a project's id, which never has a colon. */
 const digestOf = ':digest';
 
-/** The same event always gets the same message id. */
 async function deliver(deps: ActivityDependencies, org: string, { name }: Webhook, event: WebhookEvent): Promise<void> {
-  const about = createHash('sha256').update(JSON.stringify([org, name, event.type, event.data]));
-  await deps.deliver({ org, webhook: name, messageId: `msg_${about.digest('hex').slice(0, 32)}`, event });
+  await deps.deliver({ org, webhook: name, messageId: messageIdOf([org, name, event.type, event.data]), event });
 }
 
 /** An approval that no run has ended so long after its time has no run any more. */
@@ -341,7 +319,7 @@ async function lookAt(deps: ActivityDependencies, organization: Organization, at
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);
   return {
-    projects: await newestReadings(deps, organization, view),
+    projects: await newestReadings(deps, organization),
     sites: [...watch.lateAfter].map(([domain, limitMs]) => ({
       domain,
       limitMs,
@@ -354,56 +332,26 @@ async function lookAt(deps: ActivityDependencies, organization: Organization, at
   };
 }
 
-/** So many planned intervals may pass before feedback counts as stale. */
-const missedReadings = 3;
-/** Of these, one is likely to have read the newest entries. */
-const latestPasses = 20;
-
-/** When the newest entries of projects were last read, and within how long they should be: by configuration, or by plan. */
+/** When the newest entries of projects were last read, as `status` says it, and within how long they should be. */
 async function newestReadings(
   { feedback }: ActivityDependencies,
-  { id: org, projects, refresh, watch }: Organization,
-  view: WindowView | null,
+  { id: org, watch }: Organization,
 ): Promise<NonNullable<Sight['projects']>> {
   const at = scheduledAt().getTime();
-  const wanted = refresh?.projects ?? projects.map((project) => ({ project, weight: 1, atMostMs: null }));
-  let outlook = await feedback.refreshOutlook(org, wanted, at);
-  const ahead = outlook.projects.filter(({ headReadAt }) => headReadAt !== null && headReadAt > at + hourMs);
-  if (ahead.length > 0) {
-    // The clock was ahead: counted from now on, or nothing would be stale before it is that late again.
-    const names = ahead.map(({ project }) => project);
-    await feedback.prepareRefresh(org, names, at);
-    outlook = await feedback.refreshOutlook(org, wanted, at);
-  }
-  const planned = new Map<string, number>();
-  if (refresh !== null && view !== null) {
-    const perHour = requestsAnHour(refresh.share, outlook.pace, view, at);
-    const expected = expectedDelays(outlook.pages, outlook.projects, { perHour, everyMs: refresh.everyMs, at });
-    for (const { project, intervalMs } of expected.projects) {
-      planned.set(project, missedReadings * Math.max(refresh.everyMs, intervalMs));
-    }
-  }
-  const found = outlook.projects.flatMap(({ project, headReadAt }) => {
-    const limitMs = watch.freshness.get(project) ?? planned.get(project);
-    return limitMs === undefined ? [] : [{ project, limitMs, readAt: headReadAt }];
-  });
-  return Promise.all(
-    found.map(async (each) => ({
-      ...each,
-      readAt: each.readAt ?? (await lastReadByPass(feedback, org, each.project)),
-    })),
-  );
-}
-
-/** Before the first refresh of a project, and without one, passes on demand decide. */
-async function lastReadByPass(
-  feedback: ActivityDependencies['feedback'],
-  org: string,
-  project: string,
-): Promise<number | null> {
-  const passes = await feedback.listPasses({ org, project, outcome: 'completed', limit: latestPasses });
-  const last = passes.find(({ pass, dateTo }) => (pass === 'incremental' || pass === 'sweep') && dateTo === null);
-  return last === undefined ? null : Date.parse(last.startedAt);
+  const wanted = { sites: [], projects: [...watch.freshness.keys()].map((project) => ({ org, project })) };
+  const read = async () =>
+    (await feedback.latestRecords(wanted)).projects.map(({ project, newestReadAt }) => ({
+      project,
+      limitMs: watch.freshness.get(project) ?? 0,
+      readAt: newestReadAt === null ? null : Date.parse(newestReadAt),
+    }));
+  const found = await read();
+  const ahead = found.filter(({ readAt }) => readAt !== null && readAt > at + hourMs);
+  if (ahead.length === 0) return found;
+  // The clock was ahead: counted from now on, or nothing would be stale before it is that late again.
+  const names = ahead.map(({ project }) => project);
+  await feedback.prepareRefresh(org, names, at);
+  return read();
 }
 
 /** Null for what cannot be read now: the next look will. */
@@ -411,7 +359,7 @@ async function ifReadable<Value>(what: string, read: () => Promise<Value>): Prom
   try {
     return await read();
   } catch (error) {
-    log.warn('the watch could not read everything', { what, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('the watch could not read everything', { what, failure: nameOf(error) });
     return null;
   }
 }

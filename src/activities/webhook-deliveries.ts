@@ -14,7 +14,7 @@ import {
   organizationOf,
   scheduledAt,
 } from './dependencies.ts';
-import { notConfigured, permanent, transient } from './failures.ts';
+import { nameOf, notConfigured, permanent, transient } from './failures.ts';
 import { stillMine } from './heartbeats.ts';
 import { goneWebhooks, isGone, recordNotices } from './notices.ts';
 
@@ -69,7 +69,6 @@ async function isKnownGone(deps: ActivityDependencies, org: string, receiver: We
   }
 }
 
-/** Tells the other webhooks that this one is gone, once for each setting of it. */
 async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, receiver: Webhook): Promise<void> {
   const { org, webhook: subject, messageId } = delivery;
   const who = { org, by: `delivery ${messageId}`, at: scheduledAt() };
@@ -80,7 +79,7 @@ async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, r
     const reason = 'it answers 410: it gets no message until its settings change';
     await recordNotices(deps, [{ ...notice, state: 'begun', reason, mark: settingsMark(receiver) }], who);
   } catch (error) {
-    log.warn('that a webhook is gone is not noted', { org, failure: error instanceof Error ? error.name : 'unknown' });
+    log.warn('that a webhook is gone is not noted', { org, failure: nameOf(error) });
   }
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
-  isGrpcServiceError,
   QueryNotRegisteredError,
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
@@ -29,7 +28,8 @@ import {
   workflowTypes,
 } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
-import { failoverFor } from '../temporal/connection.ts';
+import { Semaphore } from '../semaphore.ts';
+import { failoverFor, hasCode } from '../temporal/connection.ts';
 import { type Failover, failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import { lastGrantOf, type PassTrace, untilNow } from './rules/carry-window.ts';
@@ -51,34 +51,12 @@ const mostInFlight = 5;
 
 /** Work for each of several workflows, a few at a time for each; the others wait in their order. */
 export class InFlight {
-  readonly #running = new Map<string, number>();
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #slots = new Map<string, Semaphore>();
 
-  async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    await this.#enter(name);
-    try {
-      return await work();
-    } finally {
-      this.#leave(name);
-    }
-  }
-
-  async #enter(name: string): Promise<void> {
-    const running = this.#running.get(name) ?? 0;
-    if (running < mostInFlight) {
-      this.#running.set(name, running + 1);
-      return;
-    }
-    const waiting = this.#waiting.get(name) ?? [];
-    this.#waiting.set(name, waiting);
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  }
-
-  /** Its place goes to the next. */
-  #leave(name: string): void {
-    const next = this.#waiting.get(name)?.shift();
-    if (next) next();
-    else this.#running.set(name, (this.#running.get(name) ?? 1) - 1);
+  run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    const slots = this.#slots.get(name) ?? new Semaphore(mostInFlight);
+    this.#slots.set(name, slots);
+    return slots.use(undefined, work);
   }
 }
 
@@ -110,12 +88,6 @@ export async function untilAdmitted<Answer>(send: () => Promise<Answer>): Promis
   }
 }
 
-/** Whether a call ended with one of these gRPC codes, however the error is wrapped. */
-export function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
-  if (isGrpcServiceError(error)) return codes.has(error.code);
-  return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
-}
-
 /** After this, a new attempt is better than waiting on. */
 const answerWithinMs = 10_000;
 const describedWithinMs = 3_000;
@@ -124,18 +96,14 @@ const describedWithinMs = 3_000;
 export class BudgetElsewhere extends ExplainedError {
   override readonly name = 'BudgetElsewhere';
   readonly code = 'BudgetElsewhere';
-  readonly hint: string;
 
   constructor(org: string, taskQueue: string, own: string) {
-    super(`the budget of ${org} runs on the task queue ${taskQueue}, where no worker answers`);
-    this.hint = `start a worker there, or move the budget to ${own} with \`docferry budget move ${org}\``;
+    const hint = `start a worker there, or move the budget to ${own} with \`docferry budget move ${org}\``;
+    super(`the budget of ${org} runs on the task queue ${taskQueue}, where no worker answers`, hint);
   }
 }
 
-/**
- * The budgets of all organizations, through Temporal. The first message to a budget starts it (update-with-start), so
- * there is nothing to set up and no race.
- */
+/** The budgets of all organizations. The first message to one starts it (update-with-start), so there is no race. */
 export class BudgetClient {
   readonly #client: Client;
   readonly #taskQueue: string;
@@ -221,10 +189,7 @@ export class BudgetClient {
     });
   }
 
-  /**
-   * Starts the budget if none runs, after looking for signs of an earlier one (B7). The server takes few updates of a
-   * workflow at a time: the others wait here for their turn, and for those of other processes.
-   */
+  /** Starts the budget if none runs, after looking for signs of an earlier one (B7). */
   async #update<Answer, Args extends [unknown, ...unknown[]]>(
     org: string,
     update: UpdateDefinition<Answer, Args>,
@@ -318,10 +283,7 @@ interface LedgerTraces {
 /** Passes among which signs of an earlier ledger are looked for, the newest ones. */
 const tracesRead = 500;
 
-/**
- * The budgets of the configured organizations. `withStore` runs work with the feedback store: it is called only when a
- * budget must be started.
- */
+/** The budgets of the configuration. `withStore` is called only when a budget must be started. */
 export function budgetClientOf(
   client: Client,
   { temporal, organizations }: Pick<Config, 'temporal' | 'organizations'>,
@@ -340,7 +302,6 @@ const unanswered: ReadonlySet<number> = new Set(
   Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
 );
 
-/** Whether no worker answered, however the error is wrapped. */
 const isUnanswered = (error: unknown): boolean => hasCode(error, unanswered);
 
 /** Null when no worker answers, or one of a version that cannot hand its ledger over. */
@@ -359,10 +320,7 @@ export async function retryKey(client: Client, org: string): Promise<void> {
   await retryKeys(client, new Set([org]));
 }
 
-/**
- * Tells all that waits for the keys of these organizations that they may have changed: exports, which one search finds, and
- * the budgets for the syncs.
- */
+/** Tells all that waits for these organizations' keys (exports by one search, budgets) that they may have changed. */
 export async function retryKeys(client: Client, orgs: ReadonlySet<string>): Promise<void> {
   const [only, ...others] = orgs;
   const query = [
@@ -394,7 +352,6 @@ const againAfterMs = 5_000;
 
 export interface TakeOver {
   orgs: readonly string[];
-  /** Makes a budget follow this worker's configuration. */
   configure(org: string): Promise<void>;
   /** Tells what waits for the keys of these organizations that they may have changed. */
   retryKeys(orgs: ReadonlySet<string>): Promise<void>;
@@ -433,10 +390,7 @@ async function succeeds(how: TakeOver, org: string, work: () => Promise<void>): 
   }
 }
 
-/**
- * Terminates the budgets that run, and those of `orgs`, which a list may not show yet. Their successors find that they
- * ended, and grant nothing until one window later (B7). Returns the ids of the organizations.
- */
+/** Terminates all budgets, and those of `orgs`, which a list may not show yet; gives the organizations' ids. */
 export async function endBudgets(client: Client, orgs: readonly string[], reason: string): Promise<string[]> {
   const ids = new Set(orgs.map(budgetWorkflowId));
   const query = `WorkflowType = '${workflowTypes.rateBudget}' AND ExecutionStatus = 'Running'`;
@@ -453,10 +407,7 @@ export async function endBudgets(client: Client, orgs: readonly string[], reason
   return ended.sort();
 }
 
-/**
- * Has a worker ask the service, with at most one request, whether it accepts the organization's key; joins a running
- * check. Throws `WorkflowFailedError` when the worker could not.
- */
+/** Has a worker try the key with one request at most; joins a running check. Throws `WorkflowFailedError`. */
 export async function askForKeyCheck(
   client: Client,
   taskQueue: string,

@@ -36,7 +36,6 @@ export class Lease {
     this.#answeredAt = answeredAt;
   }
 
-  /** How many permits it was granted. */
   get permits(): number {
     return this.#granted.notBefore.length;
   }
@@ -92,10 +91,7 @@ export class Lease {
     return this.#granted.forecast;
   }
 
-  /**
-   * The time by the budget's clock, or up to a moment earlier: for what must not depend on this machine's clock, which may
-   * be wrong.
-   */
+  /** The time by the budget's clock, or up to a moment earlier: this machine's may be wrong. */
   now(): Date {
     return new Date(this.#earliestNow());
   }

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import { Semaphore } from '../exports/semaphore.ts';
+import { Semaphore } from '../semaphore.ts';
 import { type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
 import { bulkQueueOf } from '../temporal/rules/failover.ts';
 import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';

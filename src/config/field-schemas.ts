@@ -5,7 +5,7 @@ import { withoutEnd } from '../rules/text.ts';
 import { type Environment, type SecretCheck, type SecretSource, TextSecret } from './secrets.ts';
 
 /** What the values of a file depend on besides the file's text. */
-interface Place {
+interface FilePlace {
   /** Folder of the file; what relative paths are resolved against. */
   directory: string;
   environment: Environment;
@@ -17,9 +17,9 @@ interface Place {
 
 /** A value of the file that is known only with its place; `placed` puts it there. */
 export class InPlace<Value> {
-  readonly at: (place: Place) => Value;
+  readonly at: (place: FilePlace) => Value;
 
-  constructor(at: (place: Place) => Value) {
+  constructor(at: (place: FilePlace) => Value) {
     this.at = at;
   }
 }
@@ -27,7 +27,7 @@ export class InPlace<Value> {
 /** `Value` with the values of all that is `InPlace` in it. */
 export type Placed<Value> = Value extends InPlace<infer Inner> ? Inner : { [Key in keyof Value]: Placed<Value[Key]> };
 
-export function placed<Value>(value: Value, place: Place): Placed<Value> {
+export function placed<Value>(value: Value, place: FilePlace): Placed<Value> {
   const put = (part: unknown): unknown => {
     if (part instanceof InPlace) return part.at(place);
     if (Array.isArray(part)) return part.map(put);
@@ -140,7 +140,7 @@ export function absolute(name: string): InPlace<string> {
 }
 
 /** A secret as text with references to the environment; `what` names it in messages. */
-export function secret(what: string, check?: (place: Place) => SecretCheck, expected?: string) {
+export function secret(what: string, check?: (place: FilePlace) => SecretCheck, expected?: string) {
   return text(expected ?? `\${NAME} of an environment variable`)
     .meta({ title: 'text' })
     .transform(

@@ -148,10 +148,10 @@ const freshening = {
     .default(1)
     .describe("How much the staleness of this project's entries counts beside that of others."),
   freshness: duration({ min: '1s', max: '366d' })
-    .exactOptional()
+    .prefault('1d')
     .describe(
-      'How long ago the newest entries may have been read before docferry sends `feedback.stale`. Absent: three times as ' +
-        'long as they wait by plan.',
+      'How long ago the newest entries may have been read before `status` and the console call the project stale and ' +
+        'docferry sends `feedback.stale`.',
     ),
 };
 
@@ -166,7 +166,7 @@ const project = z
   .transform(({ atMost, freshness, ...project }) => ({
     ...project,
     ...(atMost !== undefined && { atMostMs: atMost }),
-    ...(freshness !== undefined && { freshnessMs: freshness }),
+    freshnessMs: freshness,
   }));
 
 /** What `defaults.projects` may hold. */

@@ -6,7 +6,7 @@ import type { ConfiguredOrganization } from '../schedules/rules/desired-schedule
 /** An organization as far as the console needs it. */
 export interface ShownOrganization extends ConfiguredOrganization {
   budget: WindowSettings;
-  projects: readonly (ConfiguredOrganization['projects'][number] & { name?: string; freshnessMs?: number })[];
+  projects: readonly (ConfiguredOrganization['projects'][number] & { name?: string; freshnessMs: number })[];
   sites: readonly (ConfiguredOrganization['sites'][number] & {
     lateAfterMs?: number;
     rollout: readonly { name: string }[];

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
-import { Semaphore } from '../exports/semaphore.ts';
 import { type BundleStore, NoSuchVersion, VersionDamaged } from '../exports/store/bundle-store.ts';
 import { provenManifest } from '../exports/store/manifests.ts';
 import { SiteFiles } from '../exports/verify/find-browser.ts';
@@ -14,6 +13,7 @@ import { type FileLock, tryLock } from '../files.ts';
 import { keepConnections, listen, requestLimits, stopListening } from '../http-server.ts';
 import { isLoopback } from '../rules/proxy.ts';
 import { sizeText } from '../rules/text.ts';
+import { Semaphore } from '../semaphore.ts';
 import { ConsoleFailure } from './console-failure.ts';
 import type { Session } from './security/sessions.ts';
 

@@ -1,9 +1,9 @@
-import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import envPaths from 'env-paths';
-import { errorCode, type FileLock, tryLock } from '../files.ts';
+import { errorCode, type FileLock, isExecutable, tryLock } from '../files.ts';
 import { oldestServer } from '../temporal/rules/failover.ts';
 import { type FailedAttempt, reasonOf, TemporalBinaryMissing } from './embedded-errors.ts';
 import { type MakeContext, runCommand, type Tool, timeLimit } from './run-command.ts';
@@ -33,10 +33,7 @@ interface SdkDownload {
   executable: string;
 }
 
-/**
- * The SDK downloads in native code without a time limit that cannot be stopped, so it runs in a separate process. The SDK
- * also starts the server, which proves that the download works.
- */
+/** The SDK's download has no time limit and cannot be stopped: a separate process, which also starts the server. */
 const program = `
 const [, sdk, method, downloadDir, version] = process.argv;
 const { TestWorkflowEnvironment } = require(sdk);
@@ -114,7 +111,6 @@ function shortReason(message: string): string {
   return message.split(/error sending request for url \([^()]*\): /).at(-1) ?? message;
 }
 
-/** A program that was run and works. */
 interface CheckedProgram {
   path: string;
   version: string;
@@ -227,7 +223,6 @@ export const devServerTool: Tool = {
 };
 
 interface ResolveOptions {
-  /** Where docferry's own downloads and builds are kept; the user's cache folder by default. */
   cacheFolder?: string;
   /** Environment for the search (PATH, the explicit path) and for the programs run; the process's own by default. */
   env?: NodeJS.ProcessEnv;
@@ -289,15 +284,6 @@ async function findOnPath(tool: Tool, env: NodeJS.ProcessEnv): Promise<CheckedPr
     if (isAbsolute(path) && (await isExecutable(path))) return { path, version: await tool.check(path, env) };
   }
   throw new Error(`no ${tool.executable} there`);
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
 }
 
 async function checkCli(path: string, env: NodeJS.ProcessEnv): Promise<string> {

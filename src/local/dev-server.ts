@@ -19,15 +19,6 @@ import {
   writeRecord,
 } from './server-record.ts';
 
-interface ServerSettings {
-  port: number;
-  /** `host:port` of the UI; null for none. */
-  ui: string | null;
-  namespace: string;
-  /** Absolute; undefined keeps everything in memory. */
-  dbFile: string | undefined;
-}
-
 /** Measured on server 1.29: an activity costs 21 ms instead of 100, a short timer is 50 ms late instead of 1 s. */
 const dynamicConfig = {
   'history.transferProcessorMaxPollRPS': 2000,
@@ -43,7 +34,12 @@ const dynamicConfig = {
 };
 
 /** Arguments of `temporal server start-dev`: loopback only, tuned, no outside contact, a quiet log as JSON. */
-export function serverArguments({ port, ui, namespace, dbFile }: ServerSettings): string[] {
+export function serverArguments({
+  port,
+  ui,
+  namespace,
+  dbFile,
+}: Pick<Settings, 'port' | 'ui' | 'namespace' | 'dbFile'>): string[] {
   const [uiHost = '', uiPort = ''] = ui?.split(':') ?? [];
   return [
     'server',
@@ -92,10 +88,7 @@ const pollMs = 500;
 /** The environment passed to the server: no key or other secret stays readable in a long-lived process. */
 const passedVariables = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'];
 
-/**
- * Starts the program in a separate process group, out of reach of a Ctrl-C in the terminal. It writes directly to the log
- * file, so that it can outlive this process. Rejects when it cannot be started.
- */
+/** A process group out of reach of a Ctrl-C, with the log as its output: it can outlive this process. */
 export async function launchServer(program: string, args: readonly string[], logFile: string): Promise<ServerProcess> {
   await mkdir(dirname(logFile), { recursive: true });
   const log = await open(logFile, 'a', 0o600);
@@ -125,7 +118,6 @@ function withPrivateFiles<T>(start: () => T): T {
   }
 }
 
-/** A running process that another process started. */
 function watchServer(pid: number, startedAt: string): ServerProcess {
   const gone = async (): Promise<ProcessExit> => {
     while (await isRunning(pid, startedAt)) await sleep(pollMs);
@@ -154,14 +146,7 @@ async function isRunning(pid: number, startedAt: string): Promise<boolean> {
   return (await describeProcess(pid))?.startedAt === startedAt;
 }
 
-interface Readiness {
-  port: number;
-  /** `host:port`; null for none. */
-  ui: string | null;
-  namespace: string;
-  retentionDays: number;
-  searchAttributes: SearchAttributes;
-}
+type Readiness = Pick<Settings, 'port' | 'ui' | 'namespace' | 'retentionDays' | 'searchAttributes'>;
 
 const retryMs = 50;
 const connectTimeoutMs = 5_000;
@@ -210,7 +195,6 @@ async function prepare({ port, ui, namespace, retentionDays, searchAttributes }:
 }
 
 export interface DevServerOptions {
-  /** The `temporal` program, as `resolveBinary` found it. */
   binary: string;
   port?: number;
   /** Whether the UI runs too, unguarded, where no other program looks for it; false by default. */
@@ -219,7 +203,6 @@ export interface DevServerOptions {
   dbFile?: string;
   namespace?: string;
   searchAttributes?: SearchAttributes;
-  /** How many days closed workflows are kept. */
   retentionDays?: number;
   logFile: string;
   /** For the answer of a server that a killed docferry left; later it is replaced. A busy machine takes its time. */
@@ -227,7 +210,6 @@ export interface DevServerOptions {
 }
 
 interface DevServerExit extends ProcessExit {
-  /** Whether `stop` ended the server. */
   expected: boolean;
   lastLines: readonly string[];
 }
@@ -235,7 +217,6 @@ interface DevServerExit extends ProcessExit {
 /** A Temporal dev server that is ready. */
 export interface DevServer {
   address: string;
-  /** Null without a UI. */
   uiUrl: string | null;
   namespace: string;
   pid: number;
@@ -247,6 +228,7 @@ export interface DevServer {
   stop(): Promise<void>;
 }
 
+/** `ui` is its `host:port`; `dbFile` is absolute, undefined keeps everything in memory. */
 type Settings = Required<Omit<DevServerOptions, 'dbFile' | 'ui'>> & { dbFile: string | undefined; ui: string | null };
 
 const readyLimitMs = 180_000;
@@ -286,20 +268,18 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
 async function takeOrphan(settings: Settings, record: ServerRecord): Promise<ServerProcess | undefined> {
   const orphan = watchServer(record.pid, record.startedAt);
   const wanted = record.fingerprint === (await fingerprint(settings));
-  if (wanted && (await becomesReady(settings))) {
+  const isReady = () =>
+    waitUntilReady(settings, settings.adoptWithinMs).then(
+      () => true,
+      () => false,
+    );
+  if (wanted && (await isReady())) {
     await writeRecord({ ...record, owner: process.pid });
     return orphan;
   }
   // A server that does not answer will hardly react to SIGTERM.
   await endServer(orphan, wanted ? unresponsiveGraceMs : undefined);
   return undefined;
-}
-
-function becomesReady(settings: Settings): Promise<boolean> {
-  return waitUntilReady(settings, settings.adoptWithinMs).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function startNew(settings: Settings): Promise<ServerProcess> {
@@ -322,7 +302,9 @@ async function startNew(settings: Settings): Promise<ServerProcess> {
     await waitUntilReady(settings, readyLimitMs, ended.signal);
     return server;
   } catch (error) {
-    const what = ended.signal.aborted ? `ended at once (${describeExit(await server.exited)})` : reasonOf(error);
+    const { code, signal } = ended.signal.aborted ? await server.exited : { code: null, signal: null };
+    const how = signal === null ? `exit code ${code}` : `by ${signal}`;
+    const what = ended.signal.aborted ? `ended at once (${how})` : reasonOf(error);
     await endServer(server);
     if (dbFile !== undefined) await removeRecord(dbFile);
     throw new DevServerFailed(what, logFile, await lastLines(logFile));
@@ -359,8 +341,4 @@ async function fingerprint(settings: Settings): Promise<string> {
   const program = await stat(settings.binary).catch(() => undefined);
   const parts = [settings.binary, program?.size, program?.mtimeMs, ...serverArguments(settings)];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-}
-
-function describeExit({ code, signal }: ProcessExit): string {
-  return signal === null ? `exit code ${code}` : `by ${signal}`;
 }

@@ -24,10 +24,7 @@ export async function assertPortFree(port: number, option: string): Promise<void
 const searched = { from: 20_000, to: 32_000 };
 const tries = 100;
 
-/**
- * A free port of 127.0.0.1 that stays free unless a program asks for it by number: no other docferry finds it while this
- * process lives. Throws when none is found.
- */
+/** A free port of 127.0.0.1, which no other docferry finds while this process lives. Throws for none. */
 export async function findFreePort(): Promise<number> {
   for (let left = tries; left > 0; left -= 1) {
     const port = randomInt(searched.from, searched.to);
@@ -36,10 +33,7 @@ export async function findFreePort(): Promise<number> {
   throw new Error(`no free port was found between ${searched.from} and ${searched.to} of ${loopback}`);
 }
 
-/**
- * Whether this process is the first to find the port. The claim is a socket with a name instead of a file, which ends with
- * the process. Only Linux has such names; elsewhere every port counts as claimed, and two finders may rarely meet.
- */
+/** A socket with a name, which ends with the process; elsewhere than on Linux every port counts as claimed. */
 function claim(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer().unref();

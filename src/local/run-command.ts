@@ -3,24 +3,14 @@ import { createInterface } from 'node:readline';
 import { errorCode } from '../files.ts';
 
 /** Programs, folders, proxies, certificate authorities and languages. */
-const needed: ReadonlySet<string> = new Set([
-  ...[
-    'PATH',
-    'HOME',
-    'TMPDIR',
-    'TMP',
-    'TEMP',
-    'XDG_CACHE_HOME',
-    'XDG_CONFIG_HOME',
-    'JAVA_HOME',
-    'LANG',
-    'LC_ALL',
-    'TZ',
-  ],
-  ...['USERPROFILE', 'LOCALAPPDATA', 'APPDATA', 'SYSTEMROOT', 'PATHEXT', 'COMSPEC'],
-  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'NODE_USE_ENV_PROXY'],
-  ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'],
-]);
+const needed: ReadonlySet<string> = new Set(
+  [
+    'PATH HOME TMPDIR TMP TEMP XDG_CACHE_HOME XDG_CONFIG_HOME JAVA_HOME LANG LC_ALL TZ',
+    'USERPROFILE LOCALAPPDATA APPDATA SYSTEMROOT PATHEXT COMSPEC',
+    'HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY NODE_USE_ENV_PROXY',
+    'SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS',
+  ].flatMap((names) => names.split(' ')),
+);
 
 /** Go's own settings, such as GOPROXY; not GOOGLE_… */
 const ofGo = /^(GO|CGO_)[A-Z0-9]+$/;
@@ -42,10 +32,7 @@ interface CommandOptions {
 
 const keptLines = 20;
 
-/**
- * Runs a command to its end and returns the last lines it printed on either stream. Rejects with one readable line when
- * the command cannot be started, ends with a code other than 0, or is ended by `signal`.
- */
+/** The last lines a command printed. Rejects with one readable line unless it ends with code 0 in time. */
 export async function runCommand(
   command: string,
   args: readonly string[],
@@ -104,7 +91,6 @@ export interface MakeContext {
   onProgress: (line: string) => void;
 }
 
-/** One way to get a program that is not on the machine. */
 interface Maker {
   name: 'SDK download' | 'go install' | 'go build' | 'Maven' | 'pip download';
   /** Leaves the tool's executable in the context's folder, or rejects with one readable line. */

@@ -47,7 +47,6 @@ export async function removeRecord(dbFile: string): Promise<void> {
 interface RunningProcess {
   /** When it started, in the system's own terms; equal only for the same process of the same boot. */
   startedAt: string;
-  /** Its command line. */
   command: string;
 }
 

@@ -1,5 +1,6 @@
 import {
   type Client,
+  WorkflowExecutionAlreadyStartedError,
   type WorkflowExecutionDescription,
   type WorkflowHandle,
   WorkflowNotFoundError,
@@ -7,17 +8,29 @@ import {
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import {
   approveUpdate,
+  attributesOf,
   exportStateQuery,
   phaseSignal,
   pollNowUpdate,
   rejectUpdate,
   type Workflows,
 } from '../contract.ts';
-import type { ExportPhase, ExportState } from '../exports/rules/site-export.ts';
-import { exportWorkflowId } from '../rules/workflow-ids.ts';
+import {
+  type ExportInput,
+  type ExportPhase,
+  type ExportState,
+  type RollbackInput,
+  sameParameters,
+  searchedPhase,
+} from '../exports/rules/site-export.ts';
+import { ExplainedError } from '../rules/errors.ts';
+import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
 import { decodedValue } from '../temporal/encryption.ts';
+import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { startUnlessRunning } from '../temporal/runs.ts';
 import type { Installation } from './installation.ts';
+import type { Started } from './syncs.ts';
 
 type BundleNow = Partial<Pick<ExportState, 'phase' | 'download'>>;
 
@@ -114,3 +127,143 @@ export async function rejectExport(
 }
 
 const withId = (updateId: string | undefined) => (updateId === undefined ? {} : { updateId });
+
+/** An export of the domain is running, and this request cannot join it (E1). */
+export class ExportRunning extends ExplainedError {
+  override readonly name = 'ExportRunning';
+  readonly code = 'ExportRunning';
+  override readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
+}
+
+/** How long to wait for a worker's answer about a running workflow; absent: Temporal's own limit. */
+type AskWorker = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+
+/**
+ * Starts the export of a site. If one with the same parameters is running, joins it or refuses, as asked; if its
+ * parameters differ, refuses. Throws `ExportRunning`, and what `askWorker` throws: only a running one is asked.
+ */
+export async function startExport(
+  client: Client,
+  taskQueue: string,
+  input: ExportInput,
+  onRunning: 'join' | 'refuse',
+  askWorker: AskWorker = (ask) => ask(),
+): Promise<Started<ExportHandle>> {
+  const workflowId = exportWorkflowId(input.org, input.domain);
+  const started = await startUnlessRunning(client, workflowId, () =>
+    client.workflow.start<Workflows['exportSite']>(workflowTypes.exportSite, {
+      workflowId,
+      taskQueue,
+      workflowIdConflictPolicy: 'FAIL',
+      ...taskTimeoutFor(failoverIn(input)),
+      ...priorityOf('onDemand', input.org),
+      args: [input],
+      staticSummary: `export of ${input.domain} (${input.org})`,
+      typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
+    }),
+  );
+  if (started !== null) return { handle: started, joined: false, runId: started.firstExecutionRunId };
+  const handle = exportHandle(client, input.org, input.domain);
+  if (onRunning === 'refuse') throw new ExportRunning(`an export of ${input.domain} is already running`);
+  const running = await askWorker(() => handle.query(exportStateQuery));
+  if (!sameParameters(running.parameters, input.parameters)) {
+    throw new ExportRunning(
+      `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
+    );
+  }
+  return { handle, joined: true, runId: null };
+}
+
+function describeParameters({ parameters }: ExportState): string {
+  const { siteVersion, paths, promote, force, rollback } = parameters;
+  const parts = [
+    siteVersion === undefined ? '' : `site version ${siteVersion}`,
+    paths === undefined || paths.length === 0 ? '' : `${paths.length} paths`,
+    promote ? 'promote' : '',
+    force ? 'force' : '',
+    rollback === undefined ? '' : `rollback to ${rollback}`,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? 'none given' : parts.join(', ');
+}
+
+type RollbackHandle = WorkflowHandle<Workflows['rollBack']>;
+
+export interface StartedRollback {
+  handle: RollbackHandle;
+  /** The same rollback was already running. */
+  joined: boolean;
+  /** An export was running, and was cancelled. */
+  cancelled: boolean;
+}
+
+/** A schedule may start the next export at the moment one ends. */
+const tries = 5;
+
+interface RollbackStart {
+  onRunning: 'cancel' | 'refuse';
+  /** Throws to leave a running export alone. */
+  beforeCancel: () => Promise<void>;
+  askWorker?: AskWorker;
+}
+
+/**
+ * Starts a rollback under the id of the site's exports, or joins the same rollback. A running export is cancelled and
+ * waited for, or a reason to refuse, as asked; always to refuse if it is about to put this version into service. Throws
+ * `ExportRunning`, and what `beforeCancel` and `askWorker` throw.
+ */
+export async function startRollback(
+  client: Client,
+  taskQueue: string,
+  input: RollbackInput,
+  { onRunning, beforeCancel, askWorker = (ask) => ask() }: RollbackStart,
+): Promise<StartedRollback> {
+  const { org, domain, version } = input;
+  const workflowId = exportWorkflowId(org, domain);
+  for (let left = tries, cancelled = false; ; left -= 1) {
+    try {
+      const handle = await client.workflow.start<Workflows['rollBack']>(workflowTypes.rollBack, {
+        workflowId,
+        taskQueue,
+        workflowIdConflictPolicy: 'FAIL',
+        ...taskTimeoutFor(failoverIn(input)),
+        ...priorityOf('urgent', org),
+        args: [input],
+        staticSummary: `rollback of ${domain} to ${version} (${org})`,
+        typedSearchAttributes: attributesOf({ org, domain, phase: 'rolling-out' }),
+      });
+      return { handle, joined: false, cancelled };
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const running = client.workflow.getHandle<Workflows['rollBack']>(workflowId);
+    const state = await askWorker(() => stateOf(running));
+    if (state?.parameters.rollback === version) return { handle: running, joined: true, cancelled };
+    if (state !== null && (onRunning === 'refuse' || left <= 1)) {
+      throw new ExportRunning(`an export of ${domain} is already running (${describeParameters(state)})`);
+    }
+    if (state?.approval?.version === version) {
+      throw new ExportRunning(`${version} is not in service yet: it waits for approval`);
+    }
+    if (state !== null && !cancelled) await beforeCancel();
+    cancelled = (await cancelAndWait(running)) || cancelled;
+  }
+}
+
+/** Null after its end. */
+async function stateOf(handle: RollbackHandle): Promise<ExportState | null> {
+  const { status } = await handle.describe();
+  return status.name === 'RUNNING' ? handle.query(exportStateQuery) : null;
+}
+
+/** Returns, after the clean-up, whether there was something to cancel. */
+async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
+  try {
+    await handle.cancel();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+  // Its outcome does not matter here.
+  await handle.result().catch(() => {});
+  return true;
+}

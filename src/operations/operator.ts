@@ -1,26 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type Client,
-  WorkflowExecutionAlreadyStartedError,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { ForAWhile, OverrideAsk, WindowView } from '../budget/rules/permits.ts';
-import { attributesOf, exportStateQuery, type Workflows } from '../contract.ts';
-import {
-  type ExportInput,
-  type ExportParameters,
-  type ExportState,
-  type RollbackInput,
-  sameParameters,
-  searchedPhase,
-} from '../exports/rules/site-export.ts';
+import type { ExportParameters, ExportState } from '../exports/rules/site-export.ts';
 import { NoSuchVersion, type SiteHold } from '../exports/store/bundle-store.ts';
 import type { PassKind } from '../feedback/rules/pass-bounds.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import { ExplainedError } from '../rules/errors.ts';
 import {
-  exportWorkflowId,
   type ScheduleTarget,
   scheduleId,
   type WorkTarget,
@@ -38,8 +24,6 @@ import {
   startedPass,
 } from '../runs/rules/audit.ts';
 import { backfillSchedule, pauseSchedule, resumeSchedule, triggerSchedule } from '../schedules/schedules.ts';
-import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
-import { startUnlessRunning } from '../temporal/runs.ts';
 import {
   approveExport,
   describeWorkflow,
@@ -48,6 +32,9 @@ import {
   exportState,
   pollNow,
   rejectExport,
+  type StartedRollback,
+  startExport,
+  startRollback,
 } from './exports.ts';
 import type { Installation } from './installation.ts';
 import { type Started, type SyncHandle, startOrJoinSync } from './syncs.ts';
@@ -66,12 +53,10 @@ export interface Project {
 class OperationRefused extends ExplainedError {
   override readonly name = 'OperationRefused';
   readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion' | 'InService';
-  readonly hint: string | null;
 
   constructor(code: OperationRefused['code'], message: string, hint: string | null = null) {
-    super(message);
+    super(message, hint);
     this.code = code;
-    this.hint = hint;
   }
 }
 
@@ -150,7 +135,10 @@ export class Operator {
     return { ...run, state };
   }
 
-  /** Puts the waiting version into service, as `approveExport`; the export records it. */
+  /**
+   * Puts the waiting version into service; the export records it. Refused if another version waits, or none. Sent again with
+   * the same `updateId`, it is answered as it was the first time.
+   */
   async approve({ org, domain }: Site, version: string, updateId?: string): Promise<void> {
     await this.installation.ask((client) => approveExport(client, { org, domain, version }, this.actor, updateId));
   }
@@ -329,147 +317,10 @@ const refusedIn =
     throw new OperationRefused('NoSuchVersion', `${error.message} in ${place}`, hint);
   };
 
-/** An export of the domain is running, and this request cannot join it (E1). */
-export class ExportRunning extends ExplainedError {
-  override readonly name = 'ExportRunning';
-  readonly code = 'ExportRunning';
-  readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
-}
-
-/** How long to wait for a worker's answer about a running workflow; absent: Temporal's own limit. */
-type AskWorker = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
-
 /**
- * Starts the export of a site. If one with the same parameters is running, joins it or refuses, as asked; if its
- * parameters differ, refuses. Throws `ExportRunning`, and what `askWorker` throws: only a running one is asked.
+ * Writes audit entries while work goes on: the first at once, those that come meanwhile together with the next ones. What
+ * was done stays done when the store does not answer.
  */
-export async function startExport(
-  client: Client,
-  taskQueue: string,
-  input: ExportInput,
-  onRunning: 'join' | 'refuse',
-  askWorker: AskWorker = (ask) => ask(),
-): Promise<Started<ExportHandle>> {
-  const workflowId = exportWorkflowId(input.org, input.domain);
-  const started = await startUnlessRunning(client, workflowId, () =>
-    client.workflow.start<Workflows['exportSite']>(workflowTypes.exportSite, {
-      workflowId,
-      taskQueue,
-      workflowIdConflictPolicy: 'FAIL',
-      ...taskTimeoutFor(failoverIn(input)),
-      ...priorityOf('onDemand', input.org),
-      args: [input],
-      staticSummary: `export of ${input.domain} (${input.org})`,
-      typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
-    }),
-  );
-  if (started !== null) return { handle: started, joined: false, runId: started.firstExecutionRunId };
-  const handle = exportHandle(client, input.org, input.domain);
-  if (onRunning === 'refuse') throw new ExportRunning(`an export of ${input.domain} is already running`);
-  const running = await askWorker(() => handle.query(exportStateQuery));
-  if (!sameParameters(running.parameters, input.parameters)) {
-    throw new ExportRunning(
-      `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
-    );
-  }
-  return { handle, joined: true, runId: null };
-}
-
-function describeParameters({ parameters }: ExportState): string {
-  const { siteVersion, paths, promote, force, rollback } = parameters;
-  const parts = [
-    siteVersion === undefined ? '' : `site version ${siteVersion}`,
-    paths === undefined || paths.length === 0 ? '' : `${paths.length} paths`,
-    promote ? 'promote' : '',
-    force ? 'force' : '',
-    rollback === undefined ? '' : `rollback to ${rollback}`,
-  ].filter((part) => part !== '');
-  return parts.length === 0 ? 'none given' : parts.join(', ');
-}
-
-type RollbackHandle = WorkflowHandle<Workflows['rollBack']>;
-
-interface StartedRollback {
-  handle: RollbackHandle;
-  /** The same rollback was already running. */
-  joined: boolean;
-  /** An export was running, and was cancelled. */
-  cancelled: boolean;
-}
-
-/** A schedule may start the next export at the moment one ends. */
-const tries = 5;
-
-interface RollbackStart {
-  onRunning: 'cancel' | 'refuse';
-  /** Throws to leave a running export alone. */
-  beforeCancel: () => Promise<void>;
-  askWorker?: AskWorker;
-}
-
-/**
- * Starts a rollback under the id of the site's exports, or joins the same rollback. A running export is cancelled and
- * waited for, or a reason to refuse, as asked; always to refuse if it is about to put this version into service. Throws
- * `ExportRunning`, and what `beforeCancel` and `askWorker` throw.
- */
-export async function startRollback(
-  client: Client,
-  taskQueue: string,
-  input: RollbackInput,
-  { onRunning, beforeCancel, askWorker = (ask) => ask() }: RollbackStart,
-): Promise<StartedRollback> {
-  const { org, domain, version } = input;
-  const workflowId = exportWorkflowId(org, domain);
-  for (let left = tries, cancelled = false; ; left -= 1) {
-    try {
-      const handle = await client.workflow.start<Workflows['rollBack']>(workflowTypes.rollBack, {
-        workflowId,
-        taskQueue,
-        workflowIdConflictPolicy: 'FAIL',
-        ...taskTimeoutFor(failoverIn(input)),
-        ...priorityOf('urgent', org),
-        args: [input],
-        staticSummary: `rollback of ${domain} to ${version} (${org})`,
-        typedSearchAttributes: attributesOf({ org, domain, phase: 'rolling-out' }),
-      });
-      return { handle, joined: false, cancelled };
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
-    const running = client.workflow.getHandle<Workflows['rollBack']>(workflowId);
-    const state = await askWorker(() => stateOf(running));
-    if (state?.parameters.rollback === version) return { handle: running, joined: true, cancelled };
-    if (state !== null && (onRunning === 'refuse' || left <= 1)) {
-      throw new ExportRunning(`an export of ${domain} is already running (${describeParameters(state)})`);
-    }
-    if (state?.approval?.version === version) {
-      throw new ExportRunning(`${version} is not in service yet: it waits for approval`);
-    }
-    if (state !== null && !cancelled) await beforeCancel();
-    cancelled = (await cancelAndWait(running)) || cancelled;
-  }
-}
-
-/** Null after its end. */
-async function stateOf(handle: RollbackHandle): Promise<ExportState | null> {
-  const { status } = await handle.describe();
-  return status.name === 'RUNNING' ? handle.query(exportStateQuery) : null;
-}
-
-/** Returns, after the clean-up, whether there was something to cancel. */
-async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
-  try {
-    await handle.cancel();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    throw error;
-  }
-  // Its outcome does not matter here.
-  await handle.result().catch(() => {});
-  return true;
-}
-
-/** Writes audit entries while work goes on, in batches. What was done stays done when the store does not answer. */
 class AuditWriter {
   readonly #installation: Installation;
   readonly #waiting: AuditEntry[] = [];

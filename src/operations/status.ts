@@ -44,11 +44,8 @@ export interface ProjectLine extends ProjectRecord {
 interface Limits {
   id: string;
   sites: readonly { domain: string; lateAfterMs?: number }[];
-  projects: readonly { id: string; freshnessMs?: number }[];
+  projects: readonly { id: string; freshnessMs: number }[];
 }
-
-/** Where the configuration sets no `freshness`. */
-const usualFreshnessMs = 86_400_000;
 
 /** Counts by state, and of what fails. */
 export type Totals = Record<'all' | 'failing' | LineState, number>;
@@ -95,7 +92,7 @@ export function siteLines(
       current,
       held,
       failingSince: record?.failingSince ?? null,
-      staleSince: staleSince([record?.lastAt], limits.get(domain), now),
+      staleSince: staleSince(record?.lastAt, limits.get(domain), now),
     };
   });
 }
@@ -108,7 +105,7 @@ export function projectLines(
 ): ProjectLine[] {
   const limits = new Map(
     organizations.flatMap(({ id: org, projects: configured }) =>
-      configured.map(({ id: project, freshnessMs = usualFreshnessMs }) => [nameOf({ org, project }), freshnessMs]),
+      configured.map(({ id: project, freshnessMs }) => [nameOf({ org, project }), freshnessMs]),
     ),
   );
   const latest = new Map(records?.projects.map((record) => [nameOf(record), record]));
@@ -133,20 +130,15 @@ export function projectLines(
       firstReading: record?.firstReading ?? false,
       verifiedUpTo: record?.verifiedUpTo ?? null,
       failingSince: record?.failingSince ?? null,
-      staleSince: staleSince([record?.newestReadAt, record?.lastAt], limits.get(nameOf({ org, project })), now),
+      staleSince: staleSince(record?.newestReadAt, limits.get(nameOf({ org, project })), now),
     };
   });
 }
 
 /** What has not been read or run yet may be new, and is not stale. */
-function staleSince(
-  moments: readonly (string | null | undefined)[],
-  limitMs: number | undefined,
-  now: number,
-): string | null {
-  const known = moments.flatMap((moment) => (moment ? [Date.parse(moment)] : []));
-  if (limitMs === undefined || known.length === 0) return null;
-  const since = Math.max(...known) + limitMs;
+function staleSince(last: string | null | undefined, limitMs: number | undefined, now: number): string | null {
+  if (limitMs === undefined || !last) return null;
+  const since = Date.parse(last) + limitMs;
   return since < now ? new Date(since).toISOString() : null;
 }
 

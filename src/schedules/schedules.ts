@@ -262,7 +262,7 @@ function extrasOf({ spec, action }: ScheduleDescription): Record<string, unknown
 export class ScheduleRefused extends ExplainedError {
   override readonly name = 'ScheduleRefused';
   readonly code = 'ScheduleRefused';
-  readonly hint = 'correct it in the configuration';
+  override readonly hint = 'correct it in the configuration';
 }
 
 /** The changes that would make schedules match the configuration; those not described in time are named. */

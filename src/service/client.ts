@@ -20,7 +20,6 @@ const startedJobSchema = z.looseObject({ jobId: text.min(1), status: ifReadable(
 /** Answer of "Get static export job status": only `status` is promised. */
 const jobStatusSchema = z.looseObject({ status: text, ...jobFields });
 
-/** Answer of "Generate export bundle". */
 const bundleResponseSchema = z.looseObject({
   bundleUrl: text.min(1),
   sizeBytes: ifReadable(z.int().nonnegative()),
@@ -124,10 +123,7 @@ export function readJobStatus(text: string, jobId: string, secrets: readonly str
   return toExportJob(jobId, job.status, job, secrets);
 }
 
-/**
- * Reads the answer of "Generate export bundle" to a request to `asked`; a link that begins with a slash is taken
- * relative to it. Errors never quote the link.
- */
+/** A link that begins with a slash is taken relative to `asked`. Errors never quote the link. */
 function readBundleLink(text: string, asked: URL): BundleLink {
   const bundle = read(text, bundleResponseSchema, 'the bundle');
   const base = bundle.bundleUrl.trimStart().startsWith('/') ? asked.href : undefined;
@@ -172,10 +168,7 @@ function stateOf(status: string): ExportJob['state'] {
   return word === 'completed' || word === 'failed' ? word : 'running';
 }
 
-/**
- * "Feedback entry", base fields. `id`, `path`, `source` and `status` identify an entry and cannot be absent; a
- * missing `comment` or `createdAt` says no more than a null one.
- */
+/** "Feedback entry", base fields. A missing `comment` or `createdAt` says no more than a null one. */
 const baseEntry = z.looseObject({
   id: text.min(1),
   path: text,
@@ -192,20 +185,14 @@ const feedbackEntrySchemas = {
   code_snippet: baseEntry.extend({ code: orNull(text), filename: orNull(text), lang: orNull(text) }),
 };
 
-/**
- * "Feedback response". Entries are parsed one by one, so that a bad one never fails its page. A missing `nextCursor`
- * says no more than a null one: `hasMore` says whether more follows.
- */
+/** "Feedback response". Entries are parsed one by one. A missing `nextCursor` says no more than a null one. */
 const feedbackResponseSchema = z.looseObject({
   feedback: z.array(z.unknown()),
   nextCursor: orNull(text),
   hasMore: z.boolean(),
 });
 
-/**
- * Longest id that every database accepts as a key (an index row of PostgreSQL has 2,700 bytes). An entry with a longer
- * one is rejected, instead of failing its page at each try.
- */
+/** An index row of PostgreSQL has 2,700 bytes: a longer id would fail its page at each try. */
 const longestId = 512;
 
 /** Levels within the value of an unknown field: writing much deeper ones overflows the stack, so their page would always fail. */
@@ -213,10 +200,7 @@ const deepestField = 100;
 
 const baseFields = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
 
-/**
- * Reads a "Feedback response" (service-interface.md). Throws `MalformedResponse` when the page itself is unreadable; an
- * unreadable entry becomes a `RejectedEntry`.
- */
+/** Unreadable entries become `RejectedEntry`. Throws `MalformedResponse` when the page itself is unreadable. */
 export function readFeedbackPage(text: string): FeedbackPage {
   const json = parseJson(text);
   const page = feedbackResponseSchema.safeParse(json);
@@ -237,7 +221,6 @@ export function readFeedbackPage(text: string): FeedbackPage {
   return { entries, rejected, nextCursor: page.data.nextCursor || null, hasMore: page.data.hasMore };
 }
 
-/** The entry, or the reason why it is unreadable. */
 function readEntry(value: unknown): FeedbackEntry | string {
   const base = feedbackEntrySchemas.base.safeParse(value);
   if (!base.success) return describeIssue(base.error, value);
@@ -262,10 +245,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 type Variant = Pick<FeedbackEntry, 'helpful' | 'contact' | 'code' | 'filename' | 'lang'>;
 
-/**
- * Takes the variants' fields out of `rest`. An entry of another variant may have such a field too: it is taken if it has
- * the right type, otherwise left among the unknown ones.
- */
+/** Takes the variants' fields of the right type out of `rest`, whichever variant the entry is of. */
 function takeVariant(rest: Map<string, unknown>): Variant {
   return {
     helpful: take(rest, 'helpful', (value) => typeof value === 'boolean'),

@@ -5,9 +5,7 @@ export interface FeedbackQuery {
   dateFrom?: string;
   dateTo?: string;
   source?: string;
-  /** Status values, sent comma-separated. */
   status?: readonly string[];
-  /** 1 to 100. */
   limit?: number;
   cursor?: string;
 }
@@ -23,7 +21,6 @@ export interface FeedbackPage {
 /** State of a job, with its progress from any readable shape. */
 export interface ExportJob {
   jobId: string;
-  /** As sent. */
   status: string;
   /** `completed` and `failed` are known, in capitals too; every other value counts as running (E2). */
   state: 'running' | 'completed' | 'failed';
@@ -44,15 +41,9 @@ export interface BundleLink {
 
 export interface RequestOptions {
   signal?: AbortSignal;
-  /**
-   * Called synchronously, immediately before the request may leave the process. Throwing stops the request: nothing
-   * was sent. The budget's last check lives here (B1).
-   */
+  /** The budget's last check, synchronous, right before the request may leave; throwing stops it (B1). */
   beforeSend?: () => void;
-  /**
-   * Called once the request is written, before anything can end it. A process that was stopped after `beforeSend` notices
-   * here how late it is (B1). Must not throw.
-   */
+  /** Called once the request is written: a process stopped in between notices how late it is (B1). Must not throw. */
   afterWrite?: () => void;
   /** Called with the `Date` of the service's answer in milliseconds, if it has one. */
   onDate?: (serviceMs: number) => void;

@@ -11,10 +11,7 @@ export type ServiceErrorKind =
   | 'MalformedResponse'
   | 'Aborted';
 
-/**
- * A call to the documentation service failed. Contains only text that may be shown and logged: no request, headers, URL,
- * body or error of the HTTP client (X1), so there is no `cause`.
- */
+/** A failed call. Only text that may be shown and logged (X1): no request, URL, body, and so no `cause`. */
 export abstract class ServiceError extends Error {
   abstract override readonly name: ServiceErrorKind;
   /** What a person can do about it; null when waiting is all. */
@@ -74,7 +71,6 @@ export class RateLimited extends ServiceError {
 export class ServerError extends ServiceError {
   override readonly name = 'ServerError';
   readonly status: number;
-  /** As in `RateLimited`. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, status: number, retryAfterMs: number | null) {
@@ -114,7 +110,6 @@ export class MalformedResponse extends ServiceError {
 /** The caller's own signal ended the call. */
 export class Aborted extends ServiceError {
   override readonly name = 'Aborted';
-  /** As in `NetworkError`. */
   readonly mayHaveArrived: boolean;
 
   constructor(mayHaveArrived: boolean) {

@@ -59,7 +59,6 @@ export interface Timeouts {
   connectMs: number;
   /** From sending the request to the answer's headers. */
   firstByteMs: number;
-  /** The whole call. */
   overallMs: number;
 }
 
@@ -77,9 +76,7 @@ class OutgoingCall {
   readonly #options: RequestOptions;
   readonly #stop = new AbortController();
   readonly #timers: NodeJS.Timeout[] = [];
-  /** The request's connection, once it is ready. */
   #socket: Socket | null = null;
-  /** Whether the request may have been sent. */
   #sent = false;
   /** Why the call was ended on this side. */
   #ended: { reason: unknown } | null = null;
@@ -96,7 +93,6 @@ class OutgoingCall {
     this.#limit(timeouts.overallMs, 'did not finish its answer');
   }
 
-  /** Aborted when the call ends on this side. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -106,7 +102,6 @@ class OutgoingCall {
     if (this.#ended !== null) throw this.#ended.reason;
   }
 
-  /** As `http.request`. */
   request(settings: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void): http.ClientRequest {
     const withSignal: http.RequestOptions & ConnectOptions = {
       ...settings,
@@ -144,7 +139,6 @@ class OutgoingCall {
     return networkErrorFor(this.#failure ?? error, this.#host, this.#sent);
   }
 
-  /** Watches no longer. */
   end(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
@@ -169,10 +163,7 @@ class OutgoingCall {
   }
 }
 
-/**
- * Passes bytes on and masks every occurrence of a secret by asterisks, so that the length stays. Holds back no more than
- * the secret is long.
- */
+/** Masks a secret by asterisks, so that the length stays. Holds back no more than the secret is long. */
 export class WithoutSecret extends Transform {
   readonly #secret: Buffer;
   /** The end of what came, as far as it may be the beginning of the secret. */
@@ -256,15 +247,11 @@ function withoutSecret(headers: IncomingHttpHeaders, secret: string): IncomingHt
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => !String(value).includes(secret)));
 }
 
-/** The body is longer than allowed. */
 class BodyTooLong extends Error {
   override readonly name = 'BodyTooLong';
 }
 
-/**
- * Reads a body as UTF-8 without its byte order mark. Counts the bytes as they come (after decompression), whatever
- * `Content-Length` says; throws `BodyTooLong`, or the stream's error when it is cut short.
- */
+/** Counts bytes after decompression, whatever `Content-Length` says; throws `BodyTooLong`, the stream's error. */
 async function readBody(stream: Readable, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -281,7 +268,6 @@ export interface OutgoingRequest {
   url: URL;
   headers: Record<string, string>;
   body: string | null;
-  /** Limit of a 2xx answer's body. */
   maxBytes: number;
 }
 
@@ -295,10 +281,7 @@ export interface Answer {
 
 const maxErrorBytes = 64 * 1024;
 
-/**
- * Sends one request and reads one answer, whatever its status; no redirect, no retry. Throws `NetworkError`,
- * `MalformedResponse` (too long), `Aborted`, or what `beforeSend` threw.
- */
+/** One request, one answer. Throws `NetworkError`, `MalformedResponse`, `Aborted`, what `beforeSend` threw. */
 export async function exchange(
   request: OutgoingRequest,
   agent: ServiceAgent,

@@ -15,7 +15,14 @@ import {
   Unauthorized,
 } from './errors.ts';
 import { errorResponseSchema } from './json-answers.ts';
-import { exchange, type OpenAnswer, type OutgoingRequest, openAnswer, type Timeouts } from './outgoing-call.ts';
+import {
+  type Answer,
+  exchange,
+  type OpenAnswer,
+  type OutgoingRequest,
+  openAnswer,
+  type Timeouts,
+} from './outgoing-call.ts';
 import { ServiceAgent } from './service-connection.ts';
 
 const removed = '[removed]';
@@ -54,20 +61,8 @@ export function safeText(text: string, secrets: readonly string[], maxLength: nu
 const maxTextLength = 300;
 const maxDetails = 20;
 
-/** An unsuccessful answer. */
-interface FailedAnswer {
-  status: number;
-  retryAfter: string | undefined;
-  date: string | undefined;
-  /** Null when it was cut short or too long. */
-  text: string | null;
-}
-
-/**
- * The error for an answer whose status is not 2xx (service-interface.md). Gateways answer with HTML or nothing, so the
- * status alone decides; the body only adds the service's own words.
- */
-export function errorFor(answer: FailedAnswer, secrets: readonly string[], nowMs: number): ServiceError {
+/** For an answer that is not 2xx: its status decides, its body only adds the service's own words. */
+export function errorFor(answer: Answer, secrets: readonly string[], nowMs: number): ServiceError {
   const { status } = answer;
   const { words, details } = readWords(answer.text, secrets);
   const said = words === '' ? '' : `: ${words}`;
@@ -118,7 +113,6 @@ function tryJson(text: string): unknown {
 export interface AreaOptions {
   /** Returns the organization's admin API key; called for every request, so that it may change. */
   apiKey: () => string;
-  /** Allow http:// to hosts other than this machine. */
   allowInsecure?: boolean;
   timeouts?: Partial<Timeouts>;
   /** Certificate authorities in PEM instead of the system's; not needed for `NODE_EXTRA_CA_CERTS`. */

@@ -15,7 +15,6 @@ interface Destination {
 
 const maxProxyHeadBytes = 16 * 1024;
 
-/** The TCP socket under each socket handed out. */
 const tcpSockets = new WeakMap<object, net.Socket>();
 
 /**
@@ -24,7 +23,7 @@ const tcpSockets = new WeakMap<object, net.Socket>();
  */
 async function openConnection(destination: Destination, signal: AbortSignal): Promise<net.Socket> {
   const { proxy } = destination;
-  const hop = proxy === null ? destination : { host: bareHost(proxy), port: portOf(proxy) };
+  const hop = proxy === null ? destination : hopTo(proxy);
   const tcp = net.connect({ host: hop.host, port: hop.port });
   // Each wait below sees errors; without this listener one between two waits would end the process.
   tcp.on('error', () => {});
@@ -33,7 +32,9 @@ async function openConnection(destination: Destination, signal: AbortSignal): Pr
     tcp.setNoDelay(true);
     let socket = tcp;
     if (proxy !== null) {
-      if (proxy.protocol === 'https:') socket = await startTls(tcp, proxyTls(destination, hop.host), signal);
+      const { host } = hop;
+      const proxyTls = { ca: destination.tls?.ca, host, servername: net.isIP(host) === 0 ? host : '' };
+      if (proxy.protocol === 'https:') socket = await startTls(tcp, proxyTls, signal);
       await openTunnel(socket, destination, proxy, signal);
     }
     if (destination.tls !== null) socket = await startTls(socket, destination.tls, signal);
@@ -46,10 +47,7 @@ async function openConnection(destination: Destination, signal: AbortSignal): Pr
   }
 }
 
-/**
- * Closes a connection by TCP reset, which throws away the bytes in the send buffer, so that nothing arrives late. Do not
- * destroy `socket` before `closed` is called: with TLS, Node 20 would crash.
- */
+/** Throws away unsent bytes too. Do not destroy `socket` before `closed` is called: Node 20 would crash with TLS. */
 export function resetConnection(socket: net.Socket, closed: () => void): void {
   const tcp = tcpSockets.get(socket) ?? socket;
   if (tcp.closed) {
@@ -103,16 +101,8 @@ async function readHead(socket: net.Socket, signal: AbortSignal): Promise<string
   }
 }
 
-function bareHost(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '');
-}
-
-function portOf(url: URL): number {
-  return Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-}
-
-function proxyTls(destination: Destination, host: string): tls.ConnectionOptions {
-  return { ca: destination.tls?.ca, host, servername: net.isIP(host) === 0 ? host : '' };
+function hopTo({ hostname, port, protocol }: URL): { host: string; port: number } {
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
 }
 
 /** Servers close idle connections after 5 s or more; closing them earlier avoids writing on a closing one. */
@@ -120,16 +110,13 @@ const idleMs = 4_000;
 
 /** What `ServiceAgent` needs in the options of `http.request`. */
 export interface ConnectOptions {
-  /** Ends the attempt to connect. */
   connectSignal: AbortSignal;
 }
 
 interface ServiceAgentOptions {
-  /** Null for plain HTTP. */
   tls: tls.ConnectionOptions | null;
   /** The proxy to go through; asked for every new connection. */
   proxy: () => URL | null;
-  /** Keep connections open for the next request. */
   keepAlive: boolean;
 }
 

@@ -33,7 +33,6 @@ interface CallLimits {
 
 const usualLimits: CallLimits = { attemptMs: 5_000, longPollMs: 70_000 };
 
-/** Attempts of a call that is not answered in time. */
 const attempts = 3;
 /** `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` of gRPC. */
 const deadlineExceeded = 4;
@@ -90,7 +89,6 @@ function limitCalls({ attemptMs, longPollMs }: CallLimits = usualLimits): Interc
   };
 }
 
-/** An attempt that ends at once, as the one before. */
 function endedWith(status: Status): Call {
   const start: Call['start'] = (_metadata, listener) => listener?.onReceiveStatus?.(status);
   return { start, sendMessage() {}, halfClose() {} } as Partial<Call> as Call;
@@ -133,11 +131,11 @@ export interface TemporalSettings extends EncryptionSettings {
 export class TemporalUnreachable extends ExplainedError {
   override readonly name = 'TemporalUnreachable';
   readonly code = 'TemporalUnreachable';
-  readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
+  override readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
   readonly address: string;
 
   constructor(address: string, options?: ErrorOptions) {
-    super(`no Temporal server answers at ${address}`, options);
+    super(`no Temporal server answers at ${address}`, null, options);
     this.address = address;
   }
 }
@@ -146,15 +144,12 @@ export class TemporalUnreachable extends ExplainedError {
 export class TemporalSettingsInvalid extends ExplainedError {
   override readonly name = 'TemporalSettingsInvalid';
   readonly code = 'TemporalSettingsInvalid';
-  readonly hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
+  override readonly hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
 }
 
 const connectTimeoutMs = 5_000;
 
-/**
- * Options for a connection: from docferry.yaml, and for the rest (TLS, API key, perhaps the address) from Temporal's own
- * variables and profiles. Throws `TemporalSettingsInvalid`.
- */
+/** From docferry.yaml, the rest from Temporal's own variables and profiles. Throws `TemporalSettingsInvalid`. */
 export function connectOptions(settings: TemporalSettings) {
   const { address, namespace, profile, given } = settings;
   if (settings.embedded) return { connection: { address }, namespace };
@@ -247,7 +242,7 @@ export async function connectClient(settings: TemporalSettings, limits?: CallLim
     const interceptors = { workflow: [clientTraces] };
     return new Client({ connection, namespace: options.namespace, dataConverter, interceptors });
   } catch (error) {
-    if (error instanceof TypeError || isRefusal(error)) throw error;
+    if (error instanceof TypeError || hasCode(error, refusals)) throw error;
     throw new TemporalUnreachable(options.connection.address, { cause: error });
   }
 }
@@ -286,31 +281,20 @@ export function renewConnection<Options extends { address: string }>(
 
 const refusals: ReadonlySet<number> = new Set(Object.values({ permissionDenied: 7, unauthenticated: 16 }));
 
-/** Whether Temporal answered but refused the client's identity. */
-function isRefusal(error: unknown): boolean {
-  if (isGrpcServiceError(error)) return refusals.has(error.code);
-  return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);
+/** Whether a call ended with one of these gRPC codes, however the error is wrapped. */
+export function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
+  if (isGrpcServiceError(error)) return codes.has(error.code);
+  return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
 }
 
 /** Transient gRPC codes. Others, such as a missing permission, will not change. */
 const transient: ReadonlySet<number> = new Set(
-  Object.values({
-    cancelled: 1,
-    unknown: 2,
-    deadlineExceeded: 4,
-    exhausted: 8,
-    aborted: 10,
-    internal: 13,
-    unavailable: 14,
-  }),
+  Object.values({ cancelled: 1, unknown: 2, deadline: 4, exhausted: 8, aborted: 10, internal: 13, unavailable: 14 }),
 );
 
 /** Whether the server is away, restarting or overloaded, so that asking again may help. */
 export function isOutage(error: unknown): boolean {
-  return (
-    (isGrpcServiceError(error) && transient.has(error.code)) ||
-    (error instanceof Error && error.cause !== undefined && isOutage(error.cause))
-  );
+  return hasCode(error, transient);
 }
 
 /** An activity that failed and is retried, or that an operator has paused. */

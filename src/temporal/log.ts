@@ -1,7 +1,6 @@
 import type { Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 
-/** Whose work a workflow does. */
 interface WorkflowSubject {
   org?: string;
   domain?: string;
@@ -23,22 +22,15 @@ const partAfterOrg: Readonly<Record<string, 'domain' | 'project' | null>> = {
 
 /** Read from the workflow's id (`workflow-ids.ts`); empty for an id of other programs. */
 export function subjectOfWorkflow(workflowId: string): WorkflowSubject {
-  const [kind = '', org, what] = withoutTime(workflowId).split(':');
+  // A scheduled run has the name of the workflow it starts, with a time that Temporal appends to what a schedule starts.
+  const [, target = workflowId] = /^(?:scheduled:)?(.+?)(?:-\d{4}-\d\d-\d\dT[\d:.]+Z)?$/.exec(workflowId) ?? [];
+  const [kind = '', org, what] = target.split(':');
   const part = Object.hasOwn(partAfterOrg, kind) ? partAfterOrg[kind] : undefined;
   if (part === undefined || !org) return {};
   return part === null || !what ? { org } : { org, [part]: what };
 }
 
-/** A scheduled run has the name of the workflow it starts, with a time that Temporal appends to what a schedule starts. */
-function withoutTime(workflowId: string): string {
-  const [, target = workflowId] = /^(?:scheduled:)?(.+?)(?:-\d{4}-\d\d-\d\dT[\d:.]+Z)?$/.exec(workflowId) ?? [];
-  return target;
-}
-
-/**
- * The worker's log: JSON lines. Errors are cut down to name and message, because anything deeper may hold requests,
- * links or content (X1).
- */
+/** JSON lines. Of errors only name and message: anything deeper may hold requests, links or content (X1). */
 export function createLog(destination: DestinationStream, level: Level = 'info'): Logger {
   const error = (value: unknown) => (value instanceof Error ? { name: value.name, message: value.message } : value);
   return pino(
@@ -74,10 +66,7 @@ export function temporalLogger(log: Logger): TemporalLogger {
   return { ...lines, log: (level, message, meta) => byName[level](message, meta) };
 }
 
-/**
- * Names the run that a log line belongs to, and what the run works on, in the same way whichever part of the SDK has
- * written the line.
- */
+/** Names a line's run, and what it works on, alike whichever part of the SDK has written the line. */
 function fieldsOf({ workflowRunId, run_id, workflow_id, taskToken: _taskToken, ...fields }: Record<string, unknown>) {
   const workflowId = fields.workflowId ?? workflow_id;
   const runId = fields.runId ?? workflowRunId ?? run_id;

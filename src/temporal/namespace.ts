@@ -92,10 +92,7 @@ export async function keysNeeded(client: Client, taskQueue: string): Promise<Set
   return keysIn([histories, described]);
 }
 
-/**
- * The key with which a worker answers a query about this workflow, null for clear text; `failed` when the worker cannot
- * answer what this client writes. Rejects when nobody answers.
- */
+/** The key with which a worker answers a query; `failed` when it cannot. Rejects when nobody answers. */
 export async function writingKey(client: Client, workflowId: string): Promise<{ key: string | null; failed: boolean }> {
   const { payloadCodecs, payloadConverter } = client.options.loadedDataConverter;
   const [codec] = payloadCodecs;

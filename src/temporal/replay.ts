@@ -27,9 +27,7 @@ interface ReplayOptions {
   /** Which workflow ids; by default all. */
   matches?: (workflowId: string) => boolean;
   onReplayed?: (run: ReplayedRun) => void;
-  /** Ends the replay at the next history. */
   signal?: AbortSignal;
-  /** Bundle of the workflows' code; that of this build by default. */
   workflowBundle?: NonNullable<WorkerOptions['workflowBundle']>;
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
   WorkflowExecutionAlreadyStartedError,
@@ -22,11 +23,9 @@ export class Detached extends Error {
 interface WaitOptions<State> {
   /** Longest time to wait in milliseconds; absent: no limit. */
   timeoutMs?: number;
-  /** Ends the waiting with `Detached`. */
   signal?: AbortSignal;
   /** Called about every second while waiting; failures are ignored. */
   readState?: () => Promise<State>;
-  /** Throwing ends the waiting. */
   onState?: (state: State) => void;
   onReconnecting?: () => void;
 }
@@ -35,10 +34,7 @@ const readEveryMs = 1_000;
 /** How long Temporal may be away during a wait (contracts.md). */
 const reconnectForMs = 60_000;
 
-/**
- * Waits for a workflow's result over its whole chain of runs. If the server is away for 60 s, throws
- * `TemporalUnreachable`. Throws `StillRunning`, `Detached` or the workflow's own failure.
- */
+/** Waits for a result over all runs. Throws `TemporalUnreachable`, `StillRunning`, `Detached`, its own failure. */
 export async function waitForResult<W extends Workflow, State>(
   client: Client,
   handle: WorkflowHandle<W>,
@@ -70,7 +66,7 @@ async function resultThroughOutages<W extends Workflow, State>(
       awaySince ??= Date.now();
       if (Date.now() - awaySince >= reconnectForMs) throw new TemporalUnreachable('the configured address');
       options.onReconnecting?.();
-      await pause(readEveryMs, stop);
+      await sleep(readEveryMs, undefined, { signal: stop }).catch(() => {});
       if (await answers(client)) awaySince = null;
     }
   }
@@ -80,7 +76,7 @@ async function watch<State>(options: WaitOptions<State>, stop: AbortSignal): Pro
   while (!stop.aborted) {
     const state = await stateNow(options);
     if (state !== undefined && !stop.aborted) options.onState?.(state);
-    await pause(readEveryMs, stop);
+    await sleep(readEveryMs, undefined, { signal: stop }).catch(() => {});
   }
   return new Promise<never>(() => {});
 }
@@ -112,18 +108,6 @@ async function answers(client: Client): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      stop.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    stop.addEventListener('abort', end);
-  });
 }
 
 /** Calls to the server at a time. */
@@ -168,10 +152,7 @@ export interface RunningWork {
   phase: string | null;
 }
 
-/**
- * All exports, rollbacks and syncs running on the task queue, scheduled or not, from Temporal's list: it is a moment behind,
- * and costs a request for each thousand instead of one for each workflow.
- */
+/** Exports, rollbacks and syncs that run, from Temporal's list, a moment behind: a request for each thousand. */
 export async function runningWork(client: Client, taskQueue: string): Promise<RunningWork[]> {
   const { exportSite, rollBack, syncFeedback } = workflowTypes;
   const query = `ExecutionStatus = 'Running' AND WorkflowType IN ('${exportSite}', '${rollBack}', '${syncFeedback}')`;

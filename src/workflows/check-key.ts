@@ -1,19 +1,15 @@
-import { defineWorkflowOptions, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { defineWorkflowOptions, proxyActivities, sleep } from '@temporalio/workflow';
 import { z } from 'zod/mini';
 import type { Activities } from '../activities/index.ts';
 import type { KeyCheck } from '../budget/rules/permits.ts';
 import { reader, text } from '../rules/messages.ts';
-import { factsTable } from '../rules/text.ts';
-import { keyCheckOptions, pinnedVersioning, readInput, readsInput } from './kit.ts';
+import { keyCheckOptions, pinnedVersioning, readInput, readsInput, showFacts } from './kit.ts';
 
 const readCheck = reader(z.object({ org: text(), patient: z.exactOptional(z.boolean()) }));
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 
-/**
- * Has a worker ask the service, once, whether it accepts the organization's key as that worker has it. A patient check
- * waits until the budget has a permit for it.
- */
+/** A worker asks the service once with the key it has. A patient check waits for a permit of the budget. */
 export async function checkKey(given: { org: string; patient?: boolean }): Promise<KeyCheck> {
   const { org, patient = false } = readInput(readCheck, given);
   let check = await ask(org, patient);
@@ -22,12 +18,10 @@ export async function checkKey(given: { org: string; patient?: boolean }): Promi
     check = await ask(org, patient);
   }
   const detail = 'type' in check ? check.type : '';
-  setCurrentDetails(
-    `**Key of ${org}**\n\n${factsTable([
-      ['outcome', check.outcome],
-      ['detail', detail],
-    ])}`,
-  );
+  showFacts(`**Key of ${org}**`, [
+    ['outcome', check.outcome],
+    ['detail', detail],
+  ]);
   return check;
 }
 

@@ -27,7 +27,9 @@ import {
   endFacts,
   failureSummary,
   failureType,
+  leavesBuild,
   requestOptions,
+  type SitePlan,
   showEnd,
   shownPhase,
   showPhase,
@@ -39,25 +41,21 @@ import {
 export class ExportView {
   readonly #input: ExportInput;
   readonly #progress: ExportProgress;
-  #phase: ExportPhase = 'starting';
-  #nextPoll: ExportState['nextPoll'] = null;
+  #phase: ExportPhase;
   #unauthorized: ExportState['unauthorized'] = null;
-  #approval: AwaitedApproval | null = null;
   #end: { outcome: RunOutcome; reason: string } | null = null;
-  version: string | null = null;
+  nextPoll: ExportState['nextPoll'] = null;
+  approval: AwaitedApproval | null;
+  version: string | null;
   rollouts: RolloutResult[] = [];
 
   constructor(input: ExportInput, progress: ExportProgress) {
     this.#input = input;
     this.#progress = progress;
-  }
-
-  get nextPoll(): ExportState['nextPoll'] {
-    return this.#nextPoll;
-  }
-
-  get approval(): AwaitedApproval | null {
-    return this.#approval;
+    // Set before any message is read: a decision may come with the first task of the run that goes on waiting.
+    this.approval = input.awaited?.approval ?? null;
+    this.#phase = this.approval === null ? 'starting' : 'awaiting-approval';
+    this.version = this.approval?.version ?? null;
   }
 
   state(): ExportState {
@@ -67,11 +65,11 @@ export class ExportView {
       phase: this.#phase,
       parameters: this.#input.parameters,
       progress: this.#progress,
-      nextPoll: this.#nextPoll,
+      nextPoll: this.nextPoll,
       unauthorized: this.#unauthorized,
       download: null,
       version: this.version,
-      approval: this.#approval,
+      approval: this.approval,
       rollouts: this.rollouts,
       ignored: this.#progress.ignored ?? 0,
     };
@@ -104,13 +102,13 @@ export class ExportView {
   }
 
   waitForPoll(poll: ExportState['nextPoll']): void {
-    this.#nextPoll = poll;
+    this.nextPoll = poll;
     this.show();
   }
 
   /** Enters the phase that waits for a person; null ends the wait. */
   awaitApproval(approval: AwaitedApproval | null): void {
-    this.#approval = approval;
+    this.approval = approval;
     if (approval) this.enter('awaiting-approval');
     this.show();
   }
@@ -138,8 +136,8 @@ export class ExportView {
     // How far the job was says nothing about a run that has ended.
     const done = percent === null || this.#end ? '' : `${barText(percent)} ${Math.round(percent)} %`;
     if (exported || done) facts.push(['progress', [done, exported].filter(Boolean).join(', ')]);
-    if (this.#nextPoll) {
-      const { at, reason, expectedAt } = this.#nextPoll;
+    if (this.nextPoll) {
+      const { at, reason, expectedAt } = this.nextPoll;
       facts.push(['next poll', `${clockTime(at)} (${reason})`]);
       if (expectedAt !== null) facts.push(['expected end', clockTime(expectedAt)]);
     }
@@ -150,8 +148,8 @@ export class ExportView {
       facts.push(['possible duplicate jobs', `${possibleDuplicates} (the answer to a start was lost)`]);
     }
     if (this.version) facts.push(['version', this.version]);
-    if (this.#approval) {
-      const { version, expiresAt, asks } = this.#approval;
+    if (this.approval) {
+      const { version, expiresAt, asks } = this.approval;
       const until = new Date(expiresAt).toISOString();
       facts.push(['approval', `${version} waits until ${until}, then it counts as rejected`]);
       facts.push(...asks.map((reason): [string, string] => ['because', reasonText(reason)]));
@@ -163,25 +161,22 @@ export class ExportView {
     facts.push(...ignoredFacts(this.#progress.ignored ?? 0));
     for (const { target, outcome, detail } of this.rollouts) facts.push([target, `${outcome}: ${detail}`]);
     const parts = [`**Export of ${this.#input.domain}** (${this.#input.org})`, factsTable(facts)];
-    if (this.#approval) parts.push('**Changes**', changesMarkdown(this.#approval.changes));
+    if (this.approval) parts.push('**Changes**', changesMarkdown(this.approval.changes));
     setCurrentDetails(parts.join('\n\n'));
   }
 }
 
 /** How long a key has been refused, and how often. */
-export interface KeyRefusals {
-  since: number;
-  refusals: number;
-}
+type KeyRefusals = NonNullable<ExportInput['refused']>;
 
-/** The key is still refused and the history has grown long: the run continues as new and tries the step again. */
-export class RefusedForLong extends Error {
-  override readonly name = 'RefusedForLong';
-  readonly refused: KeyRefusals;
+/** What the run waits for, the next one waits for: the history has grown long, or another build became current. */
+export class WaitsInNextRun extends Error {
+  override readonly name = 'WaitsInNextRun';
+  readonly next: Pick<ExportInput, 'refused' | 'awaited'>;
 
-  constructor(refused: KeyRefusals) {
-    super('the key is still refused');
-    this.refused = refused;
+  constructor(next: Pick<ExportInput, 'refused' | 'awaited'>) {
+    super('the next run goes on waiting');
+    this.next = next;
   }
 }
 
@@ -205,7 +200,7 @@ export class KeyGate {
     this.#woken = true;
   }
 
-  /** The step's result. Failures other than `Unauthorized` pass through. Throws `RefusedForLong`. */
+  /** The step's result. Failures other than `Unauthorized` pass through. Throws `WaitsInNextRun`. */
   async through<T>(step: () => Promise<T>): Promise<T> {
     let refused = this.#carried;
     this.#carried = null;
@@ -218,20 +213,17 @@ export class KeyGate {
         if (failureType(error) !== 'Unauthorized') throw error;
         refused = { since: refused?.since ?? Date.now(), refusals: (refused?.refusals ?? 0) + 1 };
         const nextTryAt = Date.now() + keyTryDelay(refused.refusals);
-        await this.#wait({ since: refused.since, triedAt: Date.now(), nextTryAt });
+        this.#onChange({ since: refused.since, triedAt: Date.now(), nextTryAt });
+        await condition(() => this.#woken, nextTryAt - Date.now(), {
+          summary: `key refused (401), next try at ${clockTime(nextTryAt)}`,
+        });
         const { continueAsNewSuggested, historyLength } = workflowInfo();
-        if (continueAsNewSuggested || historyLength >= eventsPerRun) throw new RefusedForLong(refused);
+        const isLong = continueAsNewSuggested || historyLength >= eventsPerRun;
+        if (isLong || leavesBuild()) throw new WaitsInNextRun({ refused });
       } finally {
         this.#onChange(null);
       }
     }
-  }
-
-  async #wait(refused: RefusedKey): Promise<void> {
-    this.#onChange(refused);
-    await condition(() => this.#woken, refused.nextTryAt - refused.triedAt, {
-      summary: `key refused (401), next try at ${clockTime(refused.nextTryAt)}`,
-    });
   }
 }
 
@@ -245,12 +237,7 @@ const repeatPauseMs = (repetition: number): number => Math.min(10 * 60_000, 10_0
 const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
 
 /** Limits from the configuration, and how long the site's last complete exports took. */
-interface JobSettings {
-  jobTimeoutMs: number;
-  jobAttempts: number;
-  startTimeoutMs: number;
-  usualJobsMs: readonly number[];
-}
+type JobSettings = Pick<SitePlan, 'jobTimeoutMs' | 'jobAttempts' | 'startTimeoutMs' | 'usualJobsMs'>;
 
 type JobEnd = { kind: 'completed' } | { kind: 'continue-as-new' } | { kind: 'ended'; reason: string };
 
@@ -333,7 +320,7 @@ export class ExportJob {
         return { jobId, jobStartedAt };
       } catch (error) {
         // The next run starts it.
-        if (error instanceof RefusedForLong) this.#progress.jobsStarted -= 1;
+        if (error instanceof WaitsInNextRun) this.#progress.jobsStarted -= 1;
         if (!mayHaveStarted(error)) throw error;
         // A worker that shuts down says nothing about the service.
         const byWorker = failureType(error) === 'WorkerShutdown';
@@ -377,7 +364,9 @@ export class ExportJob {
       this.#view.show();
       const now = Date.now() - startedAt;
       if (reading.state === 'completed') {
-        this.#noteDuration(now);
+        const { runningMs, samples } = this.#progress;
+        // For the polls of later exports, as the first run saw it, which may be days ago.
+        this.#progress.jobMs ??= observedDuration(runningMs, now, pollSpacing(now, samples.length > 0));
         return { kind: 'completed' };
       }
       if (reading.state === 'failed')
@@ -390,12 +379,6 @@ export class ExportJob {
       this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
       if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
     }
-  }
-
-  /** Notes how long the job took, for the polls of later exports: as the first run saw it, which may be days ago. */
-  #noteDuration(doneMs: number): void {
-    const { runningMs, samples } = this.#progress;
-    this.#progress.jobMs ??= observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
   }
 
   async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {

@@ -18,13 +18,12 @@ import {
   retryKeySignal,
 } from '../contract.ts';
 import { readApproval, readExportInput, readPhase, readRejection } from '../exports/rules/export-messages.ts';
-import { leftBehind, nextStep, refusal, returnedResults, returnReasons } from '../exports/rules/rollout-steps.ts';
+import { leftBehind, nextStep, refusal } from '../exports/rules/rollout-steps.ts';
 import {
   becomesCurrent,
   type ExportInput,
   type ExportProgress,
   type ExportResult,
-  type ExportState,
   outcomeWith,
   type Reason,
   versionName,
@@ -32,12 +31,13 @@ import {
 } from '../exports/rules/site-export.ts';
 import { summaryText } from '../rules/text.ts';
 import { failoverIn } from '../temporal/rules/failover.ts';
-import { ExportJob, ExportView, KeyGate, type KeyRefusals, RefusedForLong } from './export-job.ts';
+import { ExportJob, ExportView, KeyGate, WaitsInNextRun } from './export-job.ts';
 import {
   failureSummary,
   fetchOptions,
   followFailover,
   innermost,
+  leavesBuild,
   nextInput,
   noInput,
   onDecision,
@@ -68,14 +68,16 @@ const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 /** One run of `exportSite`: its steps, and its end (X4). */
 class ExportRun {
   readonly #input: ExportInput;
+  /** Names the private place of the download, for all attempts and all runs of this execution. */
+  readonly #stageId = workflowInfo().firstExecutionRunId;
   readonly view: ExportView;
   readonly key: KeyGate;
   readonly job: ExportJob;
   readonly approval: Approval;
   readonly progress: ExportProgress;
   readonly #publication: Publication;
-  /** Set when the run continues as new because the key is still refused. */
-  refused: KeyRefusals | null = null;
+  /** What the run still waits for when it continues as new. */
+  next: WaitsInNextRun['next'] = {};
   #webhooks: readonly string[] = [];
 
   constructor(input: ExportInput) {
@@ -98,11 +100,7 @@ class ExportRun {
     this.key = new KeyGate((refused) => this.view.keyRefused(refused), input.refused ?? null);
     this.job = new ExportJob(input, this.progress, this.view, this.key);
     this.approval = new Approval(input, this.view);
-    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId());
-  }
-
-  state(): ExportState {
-    return this.view.state();
+    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId);
   }
 
   /** The result, or null when the history has grown long and the run should continue as new. */
@@ -121,6 +119,8 @@ class ExportRun {
     try {
       this.view.show();
       const settings = await this.#plan();
+      const { awaited } = this.#input;
+      if (awaited) return await this.#publish(awaited.bundle as VerifiedBundle, settings);
       for (;;) {
         const jobId = await this.job.complete(settings);
         if (jobId === null) return null;
@@ -129,11 +129,13 @@ class ExportRun {
         const { namedAt } = this.progress;
         const fetched = await this.#fetchUnlessGone(jobId, namedAt, settings);
         if (fetched === null) continue;
-        return fetched.ok ? await this.#publish(jobId, namedAt, fetched, settings) : this.#rejected(jobId, fetched);
+        if (fetched.ok) return await this.#publish(fetched, settings);
+        const { archive, pages, files, reasons } = fetched;
+        return this.#result({ outcome: 'rejected', archive, pages, files, reasons });
       }
     } catch (error) {
-      if (error instanceof RefusedForLong) {
-        this.refused = error.refused;
+      if (error instanceof WaitsInNextRun) {
+        this.next = error.next;
         return null;
       }
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
@@ -171,19 +173,20 @@ class ExportRun {
     const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
       fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: summaryText(summary) }, [
-        { org, domain, storeId, jobId, stageId: this.#stageId(), force: parameters.force === true, publish },
+        { org, domain, storeId, jobId, stageId: this.#stageId, force: parameters.force === true, publish },
       ]),
     );
     this.progress.linksRequested = fetched.linksRequested;
     return fetched;
   }
 
-  async #publish(jobId: string, namedAt: number, bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
+  async #publish(bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
     const { kept, contentDigest, archive, pages, files, heldAt } = bundle;
     if (kept !== null) {
       const { version, url, rollouts } = kept;
       this.view.version = version;
-      this.#publication.keep(version, contentDigest, url);
+      // Its content has not changed: there is nothing to publish.
+      this.#publication.published = { version, contentDigest, url };
       // A target that does not run what is current may run anything: nothing is known of what its readers got.
       const wanted = { version: heldAt ?? version, previous: heldAt ?? version, known: rollouts };
       const isNowhere = heldAt === version && kept.reasons !== undefined;
@@ -192,20 +195,21 @@ class ExportRun {
       const left = kept.reasons && heldAt !== null ? leftBehind(heldAt, this.view.rollouts) : [];
       const reasons = [...left, ...(kept.reasons ?? [])];
       const found = { version, contentDigest, archive: kept.archive, pages, files, url, reasons };
-      return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt, ...put });
+      return this.#result({ ...found, outcome: 'unchanged', held: heldAt, ...put });
     }
-    const version = versionName(bundle.published === undefined ? Date.now() : namedAt, contentDigest);
+    const namedAt = bundle.published === undefined ? undefined : this.progress.namedAt;
+    const version = this.view.version ?? versionName(namedAt ?? Date.now(), contentDigest);
     this.view.version = version;
     if (!bundle.published) this.view.enter('publishing');
     const found = { version, contentDigest, archive, pages, files };
     const placed = await this.#publication.put(version, bundle, settings.approval);
     if ('reason' in placed) {
-      return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
+      return this.#result({ ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
     }
     const previous = bundle.current?.version ?? null;
     const { url, heldAt: held } = placed;
     const put = await this.#rollOut({ version: held ?? version, previous }, settings.targets, held);
-    return this.#result(jobId, { ...found, outcome: 'published', url, held, ...put });
+    return this.#result({ ...found, outcome: 'published', url, held, ...put });
   }
 
   /**
@@ -228,21 +232,14 @@ class ExportRun {
     });
     const refused = refusal(taken);
     if (refused === null || heldAt !== null) return null;
-    const returned = await returnSite(site, wanted.version, taken, refused);
-    const reasons = returnReasons(refused, returned);
-    if ('problem' in returned) return { held: null, reasons };
-    this.view.rollouts = returnedResults(this.view.rollouts, returned);
-    return { held: returned.version ?? wanted.version, reasons };
+    const { rollouts, held, reasons } = await returnSite(site, wanted.version, taken, refused);
+    this.view.rollouts = rollouts;
+    return { held, reasons };
   }
 
-  #rejected(jobId: string, refused: FetchedBundle & { ok: false }): ExportResult {
-    const { archive, pages, files, reasons } = refused;
-    return this.#result(jobId, { outcome: 'rejected', archive, pages, files, reasons });
-  }
-
-  #result(jobId: string, found: Partial<ExportResult> & Pick<ExportResult, 'outcome'>): ExportResult {
+  #result(found: Partial<ExportResult> & Pick<ExportResult, 'outcome'>): ExportResult {
     const { workflowId, runId } = workflowInfo();
-    const { jobsStarted, possibleDuplicates, polls, linksRequested } = this.progress;
+    const { jobId, jobsStarted, possibleDuplicates, polls, linksRequested } = this.progress;
     return {
       workflowId,
       runId,
@@ -267,11 +264,6 @@ class ExportRun {
     };
   }
 
-  /** Names the private place of the download, for all attempts and all runs of this execution. */
-  #stageId(): string {
-    return workflowInfo().firstExecutionRunId;
-  }
-
   /** Removes an unapproved version, records the run, removes the download. Failures here never hide the original one. */
   async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
     const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
@@ -294,17 +286,13 @@ class ExportRun {
     result: Published | null,
     detail: object,
   ): Promise<void> {
-    const { workflowId, runId } = workflowInfo();
     const { org, domain } = this.#input;
     const { possibleDuplicates } = this.progress;
     await this.approval.kept();
     await recordOrLater({
-      workflowId,
-      runId,
       org,
       domain,
       startedAt: new Date(this.progress.startedAt).toISOString(),
-      finishedAt: new Date().toISOString(),
       outcome,
       jobId: this.progress.jobId,
       jobsStarted: this.progress.jobsStarted,
@@ -317,6 +305,7 @@ class ExportRun {
     });
     const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
     const timestamp = new Date().toISOString();
+    const { workflowId, runId } = workflowInfo();
     const data = { org, domain, outcome, version, contentDigest, url, held, workflowId, runId };
     await announce(org, this.#webhooks, { type: 'export.finished', timestamp, data });
   }
@@ -327,7 +316,7 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   const input = readInput(readExportInput, given);
   followFailover(input);
   const run = new ExportRun(input);
-  onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
+  onQuery(exportStateQuery, () => run.view.state(), 'Phase, progress, next poll and rollouts.');
   const ignored = () => run.view.ignoredSignal();
   onSignal(phaseSignal, readPhase, {
     take: ({ phase }) => run.view.announce(phase),
@@ -337,7 +326,7 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   onUpdate(pollNowUpdate, noInput, {
     answer: () => {
       run.job.pollNow();
-      return run.state();
+      return run.view.state();
     },
     check: () => run.job.requireWaiting(),
     description: 'Polls the job at once.',
@@ -360,8 +349,8 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
   const result = await run.run();
   if (result) return result;
   const { org, domain, parameters } = input;
-  const { progress: carried, refused } = run;
-  const next = { org, domain, parameters, failover: failoverIn(input), carried, ...(refused && { refused }) };
-  return await makeContinueAsNewFunc<typeof exportSite>()(nextInput(next));
+  const next = { org, domain, parameters, failover: failoverIn(input), carried: run.progress, ...run.next };
+  const moved = leavesBuild() ? { initialVersioningBehavior: 'AUTO_UPGRADE' as const } : {};
+  return await makeContinueAsNewFunc<typeof exportSite>(moved)(nextInput(next));
 }
 defineWorkflowOptions(exportSite, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

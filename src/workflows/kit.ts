@@ -21,6 +21,7 @@ import {
   log,
   proxyActivities,
   proxyLocalActivities,
+  setCurrentDetails,
   setHandler,
   TemporalFailure,
   upsertSearchAttributes,
@@ -31,6 +32,7 @@ import { attributeKeys } from '../contract.ts';
 import { programHeartbeatMs, type RolloutStep } from '../exports/rules/rollout-steps.ts';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
 import { Misshapen, type Reader } from '../rules/messages.ts';
+import { factsTable } from '../rules/text.ts';
 import { type Actor, type AuditEntry, unnamedActor } from '../runs/rules/audit.ts';
 import { readActor } from '../runs/rules/run-messages.ts';
 import {
@@ -130,10 +132,7 @@ const requestTimes = { startToCloseTimeout: '90s', scheduleToCloseTimeout: '6h',
 /** One request to the service that may be repeated. */
 export const requestOptions = watched(requestTimes);
 
-/**
- * One request that may not be repeated, unless it certainly did not arrive. A worker that died in the middle leaves that
- * open, so time-outs end the step.
- */
+/** One request that may have arrived is not repeated: time-outs, as of a worker that died, end the step. */
 export const startOptions = watched({
   ...requestTimes,
   retry: { ...patiently, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
@@ -228,6 +227,11 @@ export function innermost(error: unknown): unknown {
   return current;
 }
 
+/** Shows a table under a title in the Temporal UI. */
+export function showFacts(title: string, facts: readonly (readonly [string, string])[]): void {
+  setCurrentDetails(`${title}\n\n${factsTable(facts)}`);
+}
+
 /** Longest reason in Current Details, in characters. */
 const reasonLength = 300;
 
@@ -242,10 +246,7 @@ export function endFacts({ outcome, reason }: { outcome: string; reason: string 
  * handler would stop the workflow until an operator terminates it (X5).
  */
 
-/**
- * Has the SDK hand over each input as it came: before the handler runs it would decode them, and one that it cannot
- * decode (cut, encrypted, of another SDK) would stop the workflow too.
- */
+/** Inputs as they came: one that cannot be decoded before the handler runs would stop the workflow too. */
 const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };
@@ -274,9 +275,9 @@ export function onSignal<Message>(
   setHandler({ ...signal, typeInfo: undecoded }, handler, { description });
 }
 
-interface UpdateHandling<Message, Answer> {
+interface UpdateHandling<Message, Answer, Context extends unknown[] = []> {
   description: string;
-  answer(message: Message): Answer;
+  answer(message: Message, ...context: Context): Answer;
   /** Throws to refuse a message of the right shape. */
   check?(message: Message): void;
 }
@@ -298,18 +299,11 @@ export function onUpdate<Message, Answer>(
 /** What the audit says of a message: who sent it, when and why. */
 export type Sent = Pick<AuditEntry, 'entryId' | 'at' | 'who' | 'reason' | 'workflowId'>;
 
-interface AuditHandling<Message, Answer> {
-  description: string;
-  answer(message: Message, sent: Sent): Answer;
-  /** Throws to refuse a message of the right shape. */
-  check?(message: Message): void;
-}
-
 /** Like `onUpdate`, for what a person does: the second input, which other clients may leave out, says who and why. */
 export function onDecision<Message, Answer>(
   update: UpdateDefinition<Answer, [Message, Actor?]>,
   read: Reader<Message>,
-  { description, answer, check }: AuditHandling<Message, Answer>,
+  { description, answer, check }: UpdateHandling<Message, Answer, [Sent]>,
 ): void {
   const validator = (input: unknown, actor?: unknown) => {
     const message = required(read, input);
@@ -436,8 +430,14 @@ async function pass<Name extends keyof PassingSteps>(
  * build of a Worker Deployment began it: from other workers the server refuses to hear of it, and stops the workflow.
  */
 export function pinnedVersioning(): WorkflowDefinitionOptions {
-  return workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' } : {};
+  return isOfBuild() ? { versioningBehavior: 'PINNED' } : {};
 }
+
+/** Whether the worker of this task is a build of a Worker Deployment. */
+export const isOfBuild = (): boolean => Boolean(workflowInfo().currentDeploymentVersion?.deploymentName);
+
+/** Whether another build became current, as servers since 1.32 say with each task of a pinned run. */
+export const leavesBuild = (): boolean => workflowInfo().targetWorkerDeploymentVersionChanged;
 
 /** Makes the outcome searchable, `DocferryOutcome = "rollout-failed"`; every run that has ended is in the phase `done`. */
 export function showEnd(outcome: RunOutcome | 'completed'): void {

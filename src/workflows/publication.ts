@@ -2,11 +2,10 @@ import { CancellationScope, condition, isCancellation, log, proxyActivities } fr
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
 import {
-  type Return,
+  returnFrom,
   type StepTaken,
   type TakeStep,
   type TargetSteps,
-  takeBack,
   takeSteps,
 } from '../exports/rules/rollout-steps.ts';
 import {
@@ -20,12 +19,14 @@ import {
   reasonText,
 } from '../exports/rules/site-export.ts';
 import { spanText, summaryText } from '../rules/text.ts';
-import type { ExportView } from './export-job.ts';
+import { type ExportView, WaitsInNextRun } from './export-job.ts';
 import {
   discardDownload,
   failureSummary,
   failureType,
   hurry,
+  isOfBuild,
+  leavesBuild,
   refusal,
   rolloutOptions,
   type Sent,
@@ -39,6 +40,8 @@ const stores = proxyActivities<Pick<Activities, 'describeChanges' | 'returnToVer
 
 /** A version that waits for this long gets a second notice. */
 const remindAfterMs = 86_400_000;
+/** How often a wait looks for another build: a week-long one every 100 min. */
+const looksForBuild = 100;
 
 /** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
 export class Approval {
@@ -82,41 +85,58 @@ export class Approval {
     if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 
-  /** Null when the version is approved in time, else why it is rejected. Sends a notice at once and another after a day. */
-  async wait(ask: {
-    storeId: string;
-    version: string;
-    against: string | null;
-    timeoutMs: number;
-    asks: Reason[];
-  }): Promise<Reason | null> {
-    const { version, timeoutMs, asks } = ask;
-    const { org, domain } = this.#input;
-    const describe = (summary: string, again: string | null) =>
+  /**
+   * Null when the version is approved in time, else why it is rejected. Sends a notice at once and another after a day.
+   * Throws `WaitsInNextRun` when another build became current.
+   */
+  async wait(storeId: string, version: string, bundle: VerifiedBundle, limitMs: number): Promise<Reason | null> {
+    const { asks } = bundle;
+    const { org, domain, awaited } = this.#input;
+    const against = bundle.current?.version ?? null;
+    const describe = (summary: string, timeoutMs: number, again: string | null) =>
       stores.describeChanges.executeWithOptions({ ...storeOptions, summary: summaryText(summary) }, [
-        { org, domain, ...ask, again },
+        { org, domain, storeId, version, against, timeoutMs, asks, again },
       ]);
-    const changes = await describe(`compare ${version} with the current version`, null);
-    const since = Date.now();
-    this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, asks, changes });
+    let approval = awaited?.approval;
+    if (approval === undefined) {
+      const changes = await describe(`compare ${version} with the current version`, limitMs, null);
+      const since = Date.now();
+      approval = { version, since, expiresAt: since + limitMs, asks, changes };
+      this.#view.awaitApproval(approval);
+    }
+    const { since, expiresAt, changes } = approval;
+    const waitMs = expiresAt - since;
     const why = [...asks.map(reasonText), changesText(changes)].join('; ');
-    const decided = (ms: number) =>
-      condition(() => this.#decision !== null, ms, { summary: summaryText(`approve or reject ${version}: ${why}`) });
+    const summary = summaryText(`approve or reject ${version}: ${why}`);
+    let remindAt = awaited?.reminded ? expiresAt : since + remindAfterMs;
+    let reminding = false;
     try {
-      if (timeoutMs <= remindAfterMs) await decided(timeoutMs);
-      else if (!(await decided(remindAfterMs))) {
-        // A decision does not wait for it.
-        describe(`say again that ${version} waits`, new Date(since).toISOString()).catch((failure: unknown) =>
-          log.warn('people were not reminded of the version that waits', { failure: failureSummary(failure) }),
-        );
-        await decided(timeoutMs - remindAfterMs);
+      while (this.#decision === null && Date.now() < expiresAt) {
+        if (Date.now() >= remindAt) {
+          remindAt = expiresAt;
+          reminding = true;
+          // A decision does not wait for it.
+          describe(`say again that ${version} waits`, waitMs, new Date(since).toISOString())
+            .catch((failure: unknown) =>
+              log.warn('people were not reminded of the version that waits', { failure: failureSummary(failure) }),
+            )
+            .finally(() => {
+              reminding = false;
+            });
+        }
+        const nextMs = Math.min(expiresAt, remindAt) - Date.now();
+        // The server says only with a task that another build became current.
+        const lookMs = isOfBuild() ? waitMs / looksForBuild : nextMs;
+        await condition(() => this.#decision !== null, Math.min(nextMs, lookMs), { summary });
+        if (this.#decision !== null || reminding || !leavesBuild()) continue;
+        throw new WaitsInNextRun({ awaited: { approval, bundle, reminded: remindAt === expiresAt } });
       }
     } finally {
       this.#view.awaitApproval(null);
     }
     if (this.#decision !== null) hurry();
     if (this.#decision === 'approved') return null;
-    const detail = `not approved within ${spanText(timeoutMs)}`;
+    const detail = `not approved within ${spanText(waitMs)}`;
     return this.#decision ?? { rule: 'approval-expired', path: null, detail };
   }
 
@@ -146,7 +166,7 @@ export class Publication {
   readonly #approval: Approval;
   readonly #stageId: string;
   /** A published version without approval yet: removed if the run ends without it. */
-  #unapproved: string | null = null;
+  #unapproved: string | null;
   /** What the run leaves in the store. */
   published: { version: string; contentDigest: string; url: string } | null = null;
 
@@ -155,21 +175,14 @@ export class Publication {
     this.#progress = progress;
     this.#approval = approval;
     this.#stageId = stageId;
+    this.#unapproved = input.awaited?.approval.version ?? null;
   }
 
-  /** Keeps a version whose content has not changed: there is nothing to publish. */
-  keep(version: string, contentDigest: string, url: string): void {
-    this.published = { version, contentDigest, url };
-  }
-
-  /**
-   * Publishes what the fetch has not, waits for a person's approval if rules or the configuration ask for it, and moves
-   * the pointer. On a held site the version waits for the release, without approval.
-   */
+  /** Publishes what is not yet, waits for approval if asked, moves the pointer; on a held site the release decides. */
   async put(version: string, bundle: VerifiedBundle, { always, timeoutMs }: SitePlan['approval']): Promise<Placed> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.#progress;
-    const asks = becomesCurrent(parameters) && (always || bundle.asks.length > 0);
+    const asks = this.#unapproved !== null || (becomesCurrent(parameters) && (always || bundle.asks.length > 0));
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
     const publish = () =>
@@ -185,14 +198,14 @@ export class Publication {
           awaitsApproval: asks,
         },
       ]);
-    const { url, heldAt } = bundle.published ?? (await publish());
+    const published = bundle.published ?? (await publish());
+    const { url, heldAt } = published;
     this.published = { version, contentDigest: bundle.contentDigest, url };
     if (heldAt !== null) this.#unapproved = null;
     // Only once the publication has succeeded: a retry needs the download.
     await this.discardStaged();
     if (!asks || heldAt !== null) return { url, heldAt };
-    const against = bundle.current?.version ?? null;
-    const reason = await this.#approval.wait({ storeId, version, against, timeoutMs, asks: bundle.asks });
+    const reason = await this.#approval.wait(storeId, version, { ...bundle, published }, timeoutMs);
     if (reason) {
       await this.withdraw();
       return { reason };
@@ -255,31 +268,30 @@ export function rollOutToTargets(
   return takeSteps(site.targets, taker(site, wanted), known, onResults);
 }
 
-/** Returns the site from a version that a step refused: first the pointer, then each target that the rollout reached (E9). */
-export async function returnSite(
+/** As `returnFrom`, even in a run that was cancelled: half a return would leave readers with the refused version. */
+export function returnSite(
   site: RolloutSite,
   version: string,
   taken: readonly StepTaken[],
   refused: StepTaken,
-): Promise<Return | { problem: string }> {
+): ReturnType<typeof returnFrom> {
   const { domain, storeId, targets } = site;
-  const reason = `${refused.target}: ${refused.detail}`.slice(0, longestReason);
-  const input = { domain, storeId, version, reason, at: Date.now() };
-  try {
-    // Even in a run that was cancelled: half a return would leave readers with the refused version.
-    const { version: back } = await CancellationScope.nonCancellable(() =>
-      stores.returnToVersionBefore.executeWithOptions(
-        { ...storeOptions, summary: `${domain} returns to the version before ${version}` },
-        [input],
-      ),
-    );
-    if (back === null) return { version: null, results: [] };
-    const take = taker(site, { version: back, previous: version, force: false });
-    return { version: back, results: await takeBack(targets, taken, take) };
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    return { problem: failureSummary(error) };
-  }
+  const options = { ...storeOptions, summary: `${domain} returns to the version before ${version}` };
+  return returnFrom(version, taken, refused, {
+    targets,
+    moveBack: async (reason) => {
+      const input = { domain, storeId, version, reason, at: Date.now() };
+      const moved = await CancellationScope.nonCancellable(() =>
+        stores.returnToVersionBefore.executeWithOptions(options, [input]),
+      );
+      return moved.version;
+    },
+    takeWith: (back) => taker(site, { version: back, previous: version, force: false }),
+    problemOf: (error) => {
+      if (isCancellation(error)) throw error;
+      return failureSummary(error);
+    },
+  });
 }
 
 function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout, 'known'>): TakeStep {

@@ -87,7 +87,7 @@ declare global {
 
 /** Options of a workflow that must notice resets, even one to its first task: the SDK reads them before a reset takes effect. */
 function noticesResets(): WorkflowDefinitionOptions {
-  globalThis.docferryRandom = getActivator().random;
+  resetNoticed();
   return {};
 }
 
@@ -99,10 +99,7 @@ function resetNoticed(): void {
   globalThis.docferryRandom = getActivator().random;
 }
 
-/**
- * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
- * continue-as-new; the window itself is pure code in `budget/rules`.
- */
+/** An organization's only source of permits (B1). Handlers never block: none is open at continue-as-new. */
 export async function rateBudget(given: BudgetInput): Promise<void> {
   // One started by hand without its input ends, so that the next question starts a sound one (X5).
   const { org, settings, carried, earlierGrantAt = null } = readInput(readBudgetInput, given);

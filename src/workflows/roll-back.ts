@@ -3,7 +3,6 @@ import {
   defineWorkflowOptions,
   isCancellation,
   proxyActivities,
-  setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -17,7 +16,6 @@ import type {
   RolloutResult,
 } from '../exports/rules/site-export.ts';
 import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/site-export.ts';
-import { factsTable } from '../rules/text.ts';
 import { type Actor, unnamedActor } from '../runs/rules/audit.ts';
 import { readActor } from '../runs/rules/run-messages.ts';
 import {
@@ -32,6 +30,7 @@ import {
   readsInput,
   required,
   showEnd,
+  showFacts,
   wholeVersionOptions,
 } from './kit.ts';
 import { rollOutToTargets } from './publication.ts';
@@ -39,10 +38,7 @@ import { recordOrLater, writeAuditEntry } from './runs.ts';
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
-/**
- * Puts a kept version back into service and holds the site there, without asking the service (E7). It has the workflow
- * id of the site's exports, so that only one of them runs at a time (E1).
- */
+/** Holds the site at a kept version, without the service (E7), under the id of the site's exports (E1). */
 export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
   const input = readInput(readRollbackInput, given);
   followFailover(input);
@@ -165,7 +161,7 @@ class Rollback {
       ...(reason === null ? [] : [['reason of the rollback', reason] as [string, string]]),
       ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
     ];
-    setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
+    showFacts(`**Rollback of ${domain}** (${org})`, facts);
   }
 
   async #end(outcome: RunOutcome, detail: EndDetail & { previous?: string | null }): Promise<void> {
@@ -173,15 +169,11 @@ class Rollback {
     this.#phase = 'done';
     showEnd(outcome);
     this.#show();
-    const { workflowId, runId } = workflowInfo();
     const { org, domain, version } = this.#input;
     const row = {
-      workflowId,
-      runId,
       org,
       domain,
       startedAt: this.#startedAt.toISOString(),
-      finishedAt: new Date().toISOString(),
       outcome,
       jobId: null,
       jobsStarted: 0,

@@ -11,17 +11,15 @@ import {
   defineWorkflowOptions,
   isCancellation,
   ParentClosePolicy,
-  setCurrentDetails,
   startChild,
 } from '@temporalio/workflow';
 import { attributesOf } from '../contract.ts';
 import { type ExportResult, failedTargets, searchedPhase } from '../exports/rules/site-export.ts';
-import { factsTable } from '../rules/text.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../rules/workflow-ids.ts';
 import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/starts.ts';
 import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import type { exportSite } from './export-site.ts';
-import { innermost, readInput, readsInput } from './kit.ts';
+import { innermost, readInput, readsInput, showFacts } from './kit.ts';
 
 type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
 
@@ -93,10 +91,9 @@ function asOwnFailure(error: unknown): unknown {
 }
 
 function show(target: ScheduleTarget, outcome: string, detail: string): void {
-  const facts: [string, string][] = [
+  showFacts(`**Scheduled ${targetSummary(target)}**`, [
     ['outcome', `**${outcome}**`],
     ['detail', detail],
     ['workflow', workflowIdOf(target)],
-  ];
-  setCurrentDetails(`**Scheduled ${targetSummary(target)}**\n\n${factsTable(facts)}`);
+  ]);
 }

@@ -8,7 +8,6 @@ import {
   log,
   ParentClosePolicy,
   proxyActivities,
-  setCurrentDetails,
   startChild,
   uuid4,
   workflowInfo,
@@ -16,7 +15,7 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { attributesOf } from '../contract.ts';
 import { readRunRow } from '../exports/rules/export-messages.ts';
-import { clockTime, factsTable } from '../rules/text.ts';
+import { clockTime } from '../rules/text.ts';
 import { auditWorkflowId, recordWorkflowId, webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { AuditEntry } from '../runs/rules/audit.ts';
 import type { LastLook, WatchInput } from '../runs/rules/notices.ts';
@@ -38,6 +37,7 @@ import {
   readsInput,
   recordRow,
   runFailover,
+  showFacts,
   watchOptions,
 } from './kit.ts';
 
@@ -61,12 +61,11 @@ async function startBeside<W extends Workflow>(
 
 const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
 
-/**
- * Writes the row of a run that has ended (X4). Never throws: while the database is down, `recordRun` writes it later,
- * so that exports and rollbacks need no database. Call it in a scope that is not cancelled.
- */
-export async function recordOrLater(row: RunRow): Promise<void> {
-  const { org, domain, runId } = row;
+/** Writes a run's row (X4), later while the database is down. Never throws. Call it in a scope not cancelled. */
+export async function recordOrLater(ended: Omit<RunRow, 'workflowId' | 'runId' | 'finishedAt'>): Promise<void> {
+  const { workflowId, runId } = workflowInfo();
+  const { org, domain } = ended;
+  const row = { workflowId, runId, finishedAt: new Date().toISOString(), ...ended };
   try {
     await recordRow(row);
   } catch (failure) {
@@ -94,13 +93,11 @@ export async function recordRun(given: RunRow): Promise<void> {
   const row = readInput(readRunRow, given);
   const { workflowId, runId, domain, org, outcome } = row;
   const show = (state: string) =>
-    setCurrentDetails(
-      `**Row of a run of ${domain}** (${org})\n\n${factsTable([
-        ['state', state],
-        ['run', `${workflowId}, ${runId}`],
-        ['outcome', outcome],
-      ])}`,
-    );
+    showFacts(`**Row of a run of ${domain}** (${org})`, [
+      ['state', state],
+      ['run', `${workflowId}, ${runId}`],
+      ['outcome', outcome],
+    ]);
   show('waits for the database');
   await later.recordExportRun.executeWithOptions({ ...lateRecordOptions, summary: `record the run: ${outcome}` }, [
     row,
@@ -147,14 +144,12 @@ export async function recordAuditEntry(given: AuditEntry): Promise<void> {
   const entry = readInput(readAuditEntry, given) as AuditEntry;
   const { action, org, subject, who, at, workflowId } = entry;
   const show = (state: string) =>
-    setCurrentDetails(
-      `**${action}** of ${subject ?? org}\n\n${factsTable([
-        ['state', state],
-        ['by', who],
-        ['at', at],
-        ['reached', workflowId ?? '-'],
-      ])}`,
-    );
+    showFacts(`**${action}** of ${subject ?? org}`, [
+      ['state', state],
+      ['by', who],
+      ['at', at],
+      ['reached', workflowId ?? '-'],
+    ]);
   show('waits for the database');
   await records.recordAuditEntry.executeWithOptions({ ...lateRecordOptions, summary: `keep in the audit: ${action}` }, [
     entry,
@@ -170,9 +165,11 @@ export async function deliverWebhook(given: WebhookDelivery): Promise<WebhookRec
   const delivery = readInput(readDelivery, given);
   const { org, webhook, messageId, event } = delivery;
   const show = (more: [string, string][]) =>
-    setCurrentDetails(
-      `**${event.type}** to ${webhook} (${org})\n\n${factsTable([['about', aboutEvent(event)], ['message', messageId], ...more])}`,
-    );
+    showFacts(`**${event.type}** to ${webhook} (${org})`, [
+      ['about', aboutEvent(event)],
+      ['message', messageId],
+      ...more,
+    ]);
   show([]);
   const receipt = await deliveries.sendWebhook.executeWithOptions(
     { ...deliveryOptions, summary: `${event.type} to ${webhook}` },
@@ -183,10 +180,7 @@ export async function deliverWebhook(given: WebhookDelivery): Promise<WebhookRec
 }
 defineWorkflowOptions(deliverWebhook, readsInput);
 
-/**
- * Starts a workflow for each of these webhooks that delivers the event and outlives this run: the run neither waits for
- * receivers nor fails because of them.
- */
+/** Starts a delivery for each webhook, which outlives this run: it neither waits for receivers nor fails. */
 export async function announce(org: string, webhooks: readonly string[], event: WebhookEvent): Promise<void> {
   for (const webhook of webhooks) {
     const messageId = `msg_${uuid4()}`;
@@ -228,7 +222,7 @@ export async function watchOrganization(given: WatchInput): Promise<Look> {
     ...look.holding.map((what): [string, string] => ['', what]),
     ...(more > 0 ? [['', `and ${more} more`] as [string, string]] : []),
   ];
-  setCurrentDetails(`**Watch of ${org}**\n\n${factsTable(facts)}`);
+  showFacts(`**Watch of ${org}**`, facts);
   return look;
 }
 defineWorkflowOptions(watchOrganization, readsInput);

@@ -14,10 +14,7 @@ declare global {
   var docferryTraces: boolean | undefined;
 }
 
-/**
- * Hands the trace of who started a run on to its steps and children. Nothing here waits, draws a random number or becomes a
- * command, so a history replays with and without it.
- */
+/** Hands a trace on to steps and children. Nothing becomes a command: a history replays with and without it. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   if (!globalThis.docferryTraces) return { inbound: [], outbound: [] };
   const { traces } = proxySinks<TraceSinks>();

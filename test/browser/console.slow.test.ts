@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningConsole } from '../../src/console/console.tsx';
-import { approveExport, exportState } from '../../src/operations/exports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import type { Scene } from '../tools/scene.ts';
 import { type ConsoleStage, hasBrowser, setConsoleStage, violations } from './console-stage.ts';
@@ -105,7 +104,9 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
       expect([path, await violations(page)]).toEqual([path, []]);
       looked.push(path);
     }
-    expect(looked).toEqual(expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/schedules', sitePath()]));
+    expect(looked).toEqual(
+      expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/history', '/schedules', sitePath()]),
+    );
     await page.goto(`${running.url}${sitePath()}`);
     await page.getByRole('button', { name: 'Reject …' }).click();
     await page.getByRole('link', { name: 'Back', exact: true }).waitFor();

@@ -1,14 +1,8 @@
 import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  budgetClientOf,
-  hasCode,
-  InFlight,
-  type TakeOver,
-  takeOverBudgets,
-  untilAdmitted,
-} from '../../src/budget/client.ts';
+import { budgetClientOf, InFlight, type TakeOver, takeOverBudgets, untilAdmitted } from '../../src/budget/client.ts';
 import type { Config } from '../../src/config/config.ts';
+import { hasCode } from '../../src/temporal/connection.ts';
 import { settings } from '../tools/window/window-support.ts';
 
 const exhausted = 8;

@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { startExport, startRollback } from '../../src/operations/operator.ts';
+import { startExport, startRollback } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { searchAttributes } from '../../src/rules/workflow-ids.ts';
 import { Database } from '../../src/sqlite.ts';

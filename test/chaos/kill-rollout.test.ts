@@ -16,7 +16,7 @@ import type { ExportResult } from '../../src/exports/rules/site-export.ts';
 import { devServerTool, resolveBinary } from '../../src/local/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/local/dev-server.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { searchAttributes } from '../../src/rules/workflow-ids.ts';
 import { Database } from '../../src/sqlite.ts';
 import { connectClient } from '../../src/temporal/connection.ts';

@@ -10,8 +10,14 @@ import { createActivities } from '../../src/activities/index.ts';
 import { sendDueNotices } from '../../src/activities/notices.ts';
 import { ReadersCheck } from '../../src/exports/rollout/check-readers.ts';
 import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';
-import { approveExport, type ExportHandle, exportState, rejectExport } from '../../src/operations/exports.ts';
-import { startExport, startRollback } from '../../src/operations/operator.ts';
+import {
+  approveExport,
+  type ExportHandle,
+  exportState,
+  rejectExport,
+  startExport,
+  startRollback,
+} from '../../src/operations/exports.ts';
 import { noticeTypes } from '../../src/runs/rules/notices.ts';
 import { bulkQueueOf, checksQueueOf, urgentQueueOf } from '../../src/temporal/rules/failover.ts';
 import { activityScene } from '../tools/activity-dependencies.ts';

@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { exportHandle, exportState } from '../../src/operations/exports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { exportHandle, exportState, startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { connectClient } from '../../src/temporal/connection.ts';
 import { ChaosScene } from './chaos-scene.ts';

@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportState, rejectExport } from '../../src/operations/exports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { exportState, rejectExport, startExport } from '../../src/operations/exports.ts';
 import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../tools/cli/terminal-session.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

@@ -58,7 +58,7 @@ defaults: { organizations: { budget: { window: 30m } }, sites: { approval: manua
           apiKey: 'the environment variable ACME_API_KEY',
           budget: { requests: 100, window: '30m' },
           refresh: { every: '90s', share: '12.5%' },
-          projects: [{ id: 'prj_1', name: 'Handbook', atMost: '90m', weight: 1, freshness: null }],
+          projects: [{ id: 'prj_1', name: 'Handbook', atMost: '90m', weight: 1, freshness: '1d' }],
           sites: [site('docs1.acme.example'), site('docs2.acme.example')],
         },
       ],

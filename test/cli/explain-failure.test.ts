@@ -13,7 +13,7 @@ import { explainFailure, workflowHint } from '../../src/cli/explain-failure.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/store/feedback-store-unavailable.ts';
 import { PortTaken } from '../../src/http-server.ts';
-import { ExportRunning } from '../../src/operations/operator.ts';
+import { ExportRunning } from '../../src/operations/exports.ts';
 import { TemporalUnreachable } from '../../src/temporal/connection.ts';
 
 function failedWorkflow(cause: Error): WorkflowFailedError {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
 import { resolveBinary } from '../../src/local/binaries.ts';
 import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { markdownTable } from '../tools/markdown-table.ts';
 import { postgresBinaries } from '../tools/servers/postgres-binaries.ts';

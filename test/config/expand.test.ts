@@ -56,7 +56,7 @@ describe('defaults and lists of domains', () => {
         weight: 2,
         freshnessMs: 604_800_000,
       },
-      { id: 'prj_2', weight: 3 },
+      { id: 'prj_2', weight: 3, freshnessMs: 86_400_000 },
     ]);
     const [first, second, blog] = acme?.sites ?? [];
     expect(first).toMatchObject({

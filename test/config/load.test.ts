@@ -29,7 +29,7 @@ describe('loadConfig', () => {
           id: 'acme',
           budget: { requests: 100, windowMs: 3_600_000, reserve: 0, arrivalMs: 30_000 },
           refresh: { everyMs: 300_000, share: 0.5 },
-          projects: [{ id: 'prj_1', weight: 1 }],
+          projects: [{ id: 'prj_1', weight: 1, freshnessMs: 86_400_000 }],
           sites: [
             {
               domain: 'docs.acme.example',
@@ -102,7 +102,7 @@ defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } 
     const [organization, written] = [short.organizations[0], long.organizations[0]];
     expect(short.temporal).toEqual({ ...long.temporal, given: { address: false, namespace: false } });
     expect(organization?.budget).toEqual({ ...written?.budget, configuredAt: expect.any(Number) });
-    expect(organization?.projects).toEqual([{ id: 'prj_1', weight: 1 }]);
+    expect(organization?.projects).toEqual([{ id: 'prj_1', weight: 1, freshnessMs: 86_400_000 }]);
     const { job, bundle } = written?.sites[0] ?? {};
     const never = { always: false, timeoutMs: 7 * 86_400_000 };
     expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: never, rollout: [] }]);

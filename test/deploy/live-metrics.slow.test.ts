@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Workflows } from '../../src/contract.ts';
 import { findFreePort } from '../../src/local/ports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync, syncHandle } from '../../src/operations/syncs.ts';
 import { refreshWorkflowId, workflowTypes } from '../../src/rules/workflow-ids.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportState } from '../../src/operations/exports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { exportState, startExport } from '../../src/operations/exports.ts';
 import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

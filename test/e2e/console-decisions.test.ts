@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startConsolePart } from '../../src/cli/commands/console.ts';
 import { withFeedbackStore } from '../../src/cli/stores.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
-import { approveExport, exportState } from '../../src/operations/exports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';
 import { formToken, send, signIn } from '../tools/console/running-console.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 

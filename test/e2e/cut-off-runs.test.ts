@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { attributesOf } from '../../src/contract.ts';
 import { feedbackPrivacy } from '../../src/feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../src/feedback/store/open-feedback-store.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { exportWorkflowId, refreshWorkflowId, syncWorkflowId, workflowTypes } from '../../src/rules/workflow-ids.ts';
 import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
 import { setScene } from '../tools/scene.ts';

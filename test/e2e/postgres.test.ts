@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { plantedMarkers } from '../../sandbox/index.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import { createDatabase, hasPostgres, type PostgresDatabase, usePostgres } from '../tools/servers/postgres-database.ts';

@@ -5,7 +5,7 @@ import type { ExportResult } from '../../src/exports/rules/site-export.ts';
 import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
 import type { SyncResult } from '../../src/feedback/rules/sync.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/store/sqlite-store.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { storedFeedback } from '../tools/feedback/stored-feedback.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';

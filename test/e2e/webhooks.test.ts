@@ -1,6 +1,6 @@
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startOrJoinSync, startSync, syncHandle } from '../../src/operations/syncs.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import {

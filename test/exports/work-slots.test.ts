@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Semaphore, urgently } from '../../src/exports/semaphore.ts';
+import { Semaphore, urgently } from '../../src/semaphore.ts';
 import { gate } from '../tools/proxies/gate.ts';
 
 describe('Semaphore', () => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExportResult } from '../../src/exports/rules/site-export.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

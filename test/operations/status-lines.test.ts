@@ -78,7 +78,11 @@ const facts: Facts = {
 const now = Date.parse('2026-11-22T00:00:00.000Z');
 const hourMs = 3_600_000;
 const limits = [
-  { id: org, sites: [{ domain: 'd', lateAfterMs: 26 * hourMs }, { domain: 'f' }], projects: [{ id: 'p' }] },
+  {
+    id: org,
+    sites: [{ domain: 'd', lateAfterMs: 26 * hourMs }, { domain: 'f' }],
+    projects: [{ id: 'p', freshnessMs: 24 * hourMs }],
+  },
 ];
 const siteLines = (chosen: Selection, found: Facts) => siteLinesAt(chosen, found, limits, now);
 const projectLines = (chosen: Selection, found: Facts) => projectLinesAt(chosen, found, limits, now);

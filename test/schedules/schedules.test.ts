@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { exportWorkflowId, scheduleId } from '../../src/rules/workflow-ids.ts';
 import type { ConfiguredOrganization, ConfiguredTimes } from '../../src/schedules/rules/desired-schedules.ts';

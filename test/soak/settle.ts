@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { organizations } from './soak-config.ts';
 import { type SoakScene, taskQueue } from './soak-scene.ts';

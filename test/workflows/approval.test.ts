@@ -1,10 +1,16 @@
+import { WithStartWorkflowOperation } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { defineUpdate } from '@temporalio/workflow';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import type { ContentChanges, ExportInput } from '../../src/exports/rules/site-export.ts';
-import { approveExport, exportState, rejectExport } from '../../src/operations/exports.ts';
-import { ExportRunning, startRollback } from '../../src/operations/operator.ts';
+import type { ContentChanges, ExportInput, ExportProgress } from '../../src/exports/rules/site-export.ts';
+import {
+  approveExport,
+  ExportRunning,
+  exportState,
+  rejectExport,
+  startRollback,
+} from '../../src/operations/exports.ts';
 import { exportWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { Actor } from '../../src/runs/rules/audit.ts';
 import {
@@ -51,6 +57,45 @@ const byHand = ({ org, domain }: ExportInput, update: 'approve' | 'reject', type
   env.client.workflow
     .getHandle(exportWorkflowId(org, domain))
     .executeUpdate(defineUpdate<unknown, [unknown]>(update), { args: [typed] });
+
+/** The input of the run that continues an export whose version has waited for so long. */
+async function continued({
+  waitedMs,
+  limitMs,
+  reminded = false,
+}: {
+  waitedMs: number;
+  limitMs: number;
+  reminded?: boolean;
+}) {
+  const version = '20260102T000000Z-abababababab';
+  const since = (await env.currentTimeMs()) - waitedMs;
+  const published = { url: 'http://bundles.example/waiting', heldAt: null };
+  const carried: ExportProgress = {
+    startedAt: 5,
+    storeId: sitePlan.storeId,
+    jobId: 'job-7',
+    jobStartedAt: 6,
+    jobsStarted: 2,
+    possibleDuplicates: 0,
+    polls: 3,
+    percent: 100,
+    pageCount: 7,
+    samples: [],
+    linksRequested: 1,
+    runningMs: 0,
+    namedAt: 7,
+  };
+  return {
+    ...input(),
+    carried,
+    awaited: {
+      approval: { version, since, expiresAt: since + limitMs, asks: [], changes },
+      reminded,
+      bundle: { ...bundle, current, published },
+    },
+  };
+}
 
 /** Time stands still unless a client waits for a result: it skips the wait for the job. */
 async function untilItWaits({ org, domain }: ExportInput) {
@@ -221,6 +266,82 @@ describe('an export that needs approval', () => {
     });
     expect(calls.withdrawVersion).toHaveLength(1);
     expect(calls.recordAuditEntry).toBeUndefined();
+  });
+
+  it('goes on waiting in the run that continues it: same version, deadline and notices, nothing done twice', async () => {
+    const { activities, calls } = approvalActivities({
+      // What the configuration says now no longer counts.
+      planExport: async () => ({ ...sitePlan, approval: { always: false, timeoutMs: day } }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = await continued({ waitedMs: 23 * 3_600_000, limitMs: 3 * day });
+      const { approval } = request.awaited;
+      const handle = await start(taskQueue, request);
+      expect(await untilItWaits(request)).toEqual(approval);
+      await env.sleep('2 hours');
+      const again = new Date(approval.since).toISOString();
+      await expect.poll(() => calls.describeChanges).toMatchObject([{ again, timeoutMs: 3 * day }]);
+      await approveExport(env.client, { ...request, version: approval.version });
+      expect(await handle.result()).toMatchObject({
+        outcome: 'published',
+        version: approval.version,
+        url: request.awaited.bundle.published.url,
+        jobId: 'job-7',
+        jobsStarted: 2,
+        contentDigest: digest,
+      });
+    });
+    expect([calls.startJob, calls.readJob, calls.fetchBundle, calls.publishVersion]).toEqual(Array(4).fill(undefined));
+    expect(calls.describeChanges).toHaveLength(1);
+    expect(calls.promoteVersion).toMatchObject([{ promote: { expected: { epoch: 4 } } }]);
+    expect(calls.recordExportRun).toMatchObject([{ startedAt: new Date(5).toISOString(), outcome: 'published' }]);
+  });
+
+  it('takes a decision with the first task of the run that continues it, and reminds nobody twice', async () => {
+    const { activities, calls } = approvalActivities();
+    const request = await continued({ waitedMs: 2 * day, limitMs: 3 * day, reminded: true });
+    const { version } = request.awaited.approval;
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const startWorkflowOperation = new WithStartWorkflowOperation('exportSite', {
+        workflowId: exportWorkflowId(request.org, request.domain),
+        workflowIdConflictPolicy: 'FAIL',
+        taskQueue,
+        args: [request],
+      });
+      const reject = defineUpdate<unknown, [unknown]>('reject');
+      const args: [unknown] = [{ version, reason: 'prices' }];
+      await env.client.workflow.executeUpdateWithStart(reject, { args, startWorkflowOperation });
+      const handle = await startWorkflowOperation.workflowHandle();
+      expect(await handle.result()).toMatchObject({ outcome: 'rejected', reasons: [{ rule: 'not-approved' }] });
+    });
+    expect(calls.describeChanges).toBeUndefined();
+    expect(calls.withdrawVersion).toMatchObject([{ version }]);
+    expect(calls.recordAuditEntry).toMatchObject([{ action: 'reject', detail: JSON.stringify({ version }) }]);
+  });
+
+  it('expires in the run that continues it when it would have, and is removed if that run cannot plan', async () => {
+    const { activities, calls } = approvalActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = await continued({ waitedMs: 2 * day, limitMs: 3 * day, reminded: true });
+      const handle = await start(taskQueue, request);
+      expect(await handle.result()).toMatchObject({
+        outcome: 'rejected',
+        reasons: [{ rule: 'approval-expired', detail: 'not approved within 72 h' }],
+      });
+      const { closeTime } = await handle.describe();
+      expect(Math.abs(Number(closeTime) - request.awaited.approval.expiresAt)).toBeLessThan(3_600_000);
+    });
+    expect([calls.describeChanges, calls.withdrawVersion?.length]).toEqual([undefined, 1]);
+
+    const gone = approvalActivities({
+      planExport: () => Promise.reject(ApplicationFailure.nonRetryable('no such site', 'UnknownSite')),
+    });
+    await withWorker(env, gone.activities, async ({ taskQueue }) => {
+      const request = await continued({ waitedMs: day, limitMs: 3 * day });
+      await expect((await start(taskQueue, request)).result()).rejects.toThrow();
+    });
+    expect(gone.calls.withdrawVersion).toHaveLength(1);
+    expect(gone.calls.recordExportRun).toMatchObject([{ outcome: 'failed', version: null }]);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { exportActivities, input } from '../tools/temporal/export-activities.ts';
 import { lateRefusal } from '../tools/temporal/late-refusal.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';

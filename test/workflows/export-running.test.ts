@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
-import { announcePhase, exportState, pollNow } from '../../src/operations/exports.ts';
+import { announcePhase, ExportRunning, exportState, pollNow, startExport } from '../../src/operations/exports.ts';
 import { type Access, Installation } from '../../src/operations/installation.ts';
-import { ExportRunning, Operator, startExport } from '../../src/operations/operator.ts';
+import { Operator } from '../../src/operations/operator.ts';
 import type { AuditEntry } from '../../src/runs/rules/audit.ts';
 import { gate } from '../tools/proxies/gate.ts';
 import {

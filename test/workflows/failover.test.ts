@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
 import { BudgetClient } from '../../src/budget/client.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { Failover } from '../../src/temporal/rules/failover.ts';
 import { exportActivities, input, sitePlan } from '../tools/temporal/export-activities.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exportHandle } from '../../src/operations/exports.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { exportHandle, startExport } from '../../src/operations/exports.ts';
 import { scheduledRunId } from '../../src/rules/workflow-ids.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
 import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';

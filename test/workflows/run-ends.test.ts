@@ -1,8 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { exportState } from '../../src/operations/exports.ts';
-import { startExport, startRollback } from '../../src/operations/operator.ts';
+import { exportState, startExport, startRollback } from '../../src/operations/exports.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
 import { exportActivities, input, reading, unchanged } from '../tools/temporal/export-activities.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';

@@ -2,7 +2,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { startExport } from '../../src/operations/operator.ts';
+import { startExport } from '../../src/operations/exports.ts';
 import { scheduledRunId, workflowIdOf } from '../../src/rules/workflow-ids.ts';
 import type { ScheduledInput } from '../../src/schedules/rules/starts.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';

@@ -40,7 +40,7 @@ function passActivities(legs: (call: number, input: FetchPagesInput) => Promise<
   const finished: Finish[] = [];
   let calls = 0;
   const activities: Partial<Activities> = {
-    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null }),
+    beginPass: async () => ({ storeId: 'store-1' }),
     fetchPages: async (input) => legs(calls++, input),
     finishPass: async (result) => {
       finished.push(result);

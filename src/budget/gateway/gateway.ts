@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listen, requestLimits, stopListening } from '../../http-server.ts';
+import { listen, type RunningServer, requestLimits, stopListening } from '../../http-server.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
 import type { DocumentationService } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
@@ -12,10 +12,8 @@ import { traced } from '../../temporal/traces.ts';
 import { LeaseOver, type PermitSource } from '../lease.ts';
 import { type GatewayClient, type HeldPermit, type LastWait, type Outcome, PermitQueue } from './permit-queue.ts';
 
-/** The requested path, as sent. */
 interface AnalyticsTarget {
   path: string;
-  /** With its `?`; empty without one. */
   query: string;
 }
 
@@ -52,31 +50,11 @@ function isPlain(text: string): boolean {
 const asked = ['accept', 'accept-language', 'if-modified-since', 'if-none-match', 'user-agent'];
 /** What the service may say to a client: nothing of the connection, no cookies, nothing of its inside. */
 const answered = [
-  'cache-control',
-  'content-disposition',
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-type',
-  'date',
-  'deprecation',
-  'etag',
-  'expires',
-  'last-modified',
-  'link',
-  'ratelimit',
-  'ratelimit-limit',
-  'ratelimit-policy',
-  'ratelimit-remaining',
-  'ratelimit-reset',
-  'retry-after',
-  'sunset',
-  'vary',
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'x-request-id',
-];
+  'cache-control content-disposition content-encoding content-language content-length content-type',
+  'date deprecation etag expires last-modified link retry-after sunset vary x-request-id',
+  'ratelimit ratelimit-limit ratelimit-policy ratelimit-remaining ratelimit-reset',
+  'x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset',
+].flatMap((names) => names.split(' '));
 
 /** Headers of the request to the service. The body is asked for as it is, so that no key can hide in it. */
 function headersToService(headers: IncomingHttpHeaders): Record<string, string> {
@@ -97,7 +75,6 @@ function only(headers: IncomingHttpHeaders, names: readonly string[]): Record<st
   );
 }
 
-/** An answer of the gateway's own. */
 interface OwnAnswer {
   status: number;
   /** Nothing of the request, the key or the token. */
@@ -174,7 +151,6 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 
 type Service = Pick<DocumentationService, 'getAnalytics'>;
 
-/** What the requests of one organization go through. */
 interface OrganizationAccess {
   queue: PermitQueue;
   service: Service;
@@ -198,7 +174,6 @@ interface HandlerOptions {
 
 const longestTarget = 8 * 1024;
 
-/** Answers the requests that come to the gateway. */
 class RequestHandler {
   readonly #options: HandlerOptions;
 
@@ -206,7 +181,6 @@ class RequestHandler {
     this.#options = options;
   }
 
-  /** Never rejects. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const since = performance.now();
     const { tokens, log } = this.#options;
@@ -335,9 +309,7 @@ function outcomeOf({ status, headers }: OpenAnswer): Outcome {
 }
 
 export interface GatewayOptions {
-  /** 127.0.0.1 by default. */
   host?: string;
-  /** 0 picks a free one. */
   port: number;
   clients: readonly { client: GatewayClient; token: string }[];
   /** The service with the key of each organization that has clients. */
@@ -346,7 +318,6 @@ export interface GatewayOptions {
   /** Longest wait of a request for a permit, in milliseconds. */
   maxWaitMs: number;
   log: GatewayLog;
-  /** Most connections; 1,024 by default. */
   connections?: number;
   /** Most requests of a client that wait; 256 by default. */
   mostWaiting?: number;
@@ -359,18 +330,8 @@ interface GatewayLog {
   warn(line: object, message: string): void;
 }
 
-interface Gateway {
-  url: string;
-  port: number;
-  /** Refuses new requests and those that wait for a permit, lets answers end that are coming, and frees the port. */
-  stop(): Promise<void>;
-}
-
-/**
- * Serves the analytics area of the service to other programs of the organizations: each request waits for a permit of the
- * budget and goes out with the organization's key (B6). Throws `PortTaken`.
- */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+/** Serves the analytics area to other programs: each request waits for a permit (B6). Throws `PortTaken`. */
+export async function startGateway(options: GatewayOptions): Promise<RunningServer> {
   const { host = '127.0.0.1', connections = 1_024, mostWaiting = 256, idleMs = 60_000, log } = options;
   const closing = new AbortController();
   // Every request that waits listens.
@@ -399,6 +360,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url,
     port,
+    /** Refuses those that wait for a permit, and lets answers end that are coming. */
     async stop() {
       const stopped = stopListening(server);
       closing.abort();

@@ -14,7 +14,6 @@ export interface GatewayClient {
 /** How the service answered: refused, or in any other way. */
 export type Outcome = Refusal | 'accepted';
 
-/** Tells the budget of a lease. */
 type Settle = (report: ReturnType<Lease['settlement']>) => void;
 
 /** A lease whose permits are used by several requests at the same time. It is settled as soon as none needs it. */
@@ -100,7 +99,6 @@ export class HeldPermit {
 
 /** The budget's last answer to a client; moments of this process's monotonic clock. */
 export interface LastWait {
-  /** When a permit can be expected. */
   freeAt: number;
   /** `no-answer`: the budget could not be asked. */
   reason: WaitReason | 'no-answer';
@@ -111,10 +109,7 @@ interface Waiting {
   serve(permit: HeldPermit | null): void;
 }
 
-/**
- * The budget cannot wake a program when requests come free early. Asking this often keeps them from lying idle: the
- * budget keeps a waiter's place for longer.
- */
+/** The budget cannot wake a program when requests come free early; it keeps a waiter's place for longer. */
 const askAgainMs = 3_000;
 const retryMs = 1_000;
 
@@ -141,7 +136,6 @@ export class PermitQueue {
     this.#warn = warn;
   }
 
-  /** Requests of a client that wait. */
   waitingOf(client: GatewayClient): number {
     return this.#waiting.filter((waiting) => waiting.client === client).length;
   }

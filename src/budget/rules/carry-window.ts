@@ -4,7 +4,7 @@ import {
   type CarriedWindow,
   emptyWindow,
   type LapsedLease,
-  type Lease,
+  type LeaseState,
   type Turn,
   turnOf,
   type Waiter,
@@ -66,7 +66,7 @@ function turnsOf(waiters: readonly Waiter[]): Turn[] {
   return [...turns.values()];
 }
 
-const lapsedOf = ({ id, useBy, arrivesBy, notBefore }: Lease): LapsedLease => [
+const lapsedOf = ({ id, useBy, arrivesBy, notBefore }: LeaseState): LapsedLease => [
   id,
   useBy,
   arrivesBy - useBy,
@@ -74,7 +74,7 @@ const lapsedOf = ({ id, useBy, arrivesBy, notBefore }: Lease): LapsedLease => [
 ];
 
 /** Forgets the owner: no view shows it. */
-const leaseOf = ([id, useBy, arrivesWithin, ...before]: LapsedLease): Lease => ({
+const leaseOf = ([id, useBy, arrivesWithin, ...before]: LapsedLease): LeaseState => ({
   id,
   holder: '',
   project: '',

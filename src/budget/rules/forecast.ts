@@ -4,7 +4,7 @@ import { capacityOf, expectedReleases } from './window.ts';
 import {
   active,
   floor,
-  type Lease,
+  type LeaseState,
   max,
   min,
   occupancyMs,
@@ -21,9 +21,7 @@ export interface Slots {
   /** Nothing is granted earlier, e.g. during a pause. */
   notBefore: number;
   windowMs: number;
-  /** Requests allowed in any window. */
   capacity: number;
-  /** When each occupied slot comes free, ascending. */
   releases: readonly number[];
 }
 
@@ -33,7 +31,6 @@ const latestMoment = 8.64e15;
 /** What a holder or waiter wants. */
 export interface Demand {
   holder: string;
-  /** 0 is the most urgent. */
   rank: number;
   /** Pages left to read; null when unknown. */
   remaining: number | null;
@@ -41,10 +38,7 @@ export interface Demand {
   granted: number;
 }
 
-/**
- * The moment at which the `count`th permit from now can be used; every slot comes round once per window. `count` is at
- * least 1.
- */
+/** When the `count`th permit (1 and up) from now can be used; every slot comes round once per window. */
 export function momentOfPermit(count: number, { notBefore, windowMs, capacity, releases }: Slots): number {
   const rounds = floor((count - 1) / capacity);
   const place = (count - 1) % capacity;
@@ -53,10 +47,7 @@ export function momentOfPermit(count: number, { notBefore, windowMs, capacity, r
   return min(latestMoment, moment + rounds * windowMs);
 }
 
-/**
- * Forecast of a pass that has `remaining` pages to read: pages of more urgent passes go first, those of passes of the
- * same rank take turns. Null when the number of remaining pages is unknown.
- */
+/** More urgent passes go first, those of a rank take turns. Null when the remaining pages are unknown. */
 export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slots): Forecast | null {
   const pages = demand.remaining;
   if (pages === null) return null;
@@ -76,7 +67,7 @@ const missingPermits = ({ remaining, granted }: Demand): number | null =>
   remaining === null ? null : max(0, remaining - granted);
 
 /** Forecasts of holders and waiters, from the present demand of all: one look at the window serves them all. */
-export function forecaster(state: WindowState): (holder: Waiter | Lease) => Forecast | null {
+export function forecaster(state: WindowState): (holder: Waiter | LeaseState) => Forecast | null {
   const slots = {
     now: state.now,
     notBefore: blockedBy(state, null)?.until ?? state.now,
@@ -85,7 +76,7 @@ export function forecaster(state: WindowState): (holder: Waiter | Lease) => Fore
     releases: expectedReleases(state),
   };
   const rules = rulesOf(state);
-  const demandOf = (wanting: Waiter | Lease): Demand => ({
+  const demandOf = (wanting: Waiter | LeaseState): Demand => ({
     holder: wanting.holder,
     rank: rankOf(wanting, rules),
     remaining: wanting.remaining,
@@ -96,5 +87,5 @@ export function forecaster(state: WindowState): (holder: Waiter | Lease) => Fore
 }
 
 /** The forecast of one holder or waiter. */
-export const forecastFor = (state: WindowState, holder: Waiter | Lease): Forecast | null =>
+export const forecastFor = (state: WindowState, holder: Waiter | LeaseState): Forecast | null =>
   holder.remaining === null ? null : forecaster(state)(holder);

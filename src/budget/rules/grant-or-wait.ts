@@ -18,12 +18,12 @@ import {
 } from './window.ts';
 import {
   isAwaited,
-  type Lease,
+  type LeaseState,
   minWaitMs,
   mostWaiters,
-  type Place,
   placeOf,
   probeDue,
+  type QueuePlace,
   rulesOf,
   turnOf,
   type Waiter,
@@ -66,7 +66,7 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   const usable = free.map((moment) => Math.max(moment, state.now)).filter((moment) => moment <= state.now + horizonMs);
   if (usable.length === 0) return wait('window-full', servableAt(state, place, null));
 
-  const lease: Lease = {
+  const lease: LeaseState = {
     id: question.id,
     holder: claim.holder,
     project: claim.project,
@@ -100,7 +100,7 @@ function claimOf(state: WindowState, { holder, project, class: kind, wants, rema
 }
 
 /** The most permits a claim can be granted. */
-function permitsFor(state: WindowState, claim: Waiter, { contended }: Place): number {
+function permitsFor(state: WindowState, claim: Waiter, { contended }: QueuePlace): number {
   if (state.probe === probeDue || contended) return 1;
   // One holder never gets a small limit whole, or a crash would forfeit the whole window.
   return Math.min(claim.wants, leaseAlone, Math.max(1, Math.ceil(capacityOf(state) / 2)));
@@ -122,7 +122,7 @@ function takeTurn(state: WindowState, claim: Waiter): void {
 function refuse(
   state: WindowState,
   claim: Waiter,
-  { ahead, behind }: Place,
+  { ahead, behind }: QueuePlace,
   { until, reason }: { until: number; reason: WaitReason },
   { mayWait = true }: PermitAsk,
 ): [WindowState, PermitAnswer] {
@@ -143,7 +143,7 @@ function refuse(
   return [state, { ...answer, forecast: forecastFor(state, waiter) }];
 }
 
-function granted(lease: Lease, state: WindowState): PermitAnswer {
+function granted(lease: LeaseState, state: WindowState): PermitAnswer {
   return {
     kind: 'granted',
     leaseId: lease.id,

@@ -55,7 +55,6 @@ export interface PermitAsk {
   attemptAt: number;
   /** False for an asker that will not come back: it gets no place in the queue. */
   mayWait?: boolean;
-  /** As in `WindowSettings`. */
   installation?: string;
   /** For a program behind the gateway, which nothing can wake: the most per cent of the limit that it may hold, or null. */
   program?: { share: number | null };
@@ -126,7 +125,6 @@ export function overrideProblem(settings: WindowSettings, override: OverrideAsk)
 
 /** How a budget confirms a change: the window itself, with all its waiters, does not go into the history. */
 export interface BudgetConfirmation {
-  /** When the configuration in force was written; null when no client has said. */
   configuredAt: number | null;
 }
 
@@ -183,11 +181,9 @@ export interface WindowView {
   /** Programs that ask through the gateway, with the slots they hold and the most per cent of the limit they may. */
   programs: ProgramView[];
   throttledInWindow: number;
-  /** When the configuration in force was written; null when no client has said. */
   configuredAt: number | null;
   /** Signals that made no sense since the budget began. */
   ignored: number;
-  /** When each occupied slot comes free, ascending. */
   releases: number[];
 }
 

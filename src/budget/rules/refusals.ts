@@ -18,10 +18,7 @@ const longestOverWindowMs = 60_000;
 /** A request on demand tries the key at once, but not more often than this. */
 const keyTryByPersonMs = 5_000;
 
-/**
- * The moment before which no request may be sent, and why; null when only the window decides. No program tries a refused
- * key: its path may be answered 401 for another reason.
- */
+/** Until when no request may go, and why. No program tries a refused key: its path may be answered 401 anyway. */
 export function blockedBy(
   state: WindowState,
   question: Pick<PermitAsk, 'class' | 'program'> | null,

@@ -9,7 +9,7 @@ import {
   max,
   min,
   minWaitMs,
-  type Place,
+  type QueuePlace,
   rankOf,
   rulesOf,
   type Waiter,
@@ -24,7 +24,7 @@ export const horizonMs = 1_500;
 const mostComing = 50;
 
 /** When an asker at this place can expect a permit. After a block, a crowd comes one group a second. */
-export function servableAt(state: WindowState, place: Place, blocked: { until: number } | null): number {
+export function servableAt(state: WindowState, place: QueuePlace, blocked: { until: number } | null): number {
   const slot = slotMoment(state, expectedReleases(state), capacityOf(state), place.ahead);
   if (blocked === null) return slot;
   const turn = floor(place.ahead / mostComing) * minWaitMs;
@@ -41,11 +41,9 @@ function slotMoment(state: WindowState, releases: readonly number[], capacity: n
   return index < 0 ? state.now : (releases[index] ?? state.now + state.settings.windowMs);
 }
 
-/** What the waiters can expect. */
 interface Outlook {
   /** In their order; those in `holders` are expected now. */
   waiters: Waiter[];
-  /** The holders to wake. */
   holders: string[];
   /**
    * When to look again without any message: a slot comes free for a waiter that was told a later time, a waiter loses

@@ -10,10 +10,7 @@ export const { floor, max, min } = Math;
 
 /** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
 export const comeBackGraceMs = 5_000;
-/**
- * How long a late waiter keeps its place, in milliseconds. No other waiter waits for it meanwhile; but when it comes,
- * after a restart of its worker or on a busy machine, it is as senior as before.
- */
+/** How long a late waiter keeps its place, in milliseconds; no other waits for it meanwhile. */
 export const placeKeptMs = 10 * 60_000;
 /** Shortest time a refused asker must wait: shorter server timers take a second anyway. */
 export const minWaitMs = 1_000;
@@ -34,7 +31,6 @@ export interface Waiter {
 /** What decides the place of an asker. */
 export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'since' | 'servedAt'>;
 
-/** What the order depends on besides the claims. */
 interface QueueRules {
   now: number;
   /** When `refresh` becomes as urgent as the rest; null while it does not wait. */
@@ -67,7 +63,7 @@ export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules
 }
 
 /** Where a claim stands among the awaited waiters. */
-export interface Place {
+export interface QueuePlace {
   /** How many are served before it: a slot is kept free for each. */
   ahead: number;
   /** Holders of the first of these, in their order. */
@@ -79,13 +75,10 @@ export interface Place {
 /** Most names that are given of those ahead. */
 const mostNamed = 5;
 
-/**
- * The place of a claim. A waiter that asks again keeps its place, or two that came in the same millisecond would each let
- * the other go first.
- */
-export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules): Place {
+/** A waiter that asks again keeps its place: two of the same millisecond would let each other go first. */
+export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRules): QueuePlace {
   const own = rankOf(claim, rules);
-  const place: Place = { ahead: 0, behind: [], contended: false };
+  const place: QueuePlace = { ahead: 0, behind: [], contended: false };
   const first: { waiter: Waiter; rank: number }[] = [];
   let isPassed = false;
   for (const waiter of waiters) {
@@ -109,7 +102,7 @@ export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRu
 
 /* State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
 
-export interface Lease {
+export interface LeaseState {
   /** Id of the question it answers: the same question gets the same lease. */
   id: string;
   holder: string;
@@ -155,27 +148,21 @@ export interface RefusedKey {
   nextTryAt: number;
 }
 
-/**
- * Checks of the key with a request of docferry's own, for programs behind the gateway: what a program asks for may be
- * answered 401 although the key is accepted, so a program's 401 stops nobody.
- */
+/** docferry's own checks of the key: a program's path may be answered 401 although the key is accepted. */
 export interface KeyChecks {
   /** When the last one was started; null for never. */
   startedAt: number | null;
-  /** One is to be started now. */
   due: boolean;
 }
 
 /** What a refusal showed of other clients. */
 export interface Sighting {
-  /** When the service refused. */
   at: number;
   /** Requests of other clients in the window that ended then. */
   requests: number;
 }
 
 export interface WindowState {
-  /** As configured. */
   settings: WindowSettings;
   override: BudgetOverride | null;
   /** Latest moment seen: time runs backwards only once a clock is right that was ahead (`wasAhead`). */
@@ -184,14 +171,12 @@ export interface WindowState {
   spent: number[];
   /** Arrivals up to here are in no slot (those of a longer window or an earlier ledger): wait until they have expired. */
   unknownUntil: number | null;
-  leases: Lease[];
+  leases: LeaseState[];
   /** In the order in which they were served when it was last looked at, then those that came since. */
   waiters: Waiter[];
-  /** One of each holder. */
   attempts: Attempt[];
   /** Ids of questions whose return overtook them, the latest ones. */
   returned: string[];
-  /** One of each turn. */
   served: Turn[];
   /** Since when `refresh` has waited behind others; null when nothing keeps it waiting. */
   refreshWaits: number | null;
@@ -212,7 +197,6 @@ export interface WindowState {
   sightings: Sighting[];
   /** When the installation of `settings` last sent a message; null before that. */
   ownSeenAt: number | null;
-  /** Signals that made no sense (X5). */
   ignored: number;
 }
 
@@ -260,7 +244,7 @@ export const probeDue = 'due';
 export const mostWaiters = 2_000;
 
 /** Leases in use. */
-export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
+export const active = (state: WindowState): LeaseState[] => state.leases.filter((lease) => lease.useBy > state.now);
 
 /** What the order of waiters depends on: after a window of waiting, `refresh` takes turns with the rest. */
 export function rulesOf({ now, refreshWaits, settings }: WindowState): QueueRules {

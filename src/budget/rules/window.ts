@@ -23,7 +23,7 @@ import {
 } from './refusals.ts';
 import {
   type Attempt,
-  type Lease,
+  type LeaseState,
   max,
   occupancyMs,
   type ProgramUse,
@@ -122,10 +122,7 @@ function merged(a: readonly number[], b: readonly number[], later: number): numb
   return all;
 }
 
-/**
- * When the next `count` permits can be used if `skip` slots are kept for others, ascending; fewer when fewer slots are
- * occupied.
- */
+/** When the next permits can be used if `skip` slots are kept for others, ascending; at most the occupied ones. */
 export function freeMoments(state: WindowState, occupied: readonly number[], skip: number, count: number): number[] {
   const first = occupied.length - capacityOf(state) + skip;
   return Array.from({ length: count }, (_, i) => first + i)
@@ -133,7 +130,7 @@ export function freeMoments(state: WindowState, occupied: readonly number[], ski
     .map((index) => occupied[index] ?? state.now);
 }
 
-export const ascending = (a: number, b: number): number => a - b;
+const ascending = (a: number, b: number): number => a - b;
 
 /*
  * Programs that ask through the gateway: each may hold its share of the limit, by the slots it occupies, however often
@@ -247,10 +244,7 @@ function recent<T extends { at: number }>(all: readonly T[], isPresent: (item: T
 export const wasAhead = ({ now, settings }: WindowState, at: number): boolean =>
   now - at > settings.windowMs + leaseMs + settings.arrivalMs;
 
-/**
- * The state at `at`: slots whose time has passed are free, and waiters that have long not come back have lost their
- * place. Unchanged lists are shared with the previous state.
- */
+/** Slots whose time has passed are free, and waiters long overdue are gone. Unchanged lists are shared. */
 export function advance(before: WindowState, at: number): WindowState {
   const now = max(before.now, at);
   const { windowMs } = before.settings;
@@ -344,10 +338,7 @@ export function keyCheckStarted(state: WindowState): WindowState {
   return { ...state, keyChecks: { startedAt: state.now, due: false } };
 }
 
-/**
- * Takes over settings unless they were written before those in force (decisions/0009); a smaller limit binds at once,
- * whatever is occupied already.
- */
+/** Takes over settings unless those in force are newer (decisions/0009); a smaller limit binds at once. */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
   const state = advance(before, at);
   const own = state.settings;
@@ -382,7 +373,7 @@ export function ignore(before: WindowState, at: number): WindowState {
   return { ...advance(before, at), ignored: before.ignored + 1 };
 }
 
-function closeLease(state: WindowState, lease: Lease, result: LeaseReport): number[] {
+function closeLease(state: WindowState, lease: LeaseState, result: LeaseReport): number[] {
   const { arrived, accepted, throttled, doubted } = result;
   state.leases = state.leases.filter((candidate) => candidate !== lease);
   const used = arrived.slice(0, lease.notBefore.length);

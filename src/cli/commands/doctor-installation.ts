@@ -62,7 +62,7 @@ export async function checkBrowsers(config: Config): Promise<Check[]> {
       checks.push(good('browser', `pages are rendered by ${await findBrowser(choice)}`));
     } catch (error) {
       if (!(error instanceof BrowserUnusable)) throw error;
-      checks.push(bad('browser', error.message, error.hint));
+      checks.push(bad('browser', error.message, error.hint ?? ''));
     }
   }
   return checks;

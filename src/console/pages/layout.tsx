@@ -18,6 +18,7 @@ interface Layout {
 
 const parts = [
   ['/', 'Overview'],
+  ['/history', 'History'],
   ['/feedback', 'Feedback'],
   ['/schedules', 'Schedules'],
   ['/budget', 'Budget'],

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { sightingText } from '../../exports/rules/rollout-steps.ts';
+import { observedText } from '../../exports/rules/rollout-steps.ts';
 import {
   type EndDetail,
   type ExportState,
@@ -321,7 +321,7 @@ function TargetHealth({ current, version, seen }: { current: string | null } & O
 
 function Seen({ version, seen }: Target) {
   if (seen === null) return <span class="quiet">not yet</span>;
-  if (seen.runs !== 'version') return <Foreign text={sightingText(seen)} />;
+  if (seen.runs !== 'version') return <Foreign text={observedText(seen)} />;
   return (
     <>
       <Version name={seen.version} />

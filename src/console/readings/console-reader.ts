@@ -1,13 +1,14 @@
 import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
-import { Semaphore } from '../../exports/semaphore.ts';
 import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { ReportFigures } from '../../feedback/rules/report-figures.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
+import { type EndedRun, endedRuns } from '../../operations/history.ts';
 import { Installation } from '../../operations/installation.ts';
 import { type Facts, gatherFacts, readLive, type Selection, type Unavailable } from '../../operations/status.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
+import { Semaphore } from '../../semaphore.ts';
 import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';
@@ -141,6 +142,7 @@ export class ConsoleReader {
   readonly #sites: ReadonlyMap<string, KnownSite>;
   readonly #projects: ReadonlyMap<string, KnownProject>;
   readonly #audits: LatestReadings<AuditFacts>;
+  readonly #histories: LatestReadings<EndedRun[]>;
   readonly #delays: LatestReadings<ReadonlyMap<string, ProjectDelays>>;
   readonly #drifts: SharedReading<ReadonlyMap<string, Drift>>;
   readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
@@ -161,6 +163,7 @@ export class ConsoleReader {
     this.overview = new SharedReading(() => this.#readOverview(), times);
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
     this.#audits = new LatestReadings(auditsKept, times);
+    this.#histories = new LatestReadings(auditsKept, times);
     this.#delays = new LatestReadings(mostDelays, { ...times, freshMs: delaysFreshMs });
     const watched = sites.filter(({ targets }) => targets.length > 0);
     this.#drifts = new SharedReading(async () => driftedSites(await this.installation.bundles(), watched), driftTimes);
@@ -226,10 +229,25 @@ export class ConsoleReader {
     return this.#audits.of(JSON.stringify(query), () => readAudit(this.installation, query));
   }
 
+  /** What ended in the last `sinceMs`, of all that is configured. */
+  history(sinceMs: number): SharedReading<EndedRun[]> {
+    return this.#histories.of(String(sinceMs), async () => {
+      const { sites, projects } = this.selection;
+      const subjects = [...sites, ...projects, ...this.#setting.organizations.map(({ id: org }) => ({ org }))];
+      return endedRuns(await this.installation.feedback(), new Date(Date.now() - sinceMs).toISOString(), subjects);
+    });
+  }
+
   /** Something was done: the next page reads again. */
   forget(): void {
     const maps = [this.#siteReadings, this.#projectReadings];
-    const all = [this.overview, this.budgets, this.#audits, ...maps.flatMap((map) => [...map.values()])];
+    const all = [
+      this.overview,
+      this.budgets,
+      this.#audits,
+      this.#histories,
+      ...maps.flatMap((map) => [...map.values()]),
+    ];
     for (const reading of all) reading.forget();
   }
 

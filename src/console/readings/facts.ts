@@ -2,9 +2,9 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../budget/client.ts';
 import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
 import { untouchedView } from '../../budget/rules/window-view.ts';
-import { sightingText } from '../../exports/rules/rollout-steps.ts';
+import { observedText } from '../../exports/rules/rollout-steps.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
-import type { BundleStore, PublishedVersion, Sighting, SiteHold } from '../../exports/store/bundle-store.ts';
+import type { BundleStore, ObservedTarget, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
@@ -37,7 +37,7 @@ export interface StoredSite {
   hold: SiteHold | null;
   versions: PublishedVersion[];
   /** What each target was given last, null for nothing yet, and what the watch has read back; null before a look. */
-  targets: { name: string; version: string | null; seen: Sighting | null }[];
+  targets: { name: string; version: string | null; seen: ObservedTarget | null }[];
 }
 
 /** Everything on a site's page; null for a part that does not answer. */
@@ -126,11 +126,11 @@ export async function driftedSites(
     const seen = Object.entries(await store.observed(domain)).filter(([name]) => targets.includes(name));
     if (seen.length === 0) return;
     const current = (await store.current(domain))?.version ?? null;
-    for (const [name, sighting] of seen) {
-      const { runs, version, since } = sighting;
+    for (const [name, target] of seen) {
+      const { runs, version, since } = target;
       if (current === null || runs === 'unknown' || version === current) continue;
       if ((await store.rolledOut(domain, name)) !== current) continue;
-      drifts.set(domain, { current, reason: `${name} ${sightingText(sighting)}`, since });
+      drifts.set(domain, { current, reason: `${name} ${observedText(target)}`, since });
       return;
     }
   });

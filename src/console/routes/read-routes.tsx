@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { isStoreName } from '../../exports/store/bundle-store.ts';
 import { addressOf } from '../../exports/verify/find-browser.ts';
+import type { EndedRun } from '../../operations/history.ts';
 import { projectLines, siteLines } from '../../operations/status.ts';
 import { exportWorkflowId, workflowIdOf } from '../../rules/workflow-ids.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
@@ -11,6 +12,7 @@ import { ConsoleFailure } from '../console-failure.ts';
 import { AuditPage } from '../pages/audit-page.tsx';
 import { BudgetPage } from '../pages/budget-page.tsx';
 import { ChangesPage } from '../pages/changes-page.tsx';
+import { HistoryPage, historyQuery, sinceMsOf } from '../pages/history-page.tsx';
 import { OverviewPage, type WrittenTables, writtenTable } from '../pages/overview-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
 import { PreviewPage } from '../pages/preview-page.tsx';
@@ -28,6 +30,7 @@ import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const { reader } = app;
   const organizations = reader.setting.organizations.map(({ id }) => id);
+  const inTemporal = temporalAddresses(app);
   const overviews = new WeakMap<OverviewFacts, { lines: OverviewLine[]; written: WrittenTables }>();
   hono.get('/', async (c) => {
     const { value, at, late } = await reader.overview.get();
@@ -44,7 +47,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const site = reader.knownSite(org, domain);
     if (site === null) return notFound(c, app);
     const { value, at, late } = await reader.site(site).get();
-    const temporal = workflowAddress(app, exportWorkflowId(org, domain));
+    const temporal = inTemporal?.(exportWorkflowId(org, domain)) ?? null;
     const shown = { viewer: viewerIn(c, app), site, facts: value, at, late, temporal };
     return page(c, <SitePage {...shown} />);
   });
@@ -99,6 +102,18 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.get('/budget', async (c) => {
     const { value, at, late } = await reader.budgets.get();
     return page(c, <BudgetPage viewer={viewerIn(c, app)} budgets={value} at={at} late={late} />);
+  });
+  hono.get('/history', async (c) => {
+    const query = historyQuery(new URL(c.req.url).searchParams);
+    try {
+      const { value: ended, at, late } = await reader.history(sinceMsOf(query)).get();
+      const titleOf = (org: string, project: string) => reader.knownProject(org, project)?.name ?? project;
+      const temporalOf = inTemporal && (({ workflowId, runId }: EndedRun) => inTemporal(workflowId, runId));
+      const shown = { viewer: viewerIn(c, app), query, organizations, ended, titleOf, temporalOf, at, late };
+      return page(c, <HistoryPage {...shown} />);
+    } catch (error) {
+      return failurePage(c, app, error, '/history');
+    }
   });
   hono.get('/schedules', async (c) => {
     const { value, at, late } = await reader.overview.get();
@@ -155,10 +170,14 @@ function scheduleLines({ reader }: ConsoleApp, { facts }: OverviewFacts): Schedu
   });
 }
 
-function workflowAddress({ reader }: ConsoleApp, workflowId: string): string | null {
+/** Addresses of workflows and runs in the Temporal UI; null where it is not known. */
+function temporalAddresses({ reader }: ConsoleApp): ((workflowId: string, runId?: string) => string) | null {
   const { temporalUi, namespace } = reader.setting;
   if (temporalUi === null) return null;
-  return `${temporalUi}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
+  return (workflowId, runId) => {
+    const parts = [workflowId, ...(runId === undefined ? [] : [runId])].map(encodeURIComponent);
+    return `${temporalUi}/namespaces/${encodeURIComponent(namespace)}/workflows/${parts.join('/')}`;
+  };
 }
 
 /** The audit, which everybody who is signed in may read. */

@@ -17,10 +17,7 @@ interface BrokenPath {
 
 type CheckedPath = { path: string } | BrokenPath;
 
-/**
- * Checks the name of an entry (verification.md) and returns its path, without one leading `./` (written by `tar -c .`)
- * and, for folders, one trailing `/`. The archive's own root is the empty path.
- */
+/** The path of a checked name (verification.md), without one leading `./` and a folder's trailing `/`. */
 export function checkPath(name: string, isDirectory: boolean): CheckedPath {
   const broken = brokenLength(name) ?? brokenCharacters(name);
   if (broken) return broken;
@@ -104,7 +101,6 @@ export interface ArchiveLimits {
 /** Used where no configuration says otherwise. */
 export const defaultLimits: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, maxRatio: 200 };
 
-/** setuid, setgid and sticky. */
 const specialBits = 0o7000;
 /** What a reader that does not run as root needs to fill a folder, and a server to read a file. */
 const ownerBits = 0o700;
@@ -134,17 +130,13 @@ export class EntryRules {
   readonly #occupants = new Map<string, Occupant>();
   #entries = 0;
   #bytes = 0;
-  #exhausted = false;
+  /** True once a limit on size or number is exceeded: reading further is pointless. */
+  exhausted = false;
 
   constructor(limits: ArchiveLimits, archiveBytes: number, reasons: ReasonList) {
     this.#limits = limits;
     this.#archiveBytes = archiveBytes;
     this.#reasons = reasons;
-  }
-
-  /** True once a limit on size or number is exceeded: reading further is pointless. */
-  get exhausted(): boolean {
-    return this.#exhausted;
   }
 
   /** The path to use for the entry; null when it was refused or is the archive's own root. */
@@ -188,11 +180,11 @@ export class EntryRules {
     } else if (this.#bytes > ratioFromBytes && this.#bytes > maxRatio * this.#archiveBytes) {
       this.#exhaust('ratio', `unpacks to more than ${maxRatio} times the ${this.#archiveBytes} bytes of the archive`);
     }
-    return this.#exhausted;
+    return this.exhausted;
   }
 
   #exhaust(rule: StructureRule, detail: string): void {
-    this.#exhausted = true;
+    this.exhausted = true;
     this.#reasons.add(rule, null, detail);
   }
 

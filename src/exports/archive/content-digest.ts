@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 export interface ContentFile {
   path: string;
   bytes: number;
-  /** Lowercase hex SHA-256 of the content. */
   sha256: string;
 }
 
@@ -20,10 +19,7 @@ export function sortFiles(files: readonly ContentFile[]): ContentFile[] {
   return keyed.map(({ file }) => file);
 }
 
-/**
- * Content digest (contracts.md "bundle store"): lowercase hex SHA-256 over the sorted files, for each: path, NUL,
- * lowercase hex SHA-256 of the content, LF.
- */
+/** SHA-256 in hex over the sorted files, for each: path, NUL, hex SHA-256 of the content, LF (contracts.md). */
 export function contentDigest(files: readonly ContentFile[]): string {
   const hash = createHash('sha256');
   for (const { path, sha256 } of sortFiles(files)) hash.update(`${path}\0${sha256}\n`);

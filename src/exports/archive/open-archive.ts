@@ -20,10 +20,7 @@ const isoOffset = 32_769;
 
 export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
 
-/**
- * Recognizes an archive by its bytes, never by its name (verification.md). bsdtar and GNU tar take some zips for another
- * format. Throws `ArchiveFault`, system errors.
- */
+/** By its bytes, never by its name: some tars pass for zips (verification.md). Throws `ArchiveFault`, system errors. */
 export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
   const head = await readAt(file, 0, Math.min(headBytes, file.size));
   const sniffed = sniffBytes(head);

@@ -40,7 +40,6 @@ class ChunkCursor {
     return gathered;
   }
 
-  /** Releases the source before its end. */
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }
@@ -175,10 +174,7 @@ const flag = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as
 /** Longest name, comment or extra field in the header. Go's limit; BusyBox stops at extra fields from 16 KiB on. */
 const maxPartBytes = 511;
 
-/**
- * The content of a gzip file (RFC 1952) that consists of one member and nothing else, in pieces; header, CRC-32 and
- * length are checked. Throws `ArchiveFault` and system errors.
- */
+/** A gzip file of one member and nothing else (RFC 1952), checked. Throws `ArchiveFault` and system errors. */
 async function* readGzip(file: ByteFile, onRaw?: (bytes: Uint8Array) => void): AsyncGenerator<Buffer> {
   const window = new ByteWindow(file, { start: 0, end: file.size }, onRaw);
   await skipHeader(window);
@@ -366,7 +362,6 @@ class TarReading {
     if ((this.#pax?.bytes ?? null) !== null) throw longNameFault('a long name stands after a size from pax');
   }
 
-  /** Whether a header about the next entry is pending. */
   #isExpectingEntry(): boolean {
     return this.#pax !== null || this.#longName !== null || this.#longLink;
   }

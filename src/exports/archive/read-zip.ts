@@ -25,7 +25,6 @@ const shortestIn64 = 20;
 
 /** What only the local header says. */
 interface LocalHeader {
-  /** A data descriptor follows the content. */
   late: boolean;
   /** The directory does not say so. */
   lateHereOnly: boolean;
@@ -39,10 +38,7 @@ interface Ending extends LocalHeader {
   descriptorIn64: boolean;
 }
 
-/**
- * Reads the local header at the window's position, which must agree with the central directory. Throws `ArchiveFault` and
- * system errors.
- */
+/** Reads the local header, which must agree with the central directory. Throws `ArchiveFault`, system errors. */
 export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<LocalHeader> {
   const header = await take(window, headerBytes, entry);
   if (header.readUInt32LE(0) !== headerSignature) {

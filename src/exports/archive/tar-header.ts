@@ -57,10 +57,8 @@ export interface TarHeader {
   /** The name, prefix included, as bytes. */
   name: Buffer;
   bytes: number;
-  /** Type flag, one character. */
   type: string;
   kind: EntryKind;
-  /** Permissions and special bits. */
   mode: number;
 }
 

@@ -290,10 +290,7 @@ function widen(values: readonly number[], extra: ExtraFields, name: Buffer): num
   });
 }
 
-/**
- * The sizes of a local header. A 64-bit field always holds both; they stand for both of the header's, or repeat them. Throws
- * `ArchiveFault`.
- */
+/** A 64-bit field of a local header holds both sizes, and stands for both or repeats them. Throws `ArchiveFault`. */
 export function localSizes({ bytes, packed }: SharedFields, extra: ExtraFields, name: Buffer): LocalSizes {
   const field = extra.get(extraKind.zip64);
   const referring = [bytes, packed].filter((size) => size === in32Bits).length;
@@ -344,9 +341,7 @@ export interface CentralEntry {
   /** Packed and unpacked size in bytes, 64-bit values in their place. */
   packed: number;
   bytes: number;
-  /** Where the local header lies. */
   offset: number;
-  /** Whether a size does not fit in 32 bits. */
   wide: boolean;
   /** Whether a size is in 64 bits, needed or not. */
   in64: boolean;

@@ -2,7 +2,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode, pathProblem, ReadBuffers } from '../../files.ts';
+import { type ByteSpan, errorCode, pathProblem, ReadBuffers } from '../../files.ts';
 import { sizeText, spanText } from '../../rules/text.ts';
 import {
   answerOf,
@@ -32,7 +32,6 @@ import {
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly retry: 'now' | 'later' | 'never';
-  /** How long the store asked to wait, in milliseconds; null when it did not. */
   readonly retryAfterMs: number | null;
 
   constructor(why: string, retry: 'now' | 'later' | 'never', retryAfterMs: number | null = null) {
@@ -54,7 +53,6 @@ interface BodyReceiver {
   buffers: ReadBuffers;
   /** Called before each chunk is taken; what it throws ends the transfer. */
   onChunk: (bytes: number) => void;
-  /** Called when bytes are on disk. */
   onWritten: () => void;
 }
 
@@ -115,10 +113,8 @@ const smallestRangeBytes = 2 * 1024 ** 2;
 const largestRangeBytes = 64 * 1024 ** 2;
 const megabyte = 1e6;
 
-/** What the caller of a download decides about its transfer. */
 interface TransferSettings {
   policy: LinkPolicy;
-  /** The largest archive that is accepted. */
   maxBytes: number;
   /** Longest silence of the source in milliseconds; 30 s by default. */
   idleTimeoutMs?: number;
@@ -129,7 +125,6 @@ interface TransferSettings {
 }
 
 export interface DownloadProgress {
-  /** Bytes on disk. */
   offset: number;
   /** Null when neither the source nor the service says. */
   total: number | null;
@@ -174,7 +169,6 @@ class ObjectTransfer {
     this.#total = context.file.identity?.total ?? null;
   }
 
-  /** Bytes still to come, as far as known. */
   get bytesLeft(): number {
     return Math.max(0, (this.#total ?? this.#context.links.sizeBytes ?? 0) - this.#file.bytes);
   }
@@ -196,7 +190,6 @@ class ObjectTransfer {
     return this.#context.connections === 1 || this.#wholeOnly;
   }
 
-  /** The first failure of a lane ends all lanes. */
   async #runLanes(): Promise<void> {
     const stop = new AbortController();
     const signal = AbortSignal.any([this.#context.signal, stop.signal]);
@@ -225,7 +218,7 @@ class ObjectTransfer {
       const claim = spanOf(asked);
       this.#claimed.add(claim);
       try {
-        await this.#fetch(asked, signal, openLanes);
+        await this.#fetch(asked, claim, signal, openLanes);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof Interrupted)) throw error;
@@ -253,7 +246,7 @@ class ObjectTransfer {
     return { kind: 'range', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
   }
 
-  async #fetch(asked: RangeRequest, signal: AbortSignal, openLanes: () => void): Promise<void> {
+  async #fetch(asked: RangeRequest, claim: ByteSpan, signal: AbortSignal, openLanes: () => void): Promise<void> {
     const { links } = this.#context;
     const href = await links.take();
     const response = await this.#ask(href, headersOf(asked), signal);
@@ -269,7 +262,8 @@ class ObjectTransfer {
       openLanes();
       return this.#receive(response, 0, verdict.end);
     }
-    if (verdict.kind === 'from-start' && this.#isOnlyClaim(asked)) return this.#receiveWhole(response, asked, verdict);
+    if (verdict.kind === 'from-start' && this.#claimed.count === claim.end - claim.start)
+      return this.#receiveWhole(response, asked, verdict);
     await discardBody(response);
     if (verdict.kind === 'expired') return links.refuse(href, response.statusCode);
     if (verdict.kind === 'failed') throw new Interrupted(verdict.why, verdict.retry, verdict.retryAfterMs);
@@ -324,7 +318,6 @@ class ObjectTransfer {
     this.#complete = true;
   }
 
-  /** `end` is null when the length is unknown. */
   async #receive({ body }: ObjectResponse, start: number, end: number | null): Promise<void> {
     const { buffers, links, maxBytes } = this.#context;
     const writer = this.#file.writerFrom(start);
@@ -337,10 +330,6 @@ class ObjectTransfer {
     };
     await receiveBody(body, writer, { buffers, onChunk, onWritten: () => this.#report() });
     if (end !== null && writer.position !== end) throw new Interrupted('the body was cut short', 'now');
-  }
-
-  #isOnlyClaim(asked: RangeRequest): boolean {
-    return this.#claimed.count === spanOf(asked).end - spanOf(asked).start;
   }
 
   #countStartOver(): void {
@@ -378,7 +367,6 @@ class ObjectTransfer {
 /** Left free for everything else on the disk. */
 const spareBytes = 64 * 1024 ** 2;
 
-/** Bytes that this process may still write to the file system of a folder. Throws system errors. */
 async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
@@ -413,7 +401,6 @@ export class DownloadRoom {
     await this.#require(earlier.reduce((sum, other) => sum + other.#bytesLeft(), this.#bytesLeft()));
   }
 
-  /** Throws `NoRoom` unless the rest of this download alone fits. */
   async requireForOwn(): Promise<void> {
     await this.#require(this.#bytesLeft());
   }
@@ -440,7 +427,6 @@ export interface DownloadOptions extends TransferSettings {
   file: string;
   /** Connections at once where the source supports ranges; 1 by default. */
   connections?: number;
-  /** Longest time of the whole download in milliseconds; none by default. */
   timeLimitMs?: number;
   signal?: AbortSignal;
   /** Free bytes of a folder's disk; those the system reports by default. */
@@ -448,7 +434,6 @@ export interface DownloadOptions extends TransferSettings {
 }
 
 export interface DownloadResult {
-  /** Lowercase hex SHA-256 of the archive. */
   sha256: string;
   bytes: number;
   /** Bytes on disk each time the download resumed instead of starting over, in order. */

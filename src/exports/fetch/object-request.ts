@@ -38,25 +38,14 @@ export type Verdict =
   | { kind: 'expired' }
   | { kind: 'failed'; why: string; retry: 'now' | 'later' | 'never'; retryAfterMs: number | null };
 
-interface Answer {
-  status: number;
-  etag: string | null;
-  contentLength: string | null;
-  contentRange: string | null;
-  contentEncoding: string | null;
-  retryAfter: string | null;
-  date: string | null;
-}
+type Answer = ReturnType<typeof answerOf>;
 
 /** Statuses of an expired or refused link; some stores answer 400 for an expired token. */
 const expired = [400, 401, 403];
 const gone = [404, 410];
 const busy = [408, 425, 429];
 
-/**
- * Judges an answer (E3). Object stores ignore a wrong `If-Range`, so every 206 is checked here: its range, its
- * length and the object's ETag.
- */
+/** Judges an answer (E3). Stores ignore a wrong `If-Range`: range, length and ETag of every 206 are checked. */
 export function judgeAnswer(answer: Answer, asked: RangeRequest): Verdict {
   const { status } = answer;
   if ((status === 200 || status === 206) && !isPlain(answer.contentEncoding)) {
@@ -197,7 +186,7 @@ async function answerTo(
 }
 
 /** The status and headers that decide about an answer. */
-export function answerOf(response: ObjectResponse): Answer {
+export function answerOf(response: ObjectResponse) {
   return {
     status: response.statusCode,
     etag: headerOf(response, 'etag'),

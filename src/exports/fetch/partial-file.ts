@@ -6,36 +6,27 @@ import type { ByteSpan } from '../../files.ts';
 
 /** A set of bytes of a file, as spans that neither touch nor overlap, in order. */
 export class ByteSpans {
-  #spans: readonly ByteSpan[] = [];
-  #count = 0;
-
-  get spans(): readonly ByteSpan[] {
-    return this.#spans;
-  }
-
-  /** How many bytes are in the set. */
-  get count(): number {
-    return this.#count;
-  }
+  spans: readonly ByteSpan[] = [];
+  count = 0;
 
   add({ start, end }: ByteSpan): void {
     if (start >= end) return;
-    const touching = this.#spans.filter((span) => span.start <= end && span.end >= start);
+    const touching = this.spans.filter((span) => span.start <= end && span.end >= start);
     const joined = {
       start: Math.min(start, ...touching.map((span) => span.start)),
       end: Math.max(end, ...touching.map((span) => span.end)),
     };
     this.#set([
-      ...this.#spans.filter((span) => span.end < joined.start),
+      ...this.spans.filter((span) => span.end < joined.start),
       joined,
-      ...this.#spans.filter((span) => span.start > joined.end),
+      ...this.spans.filter((span) => span.start > joined.end),
     ]);
   }
 
   remove({ start, end }: ByteSpan): void {
     if (start >= end) return;
     this.#set(
-      this.#spans
+      this.spans
         .flatMap((span) => [
           { start: span.start, end: Math.min(span.end, start) },
           { start: Math.max(span.start, end), end: span.end },
@@ -46,31 +37,28 @@ export class ByteSpans {
 
   /** Where the first gap begins. */
   get prefix(): number {
-    const [first] = this.#spans;
+    const [first] = this.spans;
     return first?.start === 0 ? first.end : 0;
   }
 
   /** What is missing up to `total`, in order. */
   gaps(total: number): ByteSpan[] {
-    const starts = [0, ...this.#spans.map((span) => span.end)];
-    const ends = [...this.#spans.map((span) => span.start), total];
+    const starts = [0, ...this.spans.map((span) => span.end)];
+    const ends = [...this.spans.map((span) => span.start), total];
     return starts
       .map((start, index) => ({ start, end: Math.min(ends[index] ?? total, total) }))
       .filter((gap) => gap.start < gap.end);
   }
 
   #set(spans: readonly ByteSpan[]): void {
-    this.#spans = spans;
-    this.#count = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+    this.spans = spans;
+    this.count = spans.reduce((sum, { start, end }) => sum + end - start, 0);
   }
 }
 
 const readBytes = 1024 ** 2;
 
-/**
- * The SHA-256 of a file that is being written. Bytes that arrive in order are hashed at once; those behind a gap are
- * read from the file once the gap is filled, while the writing continues.
- */
+/** The SHA-256 of a file being written: what lies behind a gap is read back once the gap is filled. */
 class PrefixHash {
   readonly #hash = createHash('sha256');
   #position = 0;
@@ -140,10 +128,7 @@ export class ResumeJournal {
     this.#handle = handle;
   }
 
-  /**
-   * Begins a journal in place of any other, with what is proved already. Nothing needs to be flushed: after a power
-   * failure a line without its bytes, or of another object, has a wrong checksum.
-   */
+  /** Begins a journal in place of any other; unflushed, since a line that is wrong has a wrong checksum. */
   static async begin(path: string, identity: ObjectIdentity, proved: readonly Checkpoint[]): Promise<ResumeJournal> {
     const temp = `${path}.new`;
     await writeFile(temp, [`${JSON.stringify(identity)}\n`, ...proved.map(lineOf)].join(''));
@@ -160,10 +145,7 @@ export class ResumeJournal {
   }
 }
 
-/**
- * What a journal proves about the bytes in `file`; null when no journal can be read, which means starting over, never
- * failing. Throws the signal's reason and system errors of `file`.
- */
+/** Null when no journal can be read: that means starting over. Throws the signal's reason and system errors. */
 export async function readJournal(
   path: string,
   file: FileHandle,
@@ -198,7 +180,6 @@ function runsOf(lines: readonly string[], total: number): Run[] {
   return [...runs.values()];
 }
 
-/** As much of a run as has the checksums of its checkpoints. */
 async function provedPrefix(file: FileHandle, { start, checkpoints }: Run, signal?: AbortSignal): Promise<Checkpoint> {
   const buffer = Buffer.allocUnsafe(readBytes);
   let proved = { start, end: start, crc: 0 };
@@ -232,18 +213,6 @@ function parseIdentity(line: string): ObjectIdentity | null {
 
 const openEnd = Number.MAX_SAFE_INTEGER;
 
-/** Writes what one connection receives. */
-export interface RangeWriter {
-  /** Where the next byte goes. */
-  readonly position: number;
-  /** Takes the next bytes; `written` is called when they are on disk. */
-  write(chunk: Uint8Array, written: () => void): void;
-  /** Bytes taken that are not on disk yet. */
-  readonly pending: number;
-  /** Waits until all bytes taken are on disk. Throws the disk's first error. */
-  settled(): Promise<void>;
-}
-
 /**
  * A file being downloaded in any order, its running SHA-256, and beside it `<file>.resume` with the journal of what is
  * on disk (`ResumeJournal`). Another object goes into a new file, so that a late write to the old one does no harm.
@@ -252,7 +221,8 @@ export class PartialFile {
   readonly #path: string;
   #handle: FileHandle;
   #journal: ResumeJournal | null = null;
-  #identity: ObjectIdentity | null = null;
+  /** The object that the bytes belong to; null when nothing proves it, and a cut then means starting over. */
+  identity: ObjectIdentity | null = null;
   #done = new ByteSpans();
   #hash = new PrefixHash();
 
@@ -274,35 +244,27 @@ export class PartialFile {
     }
   }
 
-  /** The object that the bytes belong to; null when nothing proves it, and a cut then means starting over. */
-  get identity(): ObjectIdentity | null {
-    return this.#identity;
-  }
-
-  /** Bytes on disk that belong to the object. */
   get bytes(): number {
     return this.#done.count;
   }
 
   /** What is not on disk yet, in order; open-ended when the length is unknown. */
   gaps(): ByteSpan[] {
-    return this.#done.gaps(this.#identity?.total ?? openEnd);
+    return this.#done.gaps(this.identity?.total ?? openEnd);
   }
 
-  /** Discards all bytes and begins with another object. */
   async startOver(identity: ObjectIdentity | null): Promise<void> {
     await this.close();
     for (const path of [journalOf(this.#path), this.#path]) await rm(path, { force: true });
     this.#handle = await open(this.#path, constants.O_RDWR | constants.O_CREAT, 0o644);
     this.#hash = new PrefixHash();
     this.#done = new ByteSpans();
-    this.#identity = identity;
+    this.identity = identity;
     this.#journal = identity && (await ResumeJournal.begin(journalOf(this.#path), identity, []));
   }
 
-  /** Writes what one connection receives, from `start` on. */
   writerFrom(start: number): RangeWriter {
-    return new QueuedWriter(start, this.#handle, {
+    return new RangeWriter(start, this.#handle, {
       taken: (chunk, position) => this.#hash.offer(chunk, position),
       written: async (end, crc) => {
         await this.#journal?.append({ start, end, crc });
@@ -333,7 +295,7 @@ export class PartialFile {
     for (const checkpoint of found.proved) this.#done.add(checkpoint);
     // The last byte of a complete file is fetched again: the answer proves that the object is still the same.
     if (this.#done.count === total) this.#done.remove({ start: total - 1, end: total });
-    this.#identity = found.identity;
+    this.identity = found.identity;
     this.#journal = await ResumeJournal.begin(journal, found.identity, found.proved);
     this.#hash.follow(this.#handle, () => this.#done.prefix);
   }
@@ -344,39 +306,38 @@ interface WriterCallbacks {
   written(end: number, crc: number): Promise<void>;
 }
 
-/** Chunks that arrive while a write is under way go with the next one, so that writes are few and large. */
-class QueuedWriter implements RangeWriter {
+/**
+ * Writes what one connection receives. Chunks that arrive while a write is under way go with the next one, so that writes
+ * are few and large.
+ */
+export class RangeWriter {
   readonly #handle: FileHandle;
   readonly #callbacks: WriterCallbacks;
-  #position: number;
+  /** Where the next byte goes. */
+  position: number;
+  /** Bytes taken that are not on disk yet. */
+  pending = 0;
   #waiting: { chunk: Uint8Array; written: () => void }[] = [];
-  #pending = 0;
   #crc = 0;
   #writing: Promise<void> | null = null;
   #failure: { error: unknown } | null = null;
 
   constructor(start: number, handle: FileHandle, callbacks: WriterCallbacks) {
-    this.#position = start;
+    this.position = start;
     this.#handle = handle;
     this.#callbacks = callbacks;
   }
 
-  get position(): number {
-    return this.#position;
-  }
-
-  get pending(): number {
-    return this.#pending;
-  }
-
+  /** Takes the next bytes; `written` is called when they are on disk. */
   write(chunk: Uint8Array, written: () => void): void {
-    this.#callbacks.taken(chunk, this.#position);
-    this.#position += chunk.length;
-    this.#pending += chunk.length;
+    this.#callbacks.taken(chunk, this.position);
+    this.position += chunk.length;
+    this.pending += chunk.length;
     this.#waiting.push({ chunk, written });
     this.#writing ??= this.#writeAll();
   }
 
+  /** Waits until all bytes taken are on disk. Throws the disk's first error. */
   async settled(): Promise<void> {
     await this.#writing;
     if (this.#failure) throw this.#failure.error;
@@ -394,12 +355,12 @@ class QueuedWriter implements RangeWriter {
 
   async #writeWaiting(batch: { chunk: Uint8Array; written: () => void }[]): Promise<void> {
     const chunks = batch.map(({ chunk }) => chunk);
-    const start = this.#position - this.#pending;
+    const start = this.position - this.pending;
     const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     for (const chunk of chunks) this.#crc = crc32(chunk, this.#crc);
     await writeFully(this.#handle, chunks, start);
     await this.#callbacks.written(start + bytes, this.#crc);
-    this.#pending -= bytes;
+    this.pending -= bytes;
     for (const { written } of batch) written();
   }
 }

@@ -12,7 +12,6 @@ export class LinkExpired extends Error {
 /** The download failed; bytes on disk are kept for another call if the object can be proved unchanged. */
 export class DownloadFailed extends Error {
   override readonly name = 'DownloadFailed';
-  /** Whether the same download may work later. */
   readonly retryable: boolean;
   /** How long the store asked to wait, in milliseconds; null when it did not. */
   readonly retryAfterMs: number | null;
@@ -65,15 +64,11 @@ function wholeOf(text: string | undefined): number | null {
   return /^\d{1,12}$/.test(text ?? '') ? Number(text) : null;
 }
 
-/**
- * A presigned link, which is a secret, and what came with it (service-interface.md, appendix: none of it is certain). It
- * never leaves this folder and the activity that asks for it: no history, log or error contains it (E3, X1).
- */
+/** A secret, and what came with it (none of it is certain): no history, log or error contains it (E3, X1). */
 export interface PresignedLink {
   href: string;
   /** Length of the object as the service announced it. A hint: the object's own length counts. */
   sizeBytes: number | null;
-  /** Milliseconds since the epoch, by the service's clock. */
   expiresAtMs: number | null;
   /** The service's clock when it gave the link, in milliseconds; null when its answer did not say. */
   serviceNowMs: number | null;
@@ -105,7 +100,6 @@ export class PresignedLinks {
   #skewMs: number | null = null;
   #skewOfStore = false;
   #refused = 0;
-  /** Of the newest link. */
   sizeBytes: number | null = null;
 
   constructor(source: LinkSource, now: () => number = Date.now) {
@@ -140,7 +134,6 @@ export class PresignedLinks {
     throw new LinkExpired(`${maxRefused} links in a row were refused (HTTP ${status}${why})`);
   }
 
-  /** Notes that a link has brought bytes. */
   served(): void {
     this.#refused = 0;
   }
@@ -172,7 +165,6 @@ function earliest(...times: (number | null)[]): number | null {
 
 /** Where a presigned link may lead (E3). */
 export interface LinkPolicy {
-  /** Allows plain `http`. */
   allowInsecure: boolean;
   /** `host` or `host:port` (IPv6 with or without brackets) that may have a private or loopback address. */
   linkHosts: readonly string[];
@@ -218,10 +210,7 @@ export function checkAddress(host: string, port: string, address: string | undef
 /** Room for the TLS records, of at most 16 KiB each, that arrive together. */
 const tlsBufferBytes = 256 * 1024;
 
-/**
- * A connector for undici that checks the remote address before any request is written. It stops names that resolve to
- * private addresses and every way to write an address as a number.
- */
+/** Checks the remote address before any request is written: names may resolve to private addresses. */
 export function checkedConnector(
   policy: LinkPolicy,
   connectTimeoutMs: number,
@@ -268,7 +257,6 @@ function portOf(url: URL): string {
   return url.port || defaultPorts[url.protocol] || '';
 }
 
-/** Without the brackets of an IPv6 host. */
 function bare(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { counted } from '../../rules/text.ts';
+import { Semaphore } from '../../semaphore.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
-import { Semaphore } from '../semaphore.ts';
 import {
   identityPath,
   locationText,
@@ -11,14 +11,13 @@ import {
   StoreUnreachable,
 } from '../store/bundle-store.ts';
 import { proxyAgents } from '../store/open-bundle-store.ts';
-import type { S3Bucket, S3Headers } from '../store/s3-bucket.ts';
+import type { S3Bucket } from '../store/s3-bucket.ts';
 import { contentTypeOf, isPage } from '../verify/site-links.ts';
 import { type Place, type RolloutRequest, TargetRefused, withFiles } from './rollout-target.ts';
 
 /** The object that says what the others are; written first as a plan, and last. */
 const markerName = '.docferry-site.json';
 
-/** What docferry has written into the bucket. */
 interface Marker {
   domain: string;
   version: string;
@@ -100,14 +99,7 @@ export class BucketPlace implements Place {
     const files = Object.fromEntries(manifest.files.map(({ path, sha256 }) => [path, sha256]));
     const pending = { version, paths: [...plan.writes, ...plan.removed] };
     const at = new Date().toISOString();
-    const begun = {
-      domain,
-      version: marker?.version ?? version,
-      at: marker?.at ?? at,
-      files: marker?.files ?? {},
-      before: marker?.before ?? {},
-      pending,
-    };
+    const begun = { ...(marker ?? { domain, version, at, files: {}, before: {} }), pending };
     await request.guard();
     await this.#mark(bucket, begun, found === null ? 'absent' : { etag: found.etag });
     await this.#write(bucket, plan.writes, request);
@@ -132,14 +124,12 @@ export class BucketPlace implements Place {
   }
 
   #open(): Promise<S3Bucket> {
-    this.#bucket ??= this.#connect();
+    const connect = async () => {
+      const { S3Bucket } = await import('../store/s3-bucket.ts');
+      return new S3Bucket(this.#location, await proxyAgents(this.#location.endpoint));
+    };
+    this.#bucket ??= connect();
     return this.#bucket;
-  }
-
-  /** Loads the client only where it is used. */
-  async #connect(): Promise<S3Bucket> {
-    const { S3Bucket } = await import('../store/s3-bucket.ts');
-    return new S3Bucket(this.#location, await proxyAgents(this.#location.endpoint));
   }
 
   async #refuseStore(bucket: S3Bucket): Promise<void> {
@@ -165,7 +155,8 @@ export class BucketPlace implements Place {
         const writes = group.map((path) =>
           slots.use(signal, async () => {
             await request.guard();
-            await bucket.put(path, join(folder, path), bytes.get(path) ?? 0, headersOf(path), signal);
+            const headers = { ContentType: contentTypeOf(path), CacheControl: isPage(path) ? pageCache : assetCache };
+            await bucket.put(path, join(folder, path), bytes.get(path) ?? 0, headers, signal);
             onProgress?.();
           }),
         );
@@ -180,12 +171,8 @@ export class BucketPlace implements Place {
 /** The object store's refusals, with the field of the target. */
 function explained(error: unknown): unknown {
   if (!(error instanceof StoreRefused || error instanceof StoreUnreachable)) return error;
-  const fix = error.hint.replaceAll('store.bundles.s3', 'bucket of the target');
+  const fix = error.hint?.replaceAll('store.bundles.s3', 'bucket of the target');
   return new TargetRefused(`${error.message}: ${fix}`, !(error instanceof StoreRefused) || error.mayPass);
-}
-
-function headersOf(path: string): S3Headers {
-  return { ContentType: contentTypeOf(path), CacheControl: isPage(path) ? pageCache : assetCache };
 }
 
 /** The files to write and to remove for a version, given the bucket's content. */

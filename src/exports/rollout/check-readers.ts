@@ -21,7 +21,6 @@ const mostRedirects = 5;
 /** A page may grow by what a proxy adds to it. */
 const addedBytes = 1024 ** 2;
 
-/** Describes the answer that readers got instead of a page. */
 interface Finding {
   path: string;
   problem: string;
@@ -48,7 +47,10 @@ export class ReadersCheck implements Step {
         good = found === null ? good + 1 : 0;
         if (good === goodRounds) return `${pages.length === 1 ? 'the index page' : `${pages.length} pages`} at ${url}`;
         // However late the first round was, a version that readers get is not refused.
-        if (found !== null && performance.now() >= until) throw new VersionRefused(this.#words(found));
+        if (found !== null && performance.now() >= until) {
+          const late = `readers of ${url} do not get the version within ${spanText(withinMs)}`;
+          throw new VersionRefused(`${late}: ${found.path}: ${found.problem}`);
+        }
         request.onProgress?.();
         await sleep(Math.min(betweenRoundsMs, withinMs / 10), undefined, { signal: request.signal });
         await request.guard();
@@ -135,18 +137,12 @@ export class ReadersCheck implements Step {
       return { silence: `no answer (${networkWord(error)})` };
     }
   }
-
-  #words({ path, problem }: Finding): string {
-    const { url, withinMs } = this.#config;
-    return `readers of ${url} do not get the version within ${spanText(withinMs)}: ${path}: ${problem}`;
-  }
 }
 
 interface ExpectedPage {
   path: string;
   /** Null where only the status counts. */
   content: Buffer | null;
-  /** The page of the version before. */
   old: { sha256: string; version: string } | null;
 }
 
@@ -185,7 +181,6 @@ function problemOf({ content, old }: ExpectedPage, answer: Answer): string | nul
   return /type=["']?password/i.test(body.toString('latin1')) ? 'a sign-in page' : 'another content';
 }
 
-/** Null when the body is longer than `most` bytes. */
 async function limitedBody(body: Dispatcher.ResponseData['body'], most: number): Promise<Buffer | null> {
   const pieces: Buffer[] = [];
   let bytes = 0;

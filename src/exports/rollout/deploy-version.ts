@@ -1,15 +1,4 @@
-import {
-  leftBehind,
-  type Return,
-  refusal,
-  returnedResults,
-  returnReasons,
-  rolloutResults,
-  type StepTaken,
-  type TakeStep,
-  takeBack,
-  takeSteps,
-} from '../rules/rollout-steps.ts';
+import { leftBehind, refusal, returnFrom, rolloutResults, type TakeStep, takeSteps } from '../rules/rollout-steps.ts';
 import type { Reason, RolloutResult } from '../rules/site-export.ts';
 import type { BundleStore } from '../store/bundle-store.ts';
 import { pointAt, returnSite, takeStep } from './roll-out-version.ts';
@@ -18,7 +7,6 @@ import { type RolloutTarget, stepsOf, VersionRefused } from './rollout-target.ts
 interface Deployment {
   bundles: BundleStore;
   domain: string;
-  /** Stored and verified. */
   version: string;
   targets: readonly RolloutTarget[];
   /** Deploys content again that a check refused before. */
@@ -57,13 +45,18 @@ export async function deployVersion({ force = false, ...deployment }: Deployment
   if (refusedBefore) await bundles.holds.release(domain, refusedBefore.version);
   await pointAt(bundles, domain, version, new Date());
   const taken = await takeSteps(plan, taker(deployment, previous));
-  const rollouts = rolloutResults(plan, taken);
   const refused = refusal(taken);
-  if (refused === null) return { previous, rollouts, held: null, reasons: [] };
-  const returned = await goBack(deployment, taken, refused);
-  const reasons = returnReasons(refused, returned);
-  if ('problem' in returned) return { previous, rollouts, held: null, reasons };
-  return { previous, rollouts: returnedResults(rollouts, returned), held: returned.version ?? version, reasons };
+  if (refused === null) return { previous, rollouts: rolloutResults(plan, taken), held: null, reasons: [] };
+  const returned = await returnFrom(version, taken, refused, {
+    targets: plan,
+    moveBack: (reason) => returnSite(bundles, { domain, version, reason, at: new Date() }),
+    takeWith: (back) => taker({ ...deployment, version: back }, version),
+    problemOf: (error) => {
+      deployment.signal.throwIfAborted();
+      return messageOf(error);
+    },
+  });
+  return { previous, ...returned };
 }
 
 /** The version that a check refused, why, and whether this one has the same content; null when no check holds the site. */
@@ -73,24 +66,6 @@ async function refusedHold({ bundles, domain, version }: Omit<Deployment, 'force
   const { contentDigest } = await bundles.manifest(domain, version);
   const isSame = hold.refused.contentDigest === contentDigest;
   return { version: hold.refused.version, reason: hold.reason ?? 'see hold.json', isSame };
-}
-
-async function goBack(
-  deployment: Omit<Deployment, 'force'>,
-  taken: readonly StepTaken[],
-  refused: StepTaken,
-): Promise<Return | { problem: string }> {
-  const { bundles, domain, version, targets, signal } = deployment;
-  const reason = `${refused.target}: ${refused.detail}`;
-  try {
-    const back = await returnSite(bundles, { domain, version, reason, at: new Date() });
-    if (back === null) return { version: null, results: [] };
-    const plan = targets.map(stepsOf);
-    return { version: back, results: await takeBack(plan, taken, taker({ ...deployment, version: back }, version)) };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { problem: messageOf(error) };
-  }
 }
 
 /** Takes a step with the version; `previous` is what readers got before. */

@@ -30,7 +30,6 @@ export async function flushTree(folder: string, { signal, onProgress }: Work = {
 interface DirectoryOptions {
   /** Absolute path of the folder with `releases/` and `current`. */
   path: string;
-  /** Releases to keep, the one in service included; 10 by default. */
   keep?: number;
 }
 
@@ -207,7 +206,6 @@ export class DirectoryPlace implements Place {
   }
 }
 
-/** Where a link points; null when there is none. */
 function readLink(path: string): string | null {
   try {
     return readlinkSync(path);

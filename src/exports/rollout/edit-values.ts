@@ -38,9 +38,7 @@ type ValuesPair = ValuesMap['items'][number];
 
 /** A document of a values file with its concrete syntax: nodes know their tokens, and tokens their offset in the text. */
 interface ValuesDocument {
-  /** The whole file. */
   text: string;
-  /** Null when it has nothing but comments. */
   root: ValuesMap | null;
   /** Where the content of a file with one document ends: the end of the file, or the marker `...`. */
   end: number;
@@ -128,17 +126,14 @@ const defaultIndent = 2;
 /** Addresses that mean the same without quotes, even between braces. */
 const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
 
-/**
- * Replaces the value of an entry by `quoted`. An unquoted or single-quoted value keeps its style if `plain`, the same
- * value without quotes, permits. Comments, anchors and line ends stay.
- */
+/** Replaces a value; an unquoted or single-quoted one keeps its style if `plain`, the same unquoted, permits. */
 function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
   if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} is a mapping or a list`);
   const token = pair.value?.srcToken;
   if (token?.type === 'block-scalar') {
     const [header] = token.props;
     if (header?.type !== 'block-scalar-header') throw new RangeError('a block scalar without a header');
-    const body = token.props.reduce((end, token) => end + lengthOf(token), token.offset);
+    const body = token.props.reduce((end, prop) => end + ('source' in prop ? prop.source.length : 0), token.offset);
     return [replace(token.offset, header.source, quoted), replace(body, token.source, '')];
   }
   if (!token || !('source' in token) || token.source === '') return [insertValue(pair, quoted)];
@@ -169,11 +164,6 @@ function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping:
   if (outer?.type !== 'block-map') return [insertValue(pair, inFlow)];
   const lines = blockLines(mapping, outer.indent + stepOf(map), defaultIndent);
   return [insertLines(text, startOfNextLine(text, endOfIndicator(pair)), lines)];
-}
-
-/** Adds entries to a file without any. */
-function appendEntries({ text, end }: Pick<ValuesDocument, 'text' | 'end'>, entries: readonly NewEntry[]): Splice[] {
-  return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
 }
 
 function replace(from: number, old: string, text: string): Splice {
@@ -266,7 +256,6 @@ function flowEntry({ key, value }: NewEntry, quotedKeys: boolean): string {
   return `${name}: { ${value.map((entry) => flowEntry(entry, quotedKeys)).join(', ')} }`;
 }
 
-/** Whether keys are quoted as in JSON. */
 function isQuoted(pair: ValuesPair | undefined): boolean {
   return pair?.srcToken?.key?.type === 'double-quoted-scalar';
 }
@@ -281,10 +270,6 @@ function stepOf(map: ValuesMap): number {
   return defaultIndent;
 }
 
-function lengthOf(token: CST.Token): number {
-  return 'source' in token ? token.source.length : 0;
-}
-
 /** What the values file should say besides `enabled: true`. */
 interface ExportInService {
   bundleUrl: string;
@@ -295,9 +280,8 @@ const exportFields = ['enabled', 'bundleUrl', 'version'] as const;
 type ExportField = (typeof exportFields)[number];
 
 /** Where the mapping of the three fields is, or would be. */
-interface Place {
+interface ValuesPlace {
   document: ValuesDocument;
-  /** Null when it is missing or empty. */
   fields: ValuesMap | null;
   /** The innermost mapping on the way to it; null in an empty document. */
   within: ValuesMap | null;
@@ -326,10 +310,7 @@ export function editHelmValues(
   return { text: edited, changed };
 }
 
-/**
- * The version that the file puts into service, with its address; null when there is none or it is disabled.
- * Throws `ValuesRefused`.
- */
+/** What the file puts into service; null when there is none or it is disabled. Throws `ValuesRefused`. */
 export function readHelmValues(text: string, key: string): ExportInService | null {
   return inService(placeOf(parseValues(text), key).document, key);
 }
@@ -344,7 +325,7 @@ function inService({ values }: ValuesDocument, key: string): ExportInService | n
 }
 
 /** The place in the only document that has the key, or in the only document. */
-function placeOf(documents: readonly ValuesDocument[], key: string): Place {
+function placeOf(documents: readonly ValuesDocument[], key: string): ValuesPlace {
   const [only, ...others] = documents.map((document) => () => way(document, key));
   if (only && others.length === 0) return only();
   const having = documents.filter(({ values }) => hasKey(values, key));
@@ -363,7 +344,7 @@ function hasKey(values: unknown, key: string): boolean {
   return true;
 }
 
-function way(document: ValuesDocument, key: string): Place {
+function way(document: ValuesDocument, key: string): ValuesPlace {
   const keys = key.split('.');
   let within = document.root;
   for (const [index, name] of keys.entries()) {
@@ -394,7 +375,7 @@ function isRight(found: ValuesMap | null, field: ExportField, wanted: ExportInSe
 }
 
 function splicesFor(
-  { document, fields, within, empty, missing }: Place,
+  { document, fields, within, empty, missing }: ValuesPlace,
   key: string,
   changed: readonly ExportField[],
   wanted: ExportInService,
@@ -422,7 +403,9 @@ function splicesFor(
   }
   const entries = missing.reduceRight<NewEntry[]>((value, name) => [{ key: name, value }], exportFields.map(entryOf));
   if (within && empty) return fillEmptyEntry(text, within, empty, entries);
-  return within ? addEntries(text, within, entries) : appendEntries(document, entries);
+  return within
+    ? addEntries(text, within, entries)
+    : [insertLines(text, document.end, blockLines(entries, 0, defaultIndent))];
 }
 
 /** Throws unless the three fields are as wanted and every other value is as before. */
@@ -449,7 +432,6 @@ function checkEdited(before: string, text: string, key: string, wanted: ExportIn
   }
 }
 
-/** All values except the three fields. */
 function withoutFields(values: unknown, [name, ...rest]: readonly string[]): Map<unknown, unknown> {
   const copy = new Map<unknown, unknown>(values instanceof Map ? values : []);
   if (name === undefined) for (const field of exportFields) copy.delete(field);

@@ -132,14 +132,11 @@ export class GitPlace implements Place {
       await this.#run(null, ['clone', ...options, '--', repository, folder], signal);
       return await work(folder);
     } catch (error) {
-      throw error instanceof TargetRefused ? this.#inWordsOf(error, folder) : error;
+      if (!(error instanceof TargetRefused)) throw error;
+      throw new TargetRefused(error.message.replaceAll(`${folder}/`, ''), error.mayPass);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-  }
-
-  #inWordsOf(error: TargetRefused, folder: string): TargetRefused {
-    return new TargetRefused(error.message.replaceAll(`${folder}/`, ''), error.mayPass);
   }
 
   /** Runs git in a folder; answers what it prints. Throws `TargetRefused` and the signal's reason. */

@@ -8,7 +8,6 @@ import { editHelmValues, readHelmValues, ValuesRefused } from './edit-values.ts'
 import { fileTrouble, type Place, type RolloutRequest, TargetRefused } from './rollout-target.ts';
 
 interface HelmValuesOptions {
-  /** Absolute path of the values file. */
   file: string;
   /** The mapping of the three fields, e.g. `spec.values.staticExport`. */
   key?: string;
@@ -19,10 +18,7 @@ interface HelmValuesOptions {
 /** The mapping that the self-hosted product's chart reads (service-interface.md, point 6). */
 const usualKey = 'staticExport';
 
-/**
- * Puts a version into service by three fields of a Helm values file (contracts.md "Helm values"), which a deployment tool
- * applies to the cluster. The file gets the published address, never a presigned link (E3).
- */
+/** Three fields of a Helm values file (contracts.md) get the published address, never a presigned link (E3). */
 export class HelmValuesPlace implements Place {
   readonly #file: string;
   readonly #key: string;

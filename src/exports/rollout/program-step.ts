@@ -47,7 +47,6 @@ interface ProgramEnd {
   signal: string | null;
   /** Code of the system error, e.g. `ENOENT`; null when it was started. */
   missing: string | null;
-  /** The last it wrote to stdout and stderr. */
   output: string;
 }
 
@@ -61,7 +60,6 @@ interface ProgramOptions {
   signal: AbortSignal;
 }
 
-/** Between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
 /** Of what a program writes, so much is kept. */
 const keptCharacters = 4_096;

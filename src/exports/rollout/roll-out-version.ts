@@ -1,6 +1,6 @@
 import type { Config, GitConfig, PlaceConfig, SiteConfig } from '../../config/config.ts';
 import type { Observed, RolloutStep, StepTaken } from '../rules/rollout-steps.ts';
-import { type BundleStore, PointerMoved, type Sighting, SiteHeld } from '../store/bundle-store.ts';
+import { type BundleStore, type ObservedTarget, PointerMoved, SiteHeld } from '../store/bundle-store.ts';
 import { manifestIfThere, provenManifest } from '../store/manifests.ts';
 import { BucketPlace } from './bucket-place.ts';
 import { ReadersCheck } from './check-readers.ts';
@@ -22,10 +22,7 @@ interface VersionStep extends Pick<RolloutRequest, 'guard' | 'alive' | 'elapsedM
   force?: boolean;
 }
 
-/**
- * The result for a target that was given the version before and, read back, runs it (E9); null for any other. A target
- * without a place counts as running what it was given last.
- */
+/** A target that was given the version before and, read back, runs it (E9); one without a place counts as such. */
 export async function alreadyCurrent(
   bundles: Pick<BundleStore, 'rolledOut'>,
   domain: string,
@@ -71,7 +68,7 @@ export async function takeStep(given: VersionStep): Promise<StepTaken> {
 }
 
 /** What is recorded of a look. Where a place does not say since when, it is since it was first seen so. */
-export function sighting(found: Observed, before: Sighting | undefined, at: Date): Sighting {
+export function observedTarget(found: Observed, before: ObservedTarget | undefined, at: Date): ObservedTarget {
   const version = found.runs === 'version' ? found.version : null;
   const why = found.runs === 'version' ? null : found.why;
   const isSame = before?.runs === found.runs && before.version === version;
@@ -82,7 +79,7 @@ export function sighting(found: Observed, before: Sighting | undefined, at: Date
 /** Records what the target runs now: until the watch looks again, people would read of the time before the rollout. */
 async function recordSighting(bundles: BundleStore, domain: string, target: RolloutTarget): Promise<void> {
   const before = await bundles.observed(domain);
-  const now = sighting(await observe(target), before[target.name], new Date());
+  const now = observedTarget(await observe(target), before[target.name], new Date());
   await bundles.recordObserved(domain, { ...before, [target.name]: now });
 }
 
@@ -104,7 +101,6 @@ export async function pointAt(bundles: BundleStore, domain: string, version: str
 
 interface RefusedRollout {
   domain: string;
-  /** The version that a check refused. */
   version: string;
   reason: string;
   at: Date;

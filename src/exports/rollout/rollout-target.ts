@@ -17,17 +17,13 @@ export interface RolloutRequest {
   withArchive<Result>(read: (path: string) => Promise<Result>): Promise<Result>;
   /** The immutable published address, never a presigned link. */
   url: string;
-  /**
-   * Called last before each change outside: throws when the version is no longer wanted, or Temporal has given up the
-   * attempt.
-   */
+  /** Called last before each change outside: throws when the version, or the attempt, is no longer wanted. */
   guard(): Promise<void>;
   /** Resolves once Temporal has accepted a sign of life; throws when the attempt is over. */
   alive(): Promise<void>;
   /** How long earlier attempts of the step have worked already. */
   elapsedMs?: number;
   signal?: AbortSignal;
-  /** Called as work proceeds, for heartbeats. */
   onProgress?: () => void;
 }
 

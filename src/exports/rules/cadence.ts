@@ -11,10 +11,7 @@ const assumedSpread = 0.1;
 const below = 2.6;
 const above = 2.5;
 
-/**
- * Estimates the next job's duration from the last ones of the site; null without any. Uses the median and the median
- * deviation on a logarithmic scale, so that one unusual export changes little.
- */
+/** The next job's duration by median and deviation of the last logarithms; one unusual job changes little. */
 export function usualDuration(durationsMs: readonly number[]): UsualDuration | null {
   const logs = durationsMs.filter((ms) => Number.isFinite(ms) && ms > 0).map((ms) => Math.log(ms));
   if (logs.length === 0) return null;
@@ -45,7 +42,6 @@ function median(values: readonly number[]): number {
 export interface ProgressSample {
   /** Milliseconds since the job was started. */
   atMs: number;
-  /** 0 to 100. */
   percent: number;
 }
 
@@ -121,10 +117,7 @@ function beganAgain(before: ProgressSample, now: ProgressSample): boolean {
   return lost > 7 || lost > before.percent / 2 || (lost > 0 && now.atMs > 1.2 * before.atMs);
 }
 
-/**
- * Polls around the usual end; null when it has passed. Earlier polls come at halves of it, down to a minute, to notice
- * a job that failed at once and progress that promises an earlier end.
- */
+/** Polls around the usual end and at halves of it, to notice early ends; null when it has passed. */
 function learntPlan(elapsedMs: number, samples: readonly ProgressSample[], usual: UsualDuration): PollPlan | null {
   if (elapsedMs >= usual.latestMs) return null;
   const informed = samples.length > 0;
@@ -220,7 +213,6 @@ function stepOf(samples: readonly ProgressSample[]): number {
   return samples.reduce((step, sample) => commonStep(step, sample.percent), 0);
 }
 
-/** Euclid's greatest common divisor, for rounded readings. */
 function commonStep(a: number, b: number): number {
   return b < stepTolerance ? a : commonStep(b, a % b);
 }

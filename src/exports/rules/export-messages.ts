@@ -41,6 +41,7 @@ export const readExportInput = reader<ExportInput>(
     failover: own<ExportInput['failover']>(),
     carried: own<ExportInput['carried']>(),
     refused: own<ExportInput['refused']>(),
+    awaited: own<ExportInput['awaited']>(),
   }),
 );
 

@@ -4,15 +4,11 @@ import { longestReason, type Reason, type RolloutResult } from './site-export.ts
 export const rolloutSteps = ['place', 'run', 'check'] as const;
 export type RolloutStep = (typeof rolloutSteps)[number];
 
-/**
- * Without a sign of life for so long, Temporal gives the attempt of a `run` step to another worker; the program ends when
- * none was accepted for half of it.
- */
+/** Temporal gives a silent `run` step to another worker; the program ends after half of this without a sign. */
 export const programHeartbeatMs = 30_000;
 
 /** What a target does with a version. */
 export interface TargetSteps {
-  /** The target's name. */
   target: string;
   steps: readonly RolloutStep[];
 }
@@ -30,7 +26,7 @@ export type Observed =
   | { runs: 'unknown'; why: string };
 
 /** `runs 2026…`, `runs nothing: …`, `unknown: …`. */
-export function sightingText({
+export function observedText({
   runs,
   version,
   why,
@@ -84,54 +80,64 @@ export async function takeSteps(
   }
 }
 
-/**
- * Rolls the version before out to the targets that a refused rollout has reached, in this run or an earlier one, and
- * leaves all others alone.
- */
-export async function takeBack(
-  targets: readonly TargetSteps[],
-  taken: readonly StepTaken[],
-  take: TakeStep,
-): Promise<RolloutResult[]> {
-  const results: RolloutResult[] = [];
-  for (const only of targets.filter(({ target }) => taken.some((step) => step.target === target))) {
-    results.push(...rolloutResults([only], await takeSteps([only], take)));
-  }
-  return results;
+/** How a site returns to the version before: an export does it by activities, `deploy-local` in its own process. */
+interface SiteReturn {
+  targets: readonly TargetSteps[];
+  /** Moves the pointer; resolves to the version that is current again, null when none is left. */
+  moveBack(reason: string): Promise<string | null>;
+  /** Takes a step with the version before. */
+  takeWith(back: string): TakeStep;
+  /** A failure in words. Throws what ends the run. */
+  problemOf(error: unknown): string;
 }
 
-/** What a refused version leaves behind: the version in service again, null for none, and the results of its return. */
-export interface Return {
-  version: string | null;
-  results: readonly RolloutResult[];
+/**
+ * Returns a site from a version that one of the steps refused: first the pointer, then each target that the rollout has
+ * reached, in this run or an earlier one (E9). Gives what the targets run now, where the site is held, null where it is
+ * not, and why, a return that failed first.
+ */
+export async function returnFrom(
+  version: string,
+  taken: readonly StepTaken[],
+  refused: StepTaken,
+  { targets, moveBack, takeWith, problemOf }: SiteReturn,
+): Promise<{ rollouts: RolloutResult[]; held: string | null; reasons: Reason[] }> {
+  const rollouts = rolloutResults(targets, taken);
+  const why = `${refused.target}: ${refused.detail}`;
+  const back: RolloutResult[] = [];
+  let held: string | null;
+  try {
+    held = await moveBack(why.slice(0, longestReason));
+    if (held === null) {
+      const reasons = [reason('check-failed', `${why}; no earlier version is left, so nothing is current`)];
+      return { rollouts, held: version, reasons };
+    }
+    const take = takeWith(held);
+    for (const only of targets.filter(({ target }) => taken.some((step) => step.target === target))) {
+      back.push(...rolloutResults([only], await takeSteps([only], take)));
+    }
+  } catch (error) {
+    const how = `the site could not return to the version before: ${problemOf(error)}`;
+    return { rollouts, held: null, reasons: [reason('return-failed', how), reason('check-failed', why)] };
+  }
+  const left = leftBehind(held, back);
+  const reasons = [...left, reason('check-failed', left.length === 0 ? `${why}; the site is back at ${held}` : why)];
+  return { rollouts: returnedResults(rollouts, held, back), held, reasons };
 }
 
 /** Results of a refused rollout once its targets have returned: none of them runs the version. */
-export function returnedResults(
+function returnedResults(
   results: readonly RolloutResult[],
-  { version, results: back }: Return,
+  version: string,
+  back: readonly RolloutResult[],
 ): RolloutResult[] {
   return results.map((result) => {
-    const returned = back.find(({ target }) => target === result.target);
-    if (returned === undefined) return result;
-    const isBack = returned.outcome !== 'failed';
-    const how = isBack ? `runs ${version} again` : `the return to ${version} failed: ${returned.detail}`;
+    const now = back.find(({ target }) => target === result.target);
+    if (now === undefined) return result;
+    const how = now.outcome === 'failed' ? `the return to ${version} failed: ${now.detail}` : `runs ${version} again`;
     const detail = result.outcome === 'failed' ? `${how}; ${result.detail}` : how;
     return { ...result, outcome: 'failed', detail: detail.slice(0, longestDetail) };
   });
-}
-
-/** Why a version was refused, and what became of the site; a return that failed comes first (E9). */
-export function returnReasons(refused: StepTaken, returned: Return | { problem: string }): Reason[] {
-  const why = `${refused.target}: ${refused.detail}`;
-  if ('problem' in returned) {
-    const how = `the site could not return to the version before: ${returned.problem}`;
-    return [reason('return-failed', how), reason('check-failed', why)];
-  }
-  const { version, results } = returned;
-  if (version === null) return [reason('check-failed', `${why}; no earlier version is left, so nothing is current`)];
-  const left = leftBehind(version, results);
-  return [...left, reason('check-failed', left.length === 0 ? `${why}; the site is back at ${version}` : why)];
 }
 
 /** Said of a site that a check has returned while not all targets have the version before; empty when all have. */

@@ -22,7 +22,6 @@ export function reasonText({ rule, path, detail }: Reason): string {
 }
 
 export interface ArchiveFacts {
-  /** Lowercase hex SHA-256 of the archive's bytes. */
   sha256: string;
   bytes: number;
   format: ArchiveFormat;
@@ -33,7 +32,6 @@ export interface ContentChanges {
   /** The version it is compared with; null for the first version. */
   against: string | null;
   pages: ChangeCounts;
-  /** All files that are not pages. */
   others: ChangeCounts;
   /** Paths of pages, a few of each kind; empty if too long for a history. */
   listed: Record<keyof ChangeCounts, string[]>;
@@ -112,7 +110,6 @@ export interface EndDetail {
   /** The failure's type and message, of a run without a result. */
   error?: string;
   reasons?: readonly Reason[];
-  /** The version at which the site is held; absent when it is not. */
   held?: string;
   rollouts?: readonly { target: string; outcome: string; detail: string }[];
 }
@@ -164,7 +161,6 @@ const andMore = (count: number): string => (count === 0 ? '' : `, and ${countTex
 
 /** Progress of a download. */
 export interface Transfer {
-  /** Bytes on disk. */
   offset: number;
   /** Null when unknown. */
   total: number | null;
@@ -212,10 +208,7 @@ export const exportPhases = [
 ] as const;
 export type ExportPhase = (typeof exportPhases)[number];
 
-/**
- * The values of `DocferryPhase` for a running export: phases that may last and that people filter by. Each change is
- * written to the history and to the index of workflows.
- */
+/** The values of `DocferryPhase`: phases that may last. Each change is written to history and index. */
 export const searchedPhase = {
   starting: 'rendering',
   rendering: 'rendering',
@@ -233,10 +226,7 @@ export interface RolloutResult {
   target: string;
   outcome: 'rolled-out' | 'already-current' | 'failed';
   detail: string;
-  /**
-   * What a failure speaks of: the `version`, which then leaves service everywhere, or the `target` alone (a full disk, a
-   * refused push, an unreachable cluster).
-   */
+  /** What a failure speaks of: the `version`, which leaves service everywhere, or the `target` (a full disk). */
   blames?: 'version' | 'target';
 }
 
@@ -249,7 +239,6 @@ export interface ExportParameters {
   paths?: string[];
   /** Make an export limited by `paths` the current version too. */
   promote?: boolean;
-  /** Publish and roll out even if nothing changed. */
   force?: boolean;
   /** Never set for an export: the version that a rollback under the same workflow id puts back. */
   rollback?: string;
@@ -264,12 +253,13 @@ export interface ExportInput extends WithFailover {
   carried?: ExportProgress;
   /** Set by continue-as-new only, while the key is refused. */
   refused?: { since: number; refusals: number };
+  /** Set by continue-as-new only, while a version waits for approval. */
+  awaited?: AwaitedVersion;
 }
 
 /** What an export has done so far. */
 export interface ExportProgress {
   startedAt: number;
-  /** Identity of the bundle store the export writes to. */
   storeId: string;
   jobId: string | null;
   jobStartedAt: number | null;
@@ -287,7 +277,6 @@ export interface ExportProgress {
   jobMs?: number;
   /** The moment in the name of the version that the fetch publishes: all its attempts and runs use the same name (E6). */
   namedAt?: number;
-  /** Signals that made no sense. */
   ignored?: number;
 }
 
@@ -333,7 +322,6 @@ export interface RollbackResult {
   domain: string;
   outcome: RollbackOutcome;
   version: string;
-  /** The version that was current before. */
   previous: string | null;
   contentDigest: string;
   pages: number;
@@ -346,13 +334,20 @@ export interface RollbackResult {
 /** A version that waits for a person's approval. */
 export interface AwaitedApproval {
   version: string;
-  /** Milliseconds since the epoch. */
   since: number;
-  /** When the version counts as rejected. */
   expiresAt: number;
   /** The rules that ask for it (E8); none when only `approval: manual` does. */
   asks: Reason[];
   changes: ContentChanges;
+}
+
+/** A version that waits for approval, as the next run needs it. */
+interface AwaitedVersion {
+  approval: AwaitedApproval;
+  /** Whether people were told a second time. */
+  reminded: boolean;
+  /** What `fetchBundle` returned, with where it was published. */
+  bundle: unknown;
 }
 
 /** Answer of the query `state`. */
@@ -369,10 +364,8 @@ export interface ExportState {
   /** Set while the archive is downloaded, once a heartbeat reports it; the workflow itself does not know. */
   download: Transfer | null;
   version: string | null;
-  /** Set while a version waits for approval. */
   approval: AwaitedApproval | null;
   rollouts: RolloutResult[];
-  /** Signals that made no sense. */
   ignored: number;
 }
 
@@ -397,10 +390,7 @@ export interface Published {
   waiting: { version: string; contentDigest: string } | null;
 }
 
-/**
- * The version that has this content already; null when the content is new (E6). A, B, A makes three
- * versions, unless the site is held: then what waits, or was rolled back from, is not published again.
- */
+/** The version that has this content already; null when it is new (E6): A, B, A makes three versions. */
 export function versionWithContent({ contentDigest, current, waiting }: Published): string | null {
   if (current?.contentDigest === contentDigest) return current.version;
   return waiting?.contentDigest === contentDigest ? waiting.version : null;
@@ -413,10 +403,7 @@ export function becomesCurrent(parameters: ExportParameters): boolean {
 
 const versionPattern = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-[0-9a-f]{12}$/;
 
-/**
- * Name of a published version (contracts.md): UTC time to the second and the first 12 hex digits of the content digest,
- * e.g. `20261121T040200Z-3f9a2c1b8e7d`. Names sort by time.
- */
+/** UTC time and 12 digits of the content digest, e.g. `20261121T040200Z-3f9a2c1b8e7d`: names sort by time. */
 export function versionName(nowMs: number, contentDigest: string): string {
   if (!/^[0-9a-f]{64}$/.test(contentDigest)) throw new RangeError('the content digest is not 64 lowercase hex digits');
   const time = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -11,10 +11,7 @@ export interface RuleText {
 
 const rule = (refuses: string, why: string, reference = ''): RuleText => ({ refuses, why, reference });
 
-/**
- * Every rule about the structure of an archive (verification.md), by its stable name. The compiler rejects rules that are
- * not listed here.
- */
+/** Every rule about an archive's structure (verification.md). The compiler rejects rules that are not listed here. */
 export const structureRuleTexts = {
   // What was sent.
   'empty-file': rule('a file of no bytes', 'Nothing was sent.'),
@@ -252,10 +249,7 @@ export const structureRuleTexts = {
 
 export type StructureRule = keyof typeof structureRuleTexts;
 
-/**
- * What happens to an archive that breaks a rule about the content of the site; `ask`: it waits for a person's approval
- * (E8).
- */
+/** What a broken rule about a site's content does to it; `ask`: it waits for a person's approval (E8). */
 export const ruleLevels = ['refuse', 'ask', 'warn', 'off'] as const;
 type RuleLevel = (typeof ruleLevels)[number];
 
@@ -267,17 +261,9 @@ export interface Judgement {
 }
 
 /** Findings sorted by the levels of their rules. */
-export class JudgedFindings {
-  readonly #found: Record<RuleLevel, Reason[]> = { refuse: [], ask: [], warn: [], off: [] };
-
-  add(level: RuleLevel, found: readonly Reason[]): void {
-    this.#found[level].push(...found);
-  }
-
-  judgement(): Judgement {
-    const { refuse, ask, warn } = this.#found;
-    return { reasons: refuse, asks: ask, warnings: warn };
-  }
+export function judged(findings: readonly (readonly [level: RuleLevel, found: readonly Reason[]])[]): Judgement {
+  const at = (level: RuleLevel) => findings.flatMap(([own, found]) => (own === level ? found : []));
+  return { reasons: at('refuse'), asks: at('ask'), warnings: at('warn') };
 }
 
 interface LevelledRuleText extends RuleText {
@@ -431,20 +417,18 @@ export interface MeasuredChange {
   /** Of the version in service; null for none. */
   before: { version: string; pages: number; bytes: number } | null;
   after: { pages: number; bytes: number };
-  /** Pages in service whose path the new version lacks. */
   removed: number;
-  /** Pages in service whose content differs. */
   changed: number;
 }
 
 /** What a version breaks beside the one in service, each rule at its limit (E8). */
 export function judgeChange(change: MeasuredChange, own: ChangeRuleLimits): Judgement {
   const { before, after, removed, changed } = change;
-  const judged = new JudgedFindings();
+  const findings: [RuleLevel, Reason[]][] = [];
   const judge = (rule: ChangeRule, isBroken: (limit: number) => boolean, detail: string) => {
     const limits: readonly ChangeLimit[] = own[rule] ? [own[rule]] : changeRuleTexts[rule].limits;
     const broken = limits.filter(({ limit }) => isBroken(limit)).at(-1);
-    if (broken) judged.add(broken.level, [{ rule, path: null, detail }]);
+    if (broken) findings.push([broken.level, [{ rule, path: null, detail }]]);
   };
   if (before !== null) {
     const above = (part: number, whole: number) => (limit: number) => part > limit * whole;
@@ -459,7 +443,7 @@ export function judgeChange(change: MeasuredChange, own: ChangeRuleLimits): Judg
     );
   }
   judge('too-few-pages', (limit) => after.pages < limit, `the version has ${counted(after.pages, 'page')}`);
-  return judged.judgement();
+  return judged(findings);
 }
 
 /** `12 %`; `under 1 %` for less, but more than nothing. */
@@ -517,21 +501,17 @@ const printedPath = 200;
 /** Collects reasons, the first 20 in full and a count of the rest. */
 export class ReasonList {
   readonly #listed: Reason[] = [];
-  #count = 0;
+  count = 0;
 
   add(rule: RuleName, path: string | null, detail: string): void {
-    this.#count += 1;
-    if (this.#count > mostListed) return;
+    this.count += 1;
+    if (this.count > mostListed) return;
     this.#listed.push({ rule, path: path === null ? null : printablePath(path), detail });
-  }
-
-  get count(): number {
-    return this.#count;
   }
 
   /** The reasons in the order found; one `more-reasons` at the end stands for those not listed. */
   all(): Reason[] {
-    const more = this.#count - this.#listed.length;
+    const more = this.count - this.#listed.length;
     if (more === 0) return [...this.#listed];
     return [...this.#listed, { rule: 'more-reasons', path: null, detail: `${more} more not listed` }];
   }

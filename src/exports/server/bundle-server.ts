@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { clientOf, listen, requestLimits, Slots, stopListening } from '../../http-server.ts';
+import { clientOf, listen, type RunningServer, requestLimits, Slots, stopListening } from '../../http-server.ts';
 import { withoutEnd } from '../../rules/text.ts';
 import { type BundleStore, type ByteRange, isStoreName, StoreUnreachable } from '../store/bundle-store.ts';
 import { PublishedFiles } from './published-files.ts';
@@ -13,7 +13,6 @@ class ReaderGone extends Error {
   override readonly name = 'ReaderGone';
 }
 
-/** An object that never changes and can be read in ranges. */
 interface ImmutableObject {
   /** Without quotes. */
   etag: string;
@@ -129,7 +128,6 @@ export function rangeOf(header: string | undefined, bytes: number): ByteRange | 
   return start < bytes ? { start, end } : null;
 }
 
-/** False, and nothing sent, when the object is gone. */
 async function endIfThere(response: ServerResponse, status: number, open: ImmutableObject['open']): Promise<boolean> {
   if (!(await isThere(open))) return false;
   response.writeHead(status).end();
@@ -165,15 +163,7 @@ export interface ServerSettings {
   idleMs?: number;
   /** Called when the store, not the reader, is why a request fails. */
   onFailure?: (error: unknown) => void;
-  /** Aborting it stops the server. */
   signal?: AbortSignal;
-}
-
-export interface BundleServer {
-  url: string;
-  port: number;
-  /** Accepts no more requests, gives those under way 2 s, and resolves when the port is free. */
-  stop(): Promise<void>;
 }
 
 const stopGraceMs = 2_000;
@@ -190,7 +180,7 @@ const publishedPath =
  * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Requests beyond the limits get 503 with
  * `Retry-After`. Throws `PortTaken`.
  */
-export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
+export async function startBundleServer(options: BundleServerOptions): Promise<RunningServer> {
   const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
   const handler = new RequestHandler(options, new Slots({ total: readers, perClient: readersPerAddress }));

@@ -3,7 +3,6 @@ import type { ArchiveFormat } from '../rules/site-export.ts';
 import { type BundleStore, bundleName, manifestName, signatureName } from '../store/bundle-store.ts';
 import { contentOf, manifestIn } from '../store/manifests.ts';
 
-/** What a reader needs to know of a published file. */
 interface PublishedFile {
   /** Strong, without quotes: of a bundle the SHA-256 of the archive. */
   etag: string;
@@ -36,7 +35,6 @@ export class PublishedFiles {
     return files?.get(file) ?? null;
   }
 
-  /** Forgets a version that turned out to be removed. */
   forget(domain: string, version: string): void {
     this.#known.delete(keyOf(domain, version));
   }

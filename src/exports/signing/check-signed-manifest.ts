@@ -8,7 +8,6 @@ import type { VerificationReport } from '../verify/verify-archive.ts';
 import type { PublicKey } from './minisign.ts';
 import { checkSignature } from './minisign.ts';
 
-/** What a valid signature proves. */
 interface SignedFacts {
   keyId: string;
   trustedComment: string;
@@ -30,10 +29,7 @@ interface Pinned {
   version?: string | undefined;
 }
 
-/**
- * Whether the archive of a report is the one whose manifest the key has signed. The signature is checked first: an
- * unsigned manifest is not even parsed.
- */
+/** Whether the key has signed this archive's manifest. Signature first: an unsigned manifest is not even parsed. */
 export function checkSignedManifest(
   { manifest, signature }: SignedManifest,
   key: PublicKey,

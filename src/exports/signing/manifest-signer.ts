@@ -14,7 +14,6 @@ import {
 } from './minisign.ts';
 
 interface SigningSettings {
-  /** Secret key as `minisign -G` writes it. */
   keyFile: string;
   /** Null for a key without one. Called when the key is read. */
   password: (() => string) | null;
@@ -22,10 +21,7 @@ interface SigningSettings {
   formerKeys: readonly string[];
 }
 
-/**
- * Signs manifests so that `minisign -V` verifies them. The key is read once, when it is first needed: a process that only
- * reads a store needs none.
- */
+/** Signs manifests as minisign does. The key is read when first needed: who only reads a store needs none. */
 export class ManifestSigner {
   readonly #settings: SigningSettings;
   #key: Promise<SecretKey> | null = null;

@@ -45,17 +45,15 @@ export function parsePublicKey(text: string): PublicKey {
   const bytes = decode(base64, 2 + keyIdBytes + keyBytes, 'a public key');
   if (bytes.toString('latin1', 0, 2) !== 'Ed') throw new MinisignFormatError('the key is not an Ed25519 key');
   const raw = bytes.subarray(2 + keyIdBytes);
-  return { id: keyIdOf(bytes.subarray(2)), key: publicKeyOf(raw) };
+  return {
+    id: keyIdOf(bytes.subarray(2)),
+    key: createPublicKey({ key: Buffer.concat([publicKeyInfo, raw]), format: 'der', type: 'spki' }),
+  };
 }
 
 /** The key that verifies what a secret key signs. @param idBytes the 8 bytes of the key's id */
 export function publicKeyFor({ idBytes, key }: { idBytes: Uint8Array; key: KeyObject }): PublicKey {
   return { id: keyIdOf(idBytes), key: createPublicKey(key) };
-}
-
-/** The key object of the 32 bytes of an Ed25519 public key. */
-function publicKeyOf(raw: Uint8Array): KeyObject {
-  return createPublicKey({ key: Buffer.concat([publicKeyInfo, raw]), format: 'der', type: 'spki' });
 }
 
 /** As minisign prints the 8 bytes of a key id. */
@@ -209,7 +207,6 @@ export function scryptCost(operations: number, memory: number): { N: number; p: 
   return { N: 2 ** log, p: Math.floor(parallel / block) };
 }
 
-/** Which rule a signature breaks. */
 interface BrokenSignature {
   rule: SignatureRule;
   detail: string;

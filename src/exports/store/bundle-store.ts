@@ -1,32 +1,30 @@
 import type { Readable } from 'node:stream';
+import { z } from 'zod';
 import { pathProblem } from '../../files.ts';
 import { ExplainedError } from '../../rules/errors.ts';
 import { withoutEnd } from '../../rules/text.ts';
-import type { Observed } from '../rules/rollout-steps.ts';
-import type { ArchiveFacts } from '../rules/site-export.ts';
 import type { TrustedKeys } from '../signing/minisign.ts';
 
-/** `hold.json` of a domain: its pointer stays where it is until released (E7). */
-export interface SiteHold {
-  /** The version that stays current. */
-  version: string;
-  /** ISO 8601. */
-  since: string;
-  /** In a person's words; null when not given. */
-  reason: string | null;
-  /** The newest version that an export would have made current: it is stored, but not in service. */
-  waiting: string | null;
-  /**
-   * The version that a check refused; absent when a person holds the site. Such a hold ends once a version of other
-   * content becomes current, or a person forces this one.
-   */
-  refused?: RefusedVersion;
-}
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const size = z.int().nonnegative();
 
-interface RefusedVersion {
-  version: string;
-  contentDigest: string;
-}
+const refusedSchema = z.object({ version: z.string(), contentDigest: digest });
+type RefusedVersion = z.infer<typeof refusedSchema>;
+
+export const holdSchema = z.object({
+  /** The version that stays current. */
+  version: z.string(),
+  /** ISO 8601. */
+  since: z.string(),
+  /** In a person's words; null when not given. */
+  reason: z.string().nullable(),
+  /** The newest version that an export would have made current: it is stored, but not in service. */
+  waiting: z.string().nullable(),
+  /** Refused by a check; absent when a person holds the site. Ends with other content, or when forced. */
+  refused: refusedSchema.exactOptional(),
+});
+/** `hold.json` of a domain: its pointer stays where it is until released (E7). */
+export type SiteHold = z.infer<typeof holdSchema>;
 
 export interface HoldRequest {
   /** Null for the current version. */
@@ -95,26 +93,31 @@ export function heldVersions(hold: SiteHold | null): string[] {
   return [hold.version, hold.waiting, hold.refused?.version].filter((version) => typeof version === 'string');
 }
 
-/** `manifest.json` of a version (contracts.md "bundle store"). */
-export interface Manifest {
-  version: string;
-  contentDigest: string;
-  archive: ArchiveFacts;
-  pages: number;
-  files: { path: string; bytes: number; sha256: string }[];
-  source: { org: string; domain: string; jobId: string };
-}
+export const stagedSchema = z.object({
+  contentDigest: digest,
+  archive: z.object({ sha256: digest, bytes: size, format: z.enum(['tar.gz', 'tar', 'zip']) }),
+  pages: size,
+  files: z.array(z.object({ path: z.string(), bytes: size, sha256: digest })),
+  source: z.object({ org: z.string(), domain: z.string(), jobId: z.string() }),
+});
+/** A verified archive that has no version's name yet. */
+export type StagedManifest = z.infer<typeof stagedSchema>;
 
-/** `current.json` of a domain. */
-export interface Current {
-  version: string;
-  contentDigest: string;
-  publishedAt: string;
+export const manifestSchema = stagedSchema.extend({ version: z.string() });
+/** `manifest.json` of a version (contracts.md "bundle store"). */
+export type Manifest = z.infer<typeof manifestSchema>;
+
+export const currentSchema = z.object({
+  version: z.string(),
+  contentDigest: digest,
+  publishedAt: z.string(),
   /** Grows by one with every move of the pointer. */
-  epoch: number;
+  epoch: z.int().positive(),
   /** Versions in service before, newest first, without those that a check refused; absent if there are none. */
-  before?: string[];
-}
+  before: z.array(z.string()).exactOptional(),
+});
+/** `current.json` of a domain. */
+export type Current = z.infer<typeof currentSchema>;
 
 const mostBefore = 5;
 
@@ -135,23 +138,22 @@ export interface PublishedVersion {
   jobId: string;
 }
 
-/** A verified archive that has no version's name yet. */
-export type StagedManifest = Omit<Manifest, 'version'>;
-
 /** What is stored under a version's name, complete or not. */
 export interface StoredVersion {
   version: string;
   files: { name: string; bytes: number }[];
 }
 
+const observedTargetSchema = z.object({
+  runs: z.enum(['version', 'none', 'unknown']),
+  version: z.string().nullable(),
+  why: z.string().nullable(),
+  since: z.string(),
+});
+export const observedSchema = z.record(z.string(), observedTargetSchema);
 /** What each target of a site was seen to run, and since when it was seen so or says so itself (ISO 8601). */
-export type Sightings = Readonly<Record<string, Sighting>>;
-export interface Sighting {
-  runs: Observed['runs'];
-  version: string | null;
-  why: string | null;
-  since: string;
-}
+export type ObservedTargets = Readonly<z.infer<typeof observedSchema>>;
+export type ObservedTarget = z.infer<typeof observedTargetSchema>;
 
 /** What a site has in service, and where a person holds it; nulls for neither. */
 export interface InService {
@@ -162,7 +164,6 @@ export interface InService {
 /** How work is stopped, and how it reports progress. */
 export interface Work {
   signal?: AbortSignal | undefined;
-  /** Called as work proceeds. */
   onProgress?: (() => void) | undefined;
 }
 
@@ -190,15 +191,11 @@ export interface BundleStore {
   readonly identity: string;
   /** Identities of the stores it was restored from: it continues their runs. */
   readonly predecessors: readonly string[];
-  /** Where it is, for people. */
   readonly place: string;
   readonly holds: SiteHolds;
   /** A private file on this machine to download into; the same path for the same `stageId`. */
   stagingFile(stageId: string): Promise<string>;
-  /**
-   * Records durably what verification found, with the staged file: from then on every worker of the store can publish
-   * it. Throws `StagedChanged`.
-   */
+  /** Records what verification found: now every worker of the store can publish it. Throws `StagedChanged`. */
   saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
   /** The record of a staged archive that is still there, if it has this seal (`sealOf`); null otherwise. */
   staged(stageId: string, seal: string): Promise<StagedManifest | null>;
@@ -236,33 +233,21 @@ export interface BundleStore {
   withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
   /** The immutable address of a version's archive under `publicUrl`. */
   urlOf(domain: string, manifest: Manifest): string;
-  /**
-   * The version that was last rolled out to `target`; null for none, and while a rollout is under way: one that was cut off
-   * must be repeated, even if it led back to the recorded version.
-   */
+  /** The version last rolled out to `target`; null for none, and while a rollout, perhaps cut off, is under way. */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
   startRollout(domain: string, target: string, version: string): Promise<void>;
   recordRollout(domain: string, target: string, version: string): Promise<void>;
   /** What the targets were last seen to run, by their names; empty before the first look (`observed.json`). */
-  observed(domain: string): Promise<Sightings>;
-  recordObserved(domain: string, observed: Sightings): Promise<void>;
-  /**
-   * Removes versions beyond the newest `keep`, but never the current one, those of a hold, those that targets run, and
-   * those being rolled out or promoted. Returns what it removed.
-   */
+  observed(domain: string): Promise<ObservedTargets>;
+  recordObserved(domain: string, observed: ObservedTargets): Promise<void>;
+  /** Removes versions beyond the newest `keep` that nothing needs (`prunable`). Returns what it removed. */
   prune(domain: string, keep: number): Promise<string[]>;
   /** Removes a version that was not approved, unless `prune` would keep it as one in use; may be repeated. */
   withdraw(domain: string, version: string): Promise<void>;
-  /**
-   * Removes what dead processes left of this domain, and at most once an hour of `now` what they left beside the
-   * domains: old staged downloads, unfinished uploads.
-   */
+  /** Removes what dead processes left of this domain, and, once an hour of `now`, beside the domains. */
   removeAbandoned(domain: string, now: Date): Promise<void>;
-  /**
-   * What is in service for these domains, without a request for each: `current` and `holds` remain authoritative
-   * (decisions/0100). Domains without either are left out.
-   */
+  /** As `current` and `holds`, which stay authoritative (decisions/0100), without a request for each domain. */
   inService(domains: readonly string[]): Promise<Map<string, InService>>;
   /** Domains with anything in the store. */
   domains(): Promise<string[]>;
@@ -270,10 +255,7 @@ export interface BundleStore {
   inventory(domain: string): Promise<StoredVersion[]>;
   /** The content of a version's file, or a range of it; null when the file does not exist. */
   open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
-  /**
-   * If the store signs, the keys, one of which must have signed each manifest; null otherwise. Throws
-   * `SigningKeyUnusable`.
-   */
+  /** The keys, one of which must have signed each manifest; null for none. Throws `SigningKeyUnusable`. */
   verificationKeys(): Promise<TrustedKeys | null>;
   /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
   checkWritable(): Promise<void>;
@@ -306,27 +288,25 @@ export function requireUnclaimed(domain: string, claimedAt: Date | null, mover: 
 export class NoSuchVersion extends ExplainedError {
   override readonly name = 'NoSuchVersion';
   readonly code = 'NoSuchVersion';
-  readonly hint = 'see `docferry export versions`';
+  override readonly hint = 'see `docferry export versions`';
 }
 
 /** The store's folder cannot be used: missing rights, read-only, full. */
 export class StoreNotWritable extends ExplainedError {
   override readonly name = 'StoreNotWritable';
   readonly code = 'StoreUnavailable';
-  readonly hint = null;
+  override readonly hint = null;
 }
 
 /** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */
 export class StoreRefused extends ExplainedError {
   override readonly name = 'StoreRefused';
   readonly code = 'StoreUnavailable';
-  readonly hint: string;
   /** True when it may pass without a person, as when expired credentials are renewed by their issuer. */
   readonly mayPass: boolean;
 
   constructor(problem: string, hint: string, mayPass = false) {
-    super(problem);
-    this.hint = hint;
+    super(problem, hint);
     this.mayPass = mayPass;
   }
 }
@@ -335,14 +315,15 @@ export class StoreRefused extends ExplainedError {
 export class StoreUnreachable extends ExplainedError {
   override readonly name = 'StoreUnreachable';
   readonly code = 'StoreUnavailable';
-  readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
+  override readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
 }
 
 /** Nothing can be published because the signing key cannot be used; never holds a part of the key. */
 export class SigningKeyUnusable extends ExplainedError {
   override readonly name = 'SigningKeyUnusable';
   readonly code = 'SigningKeyUnusable';
-  readonly hint = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+  override readonly hint =
+    'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
 
   constructor(keyFile: string, problem: string) {
     super(`the signing key ${keyFile} ${problem}`);
@@ -368,7 +349,7 @@ export class StagedChanged extends Error {
 export class RecordDamaged extends ExplainedError {
   override readonly name = 'RecordDamaged';
   readonly code = 'StoreUnavailable';
-  readonly hint = 'put it back from a backup; `docferry store verify` says what else is damaged';
+  override readonly hint = 'put it back from a backup; `docferry store verify` says what else is damaged';
 
   constructor(file: string) {
     super(`${file} in the bundle store is damaged`);
@@ -408,10 +389,7 @@ export function storeName(what: 'domain' | 'version' | 'stage id' | 'file', name
 export const stagingRoot = '.staging';
 export const identityPath = '.store.json';
 export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;
-/**
- * Small objects of a bucket whose names say what is in service for every domain, so that one listing shows it
- * (decisions/0100).
- */
+/** Objects whose names say what is in service for every domain: one listing shows it (decisions/0100). */
 export const marksRoot = '.in-service';
 export const versionsPath = (domain: string): string => `${storeName('domain', domain)}/versions`;
 export const versionPath = (domain: string, version: string): string =>

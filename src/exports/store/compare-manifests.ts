@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix';
 import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
 import type { ChangeCounts, ContentChanges } from '../rules/site-export.ts';
 import type { MeasuredChange } from '../rules/verification-rules.ts';
@@ -37,7 +38,6 @@ export interface ComparedVersion {
 export interface ManifestDiff {
   from: ComparedVersion;
   to: ComparedVersion;
-  /** True when both have the same files. */
   equal: boolean;
   added: ContentFile[];
   removed: ContentFile[];
@@ -114,7 +114,6 @@ export function changedPages(
   return { added: first(added), removed: first(removed), changed: first(changed), moved: first(movedTo) };
 }
 
-/** Paths listed for each kind of change. */
 const listedPaths = 20;
 /** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB. */
 const listedBytes = 3_000;
@@ -143,7 +142,7 @@ function pairMoves(gone: readonly ContentFile[], come: readonly ContentFile[]): 
   const oldOf = new Map<ContentFile, ContentFile>();
   const paired = new Set<ContentFile>();
   for (const key of [
-    ({ sha256, path }: ContentFile) => `${sha256} ${nameOf(path)}`,
+    ({ sha256, path }: ContentFile) => `${sha256} ${basename(path)}`,
     ({ sha256 }: ContentFile) => sha256,
   ]) {
     const left = new Map<string, ContentFile[]>();
@@ -165,10 +164,6 @@ function pairMoves(gone: readonly ContentFile[], come: readonly ContentFile[]): 
     const old = oldOf.get(file);
     return old ? [{ from: old.path, to: file.path, bytes: file.bytes, sha256: file.sha256 }] : [];
   });
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 function byPath(files: readonly ContentFile[]): Map<string, ContentFile> {

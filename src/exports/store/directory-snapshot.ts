@@ -10,10 +10,7 @@ import { parseIdentity, toJson } from './manifests.ts';
 const waitMs = 10_000;
 const stepMs = 10;
 
-/**
- * Runs `change` while nothing else, in this process or another, has the lock of the store. `change` is synchronous, so
- * that the lock is taken for a moment only. Throws `StoreBusy` after 10 s.
- */
+/** Runs `change`, which is synchronous, while nothing else has the store's lock. Throws `StoreBusy` after 10 s. */
 export async function withStoreLock<T>(root: string, change: () => T): Promise<T> {
   const file = join(root, '.lock');
   const deadline = performance.now() + waitMs;

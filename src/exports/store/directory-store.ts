@@ -43,6 +43,7 @@ import {
   manifestName,
   manifestPath,
   NoSuchVersion,
+  type ObservedTargets,
   observedPath,
   PointerMoved,
   type PublishedVersion,
@@ -51,7 +52,6 @@ import {
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
-  type Sightings,
   type SiteHold,
   type SiteHolds,
   StagedChanged,
@@ -95,11 +95,8 @@ import {
 } from './retention.ts';
 
 interface DirectoryStoreOptions {
-  /** The store's folder; created when missing. */
   root: string;
-  /** Address under which the bundle server serves the store. */
   publicUrl: string;
-  /** Signs the manifest of each version; none by default. */
   signer?: ManifestSigner | undefined;
 }
 
@@ -243,7 +240,10 @@ export class DirectoryBundleStore implements BundleStore {
     const found: PublishedVersion[] = [];
     for (const name of await this.#versionNames(domain)) {
       const manifest = await readVersionFolder(this.#versionFolder(domain, name)).catch(() => null);
-      if (manifest) found.push(publishedVersion(manifest, versionTime(name) ?? (await this.#builtAt(domain, name))));
+      if (!manifest) continue;
+      const builtAt = async () =>
+        (await stat(join(this.#versionFolder(domain, name), manifestName))).mtime.toISOString();
+      found.push(publishedVersion(manifest, versionTime(name) ?? (await builtAt())));
     }
     return found;
   }
@@ -265,11 +265,11 @@ export class DirectoryBundleStore implements BundleStore {
     return lastRolledOut(this.#rollouts(domain), this.#inUse(domain), target);
   }
 
-  async observed(domain: string): Promise<Sightings> {
+  async observed(domain: string): Promise<ObservedTargets> {
     return this.#read(observedPath(domain), parseObserved) ?? {};
   }
 
-  async recordObserved(domain: string, observed: Sightings): Promise<void> {
+  async recordObserved(domain: string, observed: ObservedTargets): Promise<void> {
     await this.#makeFolder(domain);
     await this.#locked(() => this.#record(observedPath(domain), observed));
   }
@@ -343,19 +343,14 @@ export class DirectoryBundleStore implements BundleStore {
 
   /** Throws `StoreNotWritable`, `SigningKeyUnusable`. */
   async checkWritable(): Promise<void> {
-    await this.#checkFolder();
-    await this.#signer?.check();
-  }
-
-  async #checkFolder(): Promise<void> {
     await changing(this.#root, async () => {
       const probe = tempName(join(this.#root, stagingRoot, 'probe'));
       await writeFile(probe, '', { flag: 'wx' });
       await rm(probe);
     });
+    await this.#signer?.check();
   }
 
-  /** Runs a synchronous change while nothing else changes the store. */
   #locked<T>(change: () => T): Promise<T> {
     return changing(this.#root, () => withStoreLock(this.#root, change));
   }
@@ -426,11 +421,6 @@ export class DirectoryBundleStore implements BundleStore {
 
   async #makeFolder(domain: string): Promise<void> {
     await changing(this.#root, () => mkdir(join(this.#root, storeName('domain', domain)), { recursive: true }));
-  }
-
-  /** When a version was built whose name does not say it. */
-  async #builtAt(domain: string, version: string): Promise<string> {
-    return (await stat(join(this.#versionFolder(domain, version), manifestName))).mtime.toISOString();
   }
 
   #stagedText(stageId: string): Promise<string | null> {

@@ -6,66 +6,31 @@ import { checkSignature, type TrustedKeys } from '../signing/minisign.ts';
 import {
   type BundleStore,
   type Current,
+  currentSchema,
+  holdSchema,
   type Manifest,
   manifestName,
+  manifestSchema,
   NoSuchVersion,
+  type ObservedTargets,
+  observedSchema,
   type PublishedVersion,
   RecordDamaged,
-  type Sightings,
   type SiteHold,
   StagedChanged,
   type StagedManifest,
   signatureName,
+  stagedSchema,
   VersionConflict,
   VersionDamaged,
 } from './bundle-store.ts';
-import type { InUse } from './retention.ts';
+import { type InUse, inUseSchema } from './retention.ts';
 
-const digest = z.string().regex(/^[0-9a-f]{64}$/);
-const size = z.int().nonnegative();
-
-const stagedSchema = z.object({
-  contentDigest: digest,
-  archive: z.object({ sha256: digest, bytes: size, format: z.enum(['tar.gz', 'tar', 'zip']) }),
-  pages: size,
-  files: z.array(z.object({ path: z.string(), bytes: size, sha256: digest })),
-  source: z.object({ org: z.string(), domain: z.string(), jobId: z.string() }),
-});
-const manifestSchema = stagedSchema.extend({ version: z.string() });
-const currentSchema = z.object({
-  version: z.string(),
-  contentDigest: digest,
-  publishedAt: z.string(),
-  epoch: z.int().positive(),
-  before: z.array(z.string()).exactOptional(),
-});
 /** Nothing is in service: a run has claimed the domain but published nothing yet, or a check refused its first version. */
 const claimedSchema = z.object({ version: z.null() }).transform(() => null);
-const holdSchema = z.object({
-  version: z.string(),
-  since: z.string(),
-  reason: z.string().nullable(),
-  waiting: z.string().nullable(),
-  refused: z.object({ version: z.string(), contentDigest: digest }).exactOptional(),
-});
 const claimSchema = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
 /** By the name of the target. */
 const rolloutsSchema = z.record(z.string(), z.string());
-const observedSchema = z.record(
-  z.string(),
-  z.object({
-    runs: z.enum(['version', 'none', 'unknown']),
-    version: z.string().nullable(),
-    why: z.string().nullable(),
-    since: z.string(),
-  }),
-);
-const inUseSchema = z.object({
-  rollingOut: z.record(z.string(), z.string()),
-  promoting: z.record(z.string(), z.string()),
-  removing: z.array(z.string()),
-  changes: size.default(0),
-});
 const identitySchema = z.object({ identity: z.string().min(1), predecessors: z.array(z.string()).default([]) });
 
 /** `.store.json`. */
@@ -78,7 +43,7 @@ export const parseCurrent = (text: string): Current | null =>
   parsed('current.json', z.union([currentSchema, claimedSchema]), text);
 export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
 export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
-export const parseObserved = (text: string): Sightings => parsed('observed.json', observedSchema, text);
+export const parseObserved = (text: string): ObservedTargets => parsed('observed.json', observedSchema, text);
 export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
 export const parseClaim = (text: string): { since: Date } => parsed('claim.json', claimSchema, text);
 export const parseIdentity = (text: string): StoreIdentity => parsed('.store.json', identitySchema, text);

@@ -3,10 +3,7 @@ import { proxyFor } from '../../rules/proxy.ts';
 import type { ManifestSigner } from '../signing/manifest-signer.ts';
 import type { BundleStore } from './bundle-store.ts';
 
-/**
- * Opens the bundle store of the configuration, creating it if necessary. The S3 client and the signer are loaded only if
- * used. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
- */
+/** Opens the store, creating it if necessary. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`. */
 export async function openBundleStore(config: BundlePlaceConfig): Promise<BundleStore> {
   const signer = await signerOf(config);
   if (config.kind === 'directory') {
@@ -17,7 +14,6 @@ export async function openBundleStore(config: BundlePlaceConfig): Promise<Bundle
   return S3BundleStore.open({ ...config, signer, agents: await proxyAgents(config.endpoint) });
 }
 
-/** Signer for the manifests of new versions; undefined without a configured key. */
 async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
   if (!signing) return undefined;
   const { ManifestSigner } = await import('../signing/manifest-signer.ts');

@@ -12,7 +12,6 @@ import { contentOf, contradictions, manifestIn, provenManifest } from './manifes
  * manifest first, then its signature if there is one, then the archive.
  */
 
-/** Longest manifest and signature, in bytes. */
 const longestManifest = 2 ** 28;
 const longestSignature = 4096;
 
@@ -99,7 +98,9 @@ export async function readCarriedVersion(
       }
     }
   } catch (error) {
-    throw isBrokenTar(error) ? foreign('it is cut short or no tar') : error;
+    // tar-stream's own errors have no class and no code.
+    const isBroken = error instanceof Error && error.name === 'Error' && !('code' in error);
+    throw isBroken ? foreign('it is cut short or no tar') : error;
   } finally {
     source.destroy();
   }
@@ -140,9 +141,4 @@ async function writeTo(file: string, content: AsyncIterable<unknown>): Promise<v
 
 function foreign(why: string): VersionDamaged {
   return new VersionDamaged(`this is no whole file of \`export save\`: ${why}`);
-}
-
-/** tar-stream's own errors have no class and no code. */
-function isBrokenTar(error: unknown): boolean {
-  return error instanceof Error && error.name === 'Error' && !('code' in error);
 }

@@ -1,20 +1,22 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { ifMissing } from '../../files.ts';
 import { versionTime } from '../rules/site-export.ts';
 import { heldVersions, type SiteHold } from './bundle-store.ts';
 
-/** `in-use.json` of a domain: versions in use, besides those of its pointer, its hold and `rollouts.json`. */
-export interface InUse {
+export const inUseSchema = z.object({
   /** The version whose rollout began last and has not ended, by target. */
-  rollingOut: Record<string, string>;
+  rollingOut: z.record(z.string(), z.string()),
   /** When each promotion under way began (ISO 8601), by `<version>/<attempt>`. */
-  promoting: Record<string, string>;
+  promoting: z.record(z.string(), z.string()),
   /** Versions that retention has condemned: nothing may start to use them. */
-  removing: string[];
+  removing: z.array(z.string()),
   /** Grows with every change in a bucket: an ETag follows from the content, and none may come twice. */
-  changes: number;
-}
+  changes: z.int().nonnegative().default(0),
+});
+/** `in-use.json` of a domain: versions in use, besides those of its pointer, its hold and `rollouts.json`. */
+export type InUse = z.infer<typeof inUseSchema>;
 
 export const nothingInUse: InUse = { rollingOut: {}, promoting: {}, removing: [], changes: 0 };
 
@@ -63,7 +65,6 @@ export function livePromotions({ promoting }: InUse, now: Date): Record<string, 
 
 /** What decides which versions of a domain may be removed. */
 export interface RetentionFacts {
-  /** Every name under `versions/`, in any order. */
   stored: readonly string[];
   current: string | null;
   hold: SiteHold | null;
@@ -103,10 +104,7 @@ function neededVersions({ current, hold, rollouts, inUse, now }: RetentionFacts)
 /** A staged download untouched for longer was abandoned: a running export writes or publishes it much sooner. */
 export const abandonedAfterMs = 7 * 24 * 3_600_000;
 
-/**
- * Staging that all domains share is checked once an hour: otherwise each export would look at what all others have
- * staged.
- */
+/** Shared staging is looked at once an hour: else each export would look at what all others have staged. */
 const sharedEveryMs = 3_600_000;
 
 /** Says when to look for leftovers that belong to no domain; each yes begins another hour. */

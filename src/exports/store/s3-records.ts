@@ -16,13 +16,13 @@ import {
   manifestPath,
   marksRoot,
   NoSuchVersion,
+  type ObservedTargets,
   observedPath,
   PointerMoved,
   replacesClaim,
   requireNotHeldElsewhere,
   requireUnclaimed,
   rolloutsPath,
-  type Sightings,
   type SiteHold,
   type SiteHolds,
   StoreUnreachable,
@@ -154,22 +154,16 @@ export abstract class S3Records {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    const [rollouts, inUse] = await Promise.all([this.#rollouts(domain), this.#inUse(domain)]);
-    return lastRolledOut(rollouts, inUse, target);
+    const reads = [this.#rollouts(domain), this.#read(inUsePath(domain), parseInUse)] as const;
+    const [rollouts, inUse] = await Promise.all(reads);
+    return lastRolledOut(rollouts, inUse ?? nothingInUse, target);
   }
 
   async #rollouts(domain: string): Promise<Record<string, string>> {
     return (await this.#read(rolloutsPath(domain), parseRollouts)) ?? {};
   }
 
-  async #inUse(domain: string): Promise<InUse> {
-    return (await this.#read(inUsePath(domain), parseInUse)) ?? nothingInUse;
-  }
-
-  /**
-   * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` checks that the version still
-   * exists. Throws `NoSuchVersion`.
-   */
+  /** Retention leaves the version alone during its promotion, which checks that it exists. Throws `NoSuchVersion`. */
   async #promoting<T>(domain: string, version: string, promotion: () => Promise<T>): Promise<T> {
     const attempt = { version, id: randomUUID() };
     await this.#changeInUse(domain, (inUse) =>
@@ -256,11 +250,11 @@ export abstract class S3Records {
     });
   }
 
-  async observed(domain: string): Promise<Sightings> {
+  async observed(domain: string): Promise<ObservedTargets> {
     return (await this.#read(observedPath(domain), parseObserved)) ?? {};
   }
 
-  async recordObserved(domain: string, observed: Sightings): Promise<void> {
+  async recordObserved(domain: string, observed: ObservedTargets): Promise<void> {
     await this.bucket.write(observedPath(domain), toJson(observed), null);
   }
 
@@ -353,10 +347,7 @@ export abstract class S3Records {
     return changed;
   }
 
-  /**
-   * Leaves the mark of the hold as it is now, whichever process has changed it last. A failure is ignored: the hold itself
-   * is as wanted, and a mark without a hold is looked up and reported as none.
-   */
+  /** Leaves the mark of the hold as it is now. A failure is ignored: a mark without a hold counts as none. */
   async #tidyMarks(domain: string): Promise<void> {
     const heldAt = async () => (await this.hold(domain))?.version ?? null;
     try {

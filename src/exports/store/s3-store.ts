@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { sizeIfExists } from '../../files.ts';
+import { Semaphore } from '../../semaphore.ts';
 import { versionTime } from '../rules/site-export.ts';
-import { Semaphore } from '../semaphore.ts';
 import { contentTypes } from '../server/published-files.ts';
 import type { ManifestSigner } from '../signing/manifest-signer.ts';
 import type { TrustedKeys } from '../signing/minisign.ts';
@@ -340,10 +340,7 @@ async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, wo
   throw new StagedChanged('the staged archive is not the one that was verified');
 }
 
-/**
- * Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged` when it is not the one its
- * manifest names, system errors and what `S3Bucket` throws.
- */
+/** Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged`, system errors. */
 async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
   const { version, source, archive } = manifest;
   const path = archivePath(manifest);
@@ -373,10 +370,7 @@ async function sha256Of(
   return hash.digest('hex');
 }
 
-/**
- * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
- * another store. Throws `StoreRefused`.
- */
+/** The first process's random id, bound to this place: a copy elsewhere is another store. Throws `StoreRefused`. */
 async function storeIdentity(bucket: S3Bucket): Promise<string> {
   const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
   const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));

@@ -82,10 +82,7 @@ const inline = new Set(
 /** Elements whose content readers do not see. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
-/**
- * The text of a page, a line for each block: no markup, white space as browsers show it. Null for a page whose elements
- * are nested deeper than people write.
- */
+/** A page's text, a line for each block, white space as browsers show it. Null where elements nest too deep. */
 export function pageText(html: string): string[] | null {
   try {
     return linesIn(html);

@@ -1,7 +1,6 @@
-import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { isExecutable } from '../../files.ts';
 import { ExplainedError } from '../../rules/errors.ts';
 import { candidatesOf, contentTypeOf } from './site-links.ts';
 
@@ -9,12 +8,6 @@ import { candidatesOf, contentTypeOf } from './site-links.ts';
 export class BrowserUnusable extends ExplainedError {
   override readonly name = 'BrowserUnusable';
   readonly code = 'BrowserUnusable';
-  readonly hint: string;
-
-  constructor(problem: string, hint: string) {
-    super(problem);
-    this.hint = hint;
-  }
 }
 
 /** A Chromium, and whether it may use its own sandbox. */
@@ -44,25 +37,16 @@ export async function findBrowser(
     );
   }
   if (program !== null) {
-    if (await isProgram(program)) return program;
+    if (await isExecutable(program)) return program;
     throw new BrowserUnusable(`there is no browser ${program}`, 'name the program of Chromium, Chrome or Edge');
   }
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   const places = [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...onMacos];
-  for (const place of places) if (await isProgram(place)) return place;
+  for (const place of places) if (await isExecutable(place)) return place;
   throw new BrowserUnusable(
     'there is no Chromium to render pages with',
     'install one (apt-get install chromium), or name it: `bundle.render.browser`, `--browser FILE`',
   );
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** What a web server of the site would answer. */

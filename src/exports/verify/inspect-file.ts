@@ -152,7 +152,7 @@ const extensions: readonly (readonly [TextKind, string])[] = [
 const kinds = new Map(extensions.flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind] as const)));
 
 /** A path within the site that something refers to, and the first reference to it. */
-export interface Target {
+interface Target {
   isResource: boolean;
   page: string;
   line: number;

@@ -6,8 +6,8 @@ import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-c
 import { unpack } from '../archive/unpack.ts';
 import {
   isRenderRule,
-  JudgedFindings,
   type Judgement,
+  judged,
   printablePath,
   type RenderRule,
   type RenderRuleLevels,
@@ -126,10 +126,7 @@ export interface Rendering extends Judgement {
   pages: string[];
 }
 
-/**
- * The pages to open: the index page, and others chosen by the content digest, so that the same archive always gets the
- * same sample, which its author cannot predict.
- */
+/** The index page, and a sample by the content digest: always the same, and its author cannot predict it. */
 export function samplePages(paths: readonly string[], contentDigest: string, count: number): string[] {
   const ranked = paths
     .filter((path) => isPage(path) && path !== 'index.html')
@@ -300,13 +297,16 @@ async function answer(route: Route, files: SiteFiles): Promise<void> {
 }
 
 function conclude(findings: Findings<RenderRule>, pages: string[], late: number, levels: RenderRuleLevels): Rendering {
-  const judged = new JudgedFindings();
-  for (const rule of Object.keys(renderRuleTexts).filter(isRenderRule)) {
-    const listed = [...findings.of(rule)];
-    if (rule === 'page-does-not-render' && late > 0) {
-      listed.push({ rule, path: null, detail: `${late} pages were not opened for lack of time` });
-    }
-    judged.add(levels[rule] ?? renderRuleTexts[rule].level, listed);
-  }
-  return { pages, ...judged.judgement() };
+  const unopened = {
+    rule: 'page-does-not-render',
+    path: null,
+    detail: `${late} pages were not opened for lack of time`,
+  };
+  const rules = Object.keys(renderRuleTexts).filter(isRenderRule);
+  const found = rules.map((rule) => {
+    const listed = findings.of(rule);
+    const all = rule === unopened.rule && late > 0 ? [...listed, unopened] : listed;
+    return [levels[rule] ?? renderRuleTexts[rule].level, all] as const;
+  });
+  return { pages, ...judged(found) };
 }

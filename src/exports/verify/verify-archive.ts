@@ -16,14 +16,14 @@ import { readerOf, type Sniffed, sniffFormat } from '../archive/open-archive.ts'
 import type { ArchiveFacts, ArchiveFormat, Reason } from '../rules/site-export.ts';
 import {
   isSiteRule,
-  JudgedFindings,
   type Judgement,
+  judged,
   ReasonList,
   type RuleName,
   type SiteRuleLevels,
   siteRuleTexts,
 } from '../rules/verification-rules.ts';
-import { Findings, type SiteInspection, type SiteNotes, secretFile, type Target } from './inspect-file.ts';
+import { Findings, type SiteInspection, type SiteNotes, secretFile } from './inspect-file.ts';
 import { candidatesOf, isPage, missingIndexPage } from './site-links.ts';
 
 const serverFiles: readonly (readonly [string, RegExp])[] = [
@@ -52,11 +52,8 @@ function judgeSite(paths: readonly string[], notes: readonly SiteNotes[], levels
   for (const path of paths) judgeName(path, findings);
   for (const note of notes) findings.merge(note.findings);
   judgeTargets(paths, notes, findings);
-  const judged = new JudgedFindings();
-  for (const rule of Object.keys(siteRuleTexts).filter(isSiteRule)) {
-    judged.add(levels[rule] ?? siteRuleTexts[rule].level, findings.of(rule));
-  }
-  return judged.judgement();
+  const rules = Object.keys(siteRuleTexts).filter(isSiteRule);
+  return judged(rules.map((rule) => [levels[rule] ?? siteRuleTexts[rule].level, findings.of(rule)]));
 }
 
 function judgeName(path: string, findings: Findings): void {
@@ -72,30 +69,17 @@ function judgeTargets(paths: readonly string[], notes: readonly SiteNotes[], fin
   const seen = new Set<string>();
   let folded: Map<string, string> | null = null;
   for (const { targets } of notes) {
-    for (const [path, target] of targets) {
+    for (const [path, { isResource, page, line, by }] of targets) {
       if (seen.has(path) || candidatesOf(path).some((candidate) => files.has(candidate))) continue;
       seen.add(path);
       folded ??= new Map(paths.map((file) => [foldPath(file), file]));
-      const other = candidatesOf(path).map((candidate) => folded?.get(foldPath(candidate)));
-      report(
-        path,
-        target,
-        other.find((found) => found !== undefined),
-        findings,
-      );
+      const others = candidatesOf(path).map((candidate) => folded?.get(foldPath(candidate)));
+      const other = others.find((found) => found !== undefined);
+      const advice = other === undefined ? '' : `, which is there as ${JSON.stringify(other)}`;
+      const detail = `line ${line}: ${by} leads to ${JSON.stringify(`/${path}`)}${advice}`;
+      findings.add(isResource ? 'missing-resource' : 'broken-link', page, detail);
     }
   }
-}
-
-function report(
-  path: string,
-  { isResource, page, line, by }: Target,
-  other: string | undefined,
-  findings: Findings,
-): void {
-  const advice = other === undefined ? '' : `, which is there as ${JSON.stringify(other)}`;
-  const detail = `line ${line}: ${by} leads to ${JSON.stringify(`/${path}`)}${advice}`;
-  findings.add(isResource ? 'missing-resource' : 'broken-link', page, detail);
 }
 
 export interface VerificationProgress {
@@ -229,16 +213,13 @@ export async function readPart(
   options: VerificationOptions,
   part?: ByteSpan,
 ): Promise<PartResult> {
-  const site = options.structureOnly ? null : await siteInspection(options);
+  const { siteRules = {}, domain = null } = options;
+  // Loaded on demand: the page parser is slow to load.
+  const inspect = async () => new (await import('./inspect-file.ts')).SiteInspection(siteRules, domain);
+  const site = options.structureOnly ? null : await inspect();
   const reading = new ArchivePart(file, options, site, part);
   await reading.read(format);
   return reading.result();
-}
-
-/** Loaded on demand: the page parser is slow to load. */
-async function siteInspection({ siteRules = {}, domain = null }: VerificationOptions): Promise<SiteInspection> {
-  const site = await import('./inspect-file.ts');
-  return new site.SiteInspection(siteRules, domain);
 }
 
 class ArchivePart {
@@ -350,10 +331,7 @@ type PartsReader = (
   options: VerificationOptions,
 ) => Promise<[PartResult, ...PartResult[]]>;
 
-/**
- * Verifies an archive (verification.md) in this thread; `verifyInThread` does it in another. Any bytes give a
- * report. Throws only system errors of reading the file, and the signal's reason.
- */
+/** Verifies an archive (verification.md) in this thread. Any bytes give a report. Throws only system errors. */
 export async function verifyArchive(file: string, options: VerificationOptions): Promise<VerificationReport> {
   return withByteFile(file, (bytes) => verifyBytes(bytes, options));
 }
@@ -389,7 +367,9 @@ function conclude(
   { size, format }: { size: number; format: ArchiveFormat },
   { siteRules = {} }: VerificationOptions,
 ): VerificationReport {
-  const structure = distinct(parts.flatMap((part) => part.reasons));
+  // Every part reads the whole directory and reports the same reasons about it.
+  const distinct = new Map(parts.flatMap((part) => part.reasons.map((found) => [JSON.stringify(found), found])));
+  const structure = [...distinct.values()];
   const entries = sortFiles(parts.flatMap((part) => part.files));
   const whole = structure.length === 0;
   if (whole && entries.length === 0) structure.push(reason('no-files', 'the archive holds no file'));
@@ -410,12 +390,6 @@ function conclude(
     archive: { sha256: parts[0].sha256 ?? '', bytes: size, format },
     entries,
   };
-}
-
-/** Every part reads the whole directory and reports the same reasons about it. */
-function distinct(reasons: readonly Reason[]): Reason[] {
-  const seen = new Map(reasons.map((found) => [JSON.stringify(found), found]));
-  return [...seen.values()];
 }
 
 function reason(rule: RuleName, detail: string): Reason {

@@ -65,10 +65,7 @@ export async function verifyInThread(
 const graceMs = 5_000;
 /** A thread without work ends after this, and gives back what memory it had grown to. */
 const idleMs = 60_000;
-/**
- * Checking only the structure allocates little but contents, which lie outside the heap. A small young generation frees
- * them early; otherwise the engine marks the whole heap over and over.
- */
+/** Contents lie outside the heap: with a large young generation the engine would mark the heap over and over. */
 const youngMbForStructure = 4;
 
 interface IdleThread {
@@ -87,13 +84,11 @@ interface Answer {
 /** Threads without work, the one that worked last at the end. */
 const idle: IdleThread[] = [];
 
-/**
- * Verifies an archive in a thread, once one of this process's few is free. Threads are kept for the next archive, except
- * one that was aborted or has failed: that concerns its own archive only.
- */
+/** Verifies an archive once one of the few threads is free; a thread that failed is not kept. */
 async function readInThread(input: ThreadInput, options: VerificationOptions): Promise<VerificationReport> {
   return verificationSlots.use(options.signal, async () => {
-    const limits = limitsOf(input);
+    const young = options.structureOnly ? { maxYoungGenerationSizeMb: youngMbForStructure } : {};
+    const limits: ResourceLimits = { maxOldGenerationSizeMb: input.heapMb, ...young };
     const key = JSON.stringify(limits);
     const worker = takeIdle(key) ?? newThread(limits);
     worker.ref();
@@ -103,12 +98,6 @@ async function readInThread(input: ThreadInput, options: VerificationOptions): P
     if (report) return report;
     throw error;
   });
-}
-
-/** Limits of a thread that reads such an archive, or a part of it. */
-function limitsOf({ heapMb, options }: ThreadInput): ResourceLimits {
-  const young = options.structureOnly ? { maxYoungGenerationSizeMb: youngMbForStructure } : {};
-  return { maxOldGenerationSizeMb: heapMb, ...young };
 }
 
 function takeIdle(limits: string): Worker | null {

@@ -21,10 +21,7 @@ export function writeTraceParent({ traceId, spanId, traceFlags }: TraceParent): 
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/**
- * The span of a run. Its ids follow from the run's, so that a replay has the same and takes no random number from the
- * workflow. A run that nobody's trace has started, such as a schedule's, begins one.
- */
+/** Ids follow from the run's, so that a replay has the same; a run that no trace has started begins one. */
 export function spanOfRun(runId: string, starter: TraceParent | null): TraceParent {
   const digits = runId.replaceAll('-', '');
   return { traceId: starter?.traceId ?? digits, spanId: digits.slice(16), traceFlags: starter?.traceFlags ?? 1 };

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findFreePort } from '../../../src/local/ports.ts';
-import { startExport } from '../../../src/operations/operator.ts';
+import { startExport } from '../../../src/operations/exports.ts';
 import { startSync } from '../../../src/operations/syncs.ts';
 import { docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { DocferryProcess } from '../../tools/docferry-process.ts';

@@ -419,6 +419,8 @@ Promise.allSettled([
       `/sites/acme/${query}`,
       `/${query}`,
       '/schedules',
+      '/history',
+      `/history?q=${query}&since=${query}&org=${query}&kind=${query}&outcome=${query}`,
       '/audit',
       `/audit?who=${query}&name=${query}`,
       `/audit?since=${query}`,

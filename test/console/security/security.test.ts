@@ -169,7 +169,7 @@ describe('requests of other pages', () => {
   ])('lead a person here at most: %s', async (_what, headers, status) => {
     const console = await runningConsole();
     const cookie = await signIn(console);
-    for (const path of ['/', site, '/events', '/audit', '/feedback']) {
+    for (const path of ['/', site, '/events', '/audit', '/feedback', '/history']) {
       if (status === 200 && path !== '/') continue;
       expect([path, await ask(console, path, { headers: { cookie, ...headers } })]).toMatchObject([path, { status }]);
     }

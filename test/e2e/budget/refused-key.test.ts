@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportHandle, exportState } from '../../../src/operations/exports.ts';
-import { startExport } from '../../../src/operations/operator.ts';
+import { exportHandle, exportState, startExport } from '../../../src/operations/exports.ts';
 import { startSync, syncHandle, syncState } from '../../../src/operations/syncs.ts';
 import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';

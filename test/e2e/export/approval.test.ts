@@ -1,8 +1,7 @@
 import { access, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exportState } from '../../../src/operations/exports.ts';
-import { startExport } from '../../../src/operations/operator.ts';
+import { exportState, startExport } from '../../../src/operations/exports.ts';
 import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 import { startReceiver, webhookSecret } from '../../tools/servers/webhook-receiver.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { startExport } from '../../../src/operations/operator.ts';
+import { startExport } from '../../../src/operations/exports.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 import { eventCounts } from '../../tools/temporal/event-counts.ts';
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { holdText } from '../../../src/cli/terminal/progress.ts';
 import type { ExportParameters, ExportResult } from '../../../src/exports/rules/site-export.ts';
 import type { SiteHold } from '../../../src/exports/store/bundle-store.ts';
-import { startExport } from '../../../src/operations/operator.ts';
+import { startExport } from '../../../src/operations/exports.ts';
 import { docferryJson } from '../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
 import { awsVariables, type S3Server, s3ServerProgram, startS3Server } from '../../tools/servers/s3-server.ts';

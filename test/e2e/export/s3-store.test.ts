@@ -6,7 +6,7 @@ import type { ExportResult } from '../../../src/exports/rules/site-export.ts';
 import { startBundleServer } from '../../../src/exports/server/bundle-server.ts';
 import { openBundleStore } from '../../../src/exports/store/open-bundle-store.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
-import { startExport } from '../../../src/operations/operator.ts';
+import { startExport } from '../../../src/operations/exports.ts';
 import { createLog } from '../../../src/temporal/log.ts';
 import { startWorker } from '../../../src/worker.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';

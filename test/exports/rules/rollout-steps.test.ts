@@ -2,12 +2,10 @@ import { expect, it } from 'vitest';
 import {
   type RolloutStep,
   refusal,
-  returnedResults,
-  returnReasons,
+  returnFrom,
   rolloutResults,
   type StepTaken,
   type TargetSteps,
-  takeBack,
   takeSteps,
 } from '../../../src/exports/rules/rollout-steps.ts';
 
@@ -86,9 +84,33 @@ it.each<[string, Record<string, Answer>, string[], string[], string | null]>([
   if (refused !== null) expect(found.results).toHaveLength(1);
 });
 
-const ruled = (results: ReturnType<typeof returnReasons>) => results.map(({ rule, detail }) => `${rule}: ${detail}`);
-const back = (outcome: 'rolled-out' | 'failed', ...names: string[]) =>
-  names.map((target) => ({ target, outcome, detail: outcome === 'failed' ? 'disk full' : 'ok' }));
+/** How a site that had v1 returns from v2; the steps of the return succeed unless they are named. */
+async function goBack(
+  answers: Record<string, Answer>,
+  again: Record<string, Answer> = {},
+  before: string | null = 'v1',
+) {
+  const steps = await takeAll(answers);
+  const refused = refusal(steps);
+  if (refused === null) throw new Error('no step refuses the version');
+  const order: string[] = [];
+  const { rollouts, held, reasons } = await returnFrom('v2', steps, refused, {
+    targets,
+    moveBack: async (reason) => {
+      order.push(reason);
+      if (before === 'away') throw new Error('the store is away');
+      return before;
+    },
+    takeWith:
+      (version) =>
+      async ({ target, step }) => {
+        order.push(`${version} ${target} ${step}`);
+        return taken(target, step, again[`${target} ${step}`] ?? 'ok');
+      },
+    problemOf: (error) => (error as Error).message,
+  });
+  return { order, rollouts, held, reasons: reasons.map(({ rule, detail }) => `${rule}: ${detail}`) };
+}
 
 it.each<[string, Record<string, Answer>, string[]]>([
   ['the first check refuses the version', { 'a check': 'version' }, ['a']],
@@ -96,38 +118,45 @@ it.each<[string, Record<string, Answer>, string[]]>([
   ['one before runs it since an earlier run', { 'a place': 'current', 'b run': 'version' }, ['a', 'b']],
   ['one before failed by itself, perhaps half-way', { 'a place': 'target', 'b run': 'version' }, ['a', 'b']],
 ])('when %s, what was reached returns, and nothing else', async (_what, answers, expected) => {
-  const order: string[] = [];
-  const results = await takeBack(targets, await takeAll(answers), async ({ target, step }) => {
-    order.push(`${target} ${step}`);
-    return taken(target, step, step === 'check' ? 'version' : 'ok');
-  });
-  expect(results.map(({ target }) => target)).toEqual(expected);
-  expect(order).toEqual(
-    expected.flatMap((name) => targets.find(({ target }) => target === name)?.steps.map((step) => `${name} ${step}`)),
+  const { order, rollouts } = await goBack(answers, { 'a check': 'version' });
+  expect(rollouts.map(({ target }) => target)).toEqual(expected);
+  expect(order.slice(1)).toEqual(
+    expected.flatMap((name) =>
+      targets.find(({ target }) => target === name)?.steps.map((step) => `v1 ${name} ${step}`),
+    ),
   );
 });
 
-it('says what became of the site, a return that failed first', () => {
-  const refused = taken('b', 'run', 'version');
-  const results = [...back('rolled-out', 'a'), { ...refused, outcome: 'failed' as const }];
-  const whole = { version: 'v1', results: back('rolled-out', 'a', 'b') };
-  expect(ruled(returnReasons(refused, whole))).toEqual(['check-failed: b: run version; the site is back at v1']);
-  expect(returnedResults(results, whole)).toMatchObject([
+it('says what became of the site, a return that failed first', async () => {
+  const refused = { 'b run': 'version' } as const;
+  const whole = await goBack(refused);
+  expect(whole.order[0]).toBe('b: run version');
+  expect(whole).toMatchObject({ held: 'v1', reasons: ['check-failed: b: run version; the site is back at v1'] });
+  expect(whole.rollouts).toMatchObject([
     { target: 'a', outcome: 'failed', detail: 'runs v1 again' },
     { target: 'b', outcome: 'failed', detail: 'runs v1 again; run version' },
   ]);
-  const half = { version: 'v1', results: [...back('rolled-out', 'a'), ...back('failed', 'b')] };
-  expect(ruled(returnReasons(refused, half))).toEqual([
-    'return-failed: current.json is back at v1, but not b (disk full)',
-    'check-failed: b: run version',
-  ]);
-  expect(returnedResults(results, half)[1]?.detail).toBe('the return to v1 failed: disk full; run version');
-  expect(ruled(returnReasons(refused, { problem: 'the store is away' }))).toEqual([
-    'return-failed: the site could not return to the version before: the store is away',
-    'check-failed: b: run version',
-  ]);
-  expect(ruled(returnReasons(refused, { version: null, results: [] }))).toEqual([
-    'check-failed: b: run version; no earlier version is left, so nothing is current',
-  ]);
-  expect(returnedResults(results, { version: null, results: [] })).toEqual(results);
+  const half = await goBack(refused, { 'b run': 'target' });
+  expect(half).toMatchObject({
+    held: 'v1',
+    reasons: ['return-failed: current.json is back at v1, but not b (run target)', 'check-failed: b: run version'],
+  });
+  expect(half.rollouts[1]?.detail).toBe('the return to v1 failed: run target; run version');
+  const unreturned = [
+    { target: 'a', outcome: 'rolled-out' },
+    { target: 'b', outcome: 'failed', detail: 'run version' },
+  ];
+  expect(await goBack(refused, {}, 'away')).toMatchObject({
+    held: null,
+    reasons: [
+      'return-failed: the site could not return to the version before: the store is away',
+      'check-failed: b: run version',
+    ],
+    rollouts: unreturned,
+  });
+  expect(await goBack(refused, {}, null)).toMatchObject({
+    held: 'v2',
+    reasons: ['check-failed: b: run version; no earlier version is left, so nothing is current'],
+    rollouts: unreturned,
+  });
 });

@@ -156,7 +156,7 @@ export function fakeSetting(
         id: 'acme',
         budget: { requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 },
         refresh: { everyMs: 300_000, share: 0.5 },
-        projects: [{ id: 'prj_1' }],
+        projects: [{ id: 'prj_1', freshnessMs: 86_400_000 }],
         sites: domains.map((domain) => ({ domain, rollout: [{ name: 'directory:./site' }] })),
       },
     ],

@@ -9,8 +9,9 @@ import {
   exportState,
   pollNow,
   rejectExport,
+  startExport,
+  startRollback,
 } from '../../../src/operations/exports.ts';
-import { startExport, startRollback } from '../../../src/operations/operator.ts';
 import { watchScheduleId, watchWorkflowId } from '../../../src/rules/workflow-ids.ts';
 import { triggerSchedule } from '../../../src/schedules/schedules.ts';
 import { Database } from '../../../src/sqlite.ts';

@@ -8,8 +8,7 @@ import {
   reportLeaseSignal,
   type Workflows,
 } from '../../../src/contract.ts';
-import { exportHandle } from '../../../src/operations/exports.ts';
-import { startExport } from '../../../src/operations/operator.ts';
+import { exportHandle, startExport } from '../../../src/operations/exports.ts';
 import { type SyncHandle, startSync, syncState } from '../../../src/operations/syncs.ts';
 import {
   budgetWorkflowId,

@@ -3,7 +3,7 @@ import type { JobReading, SitePlan } from '../../../src/activities/export-steps.
 import type { FetchBundleResult } from '../../../src/activities/fetch-bundle.ts';
 import type { Activities } from '../../../src/activities/index.ts';
 import type { ExportInput, ExportParameters } from '../../../src/exports/rules/site-export.ts';
-import { startExport } from '../../../src/operations/operator.ts';
+import { startExport } from '../../../src/operations/exports.ts';
 
 let sites = 0;
 /** An export request, each for another site, also of other processes. */

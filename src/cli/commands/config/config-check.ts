@@ -78,7 +78,7 @@ function expandedOrganization(organization: OrganizationConfig): object {
       name: name ?? null,
       atMost: atMostMs === undefined ? null : durationText(atMostMs),
       weight,
-      freshness: freshnessMs === undefined ? null : durationText(freshnessMs),
+      freshness: durationText(freshnessMs),
     })),
     sites: sites.map(expandedSite),
   };

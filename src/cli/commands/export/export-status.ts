@@ -1,5 +1,5 @@
 import type { Config, SiteConfig } from '../../../config/config.ts';
-import { sightingText } from '../../../exports/rules/rollout-steps.ts';
+import { observedText } from '../../../exports/rules/rollout-steps.ts';
 import {
   allReasons,
   changesText,
@@ -10,7 +10,7 @@ import {
   transferFacts,
   whyEnded,
 } from '../../../exports/rules/site-export.ts';
-import type { Sighting, SiteHold } from '../../../exports/store/bundle-store.ts';
+import type { ObservedTarget, SiteHold } from '../../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store-unavailable.ts';
 import type { ExportRunRow, RunFilter } from '../../../feedback/store/run-records.ts';
@@ -49,7 +49,7 @@ interface Status {
   /** Null when the site is not held or the bundle store is unavailable. */
   hold: SiteHold | null;
   /** What the organization's watch has read back of each target; empty when the bundle store is unavailable. */
-  targets: (Sighting & { target: string })[];
+  targets: (ObservedTarget & { target: string })[];
   /** Of the feedback store; empty when it is away. */
   runs: ExportRunRow[];
   /** Why the runs could not be read, or null. */
@@ -166,7 +166,7 @@ function textOf(
   if (hold !== null) lines.push(indent(holdText(hold)));
   const seen = targets.map((one): [string, string] => [
     one.target,
-    `${sightingText(one)}, since ${timeText(one.since)} UTC`,
+    `${observedText(one)}, since ${timeText(one.since)} UTC`,
   ]);
   if (seen.length > 0) lines.push(indent(factLines(seen)));
   if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);

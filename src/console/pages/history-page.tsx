@@ -1,0 +1,160 @@
+import { visible } from '../../feedback/report/figure.ts';
+import { type EndedRun, endedText } from '../../operations/history.ts';
+import { spanText } from '../../rules/text.ts';
+import { longestSearch } from '../readings/overview-filter.ts';
+import { Page } from './layout.tsx';
+import {
+  Aged,
+  Choice,
+  Foreign,
+  NamePart,
+  Outcome,
+  Paging,
+  pageOf,
+  projectAddress,
+  siteAddress,
+  Table,
+  type Viewer,
+  When,
+  Why,
+} from './parts.tsx';
+
+const hourMs = 3_600_000;
+const usualSince = '24h';
+/** What the address calls a time, in milliseconds. */
+const spans: Readonly<Record<string, number>> = { '1h': hourMs, [usualSince]: 24 * hourMs, '7d': 7 * 24 * hourMs };
+const spanNames = [
+  ['1h', 'an hour'],
+  ['7d', 'a week'],
+] as const;
+
+/** Filters in the page's address; an empty text matches all. */
+interface HistoryQuery {
+  since: string;
+  /** Part of a name, in lower case. */
+  q: string;
+  org: string;
+  /** `export` or the kind of a pass. */
+  kind: string;
+  /** An outcome, or `bad` for all that a person should look at. */
+  outcome: string;
+  page: string;
+}
+
+export function historyQuery(parameters: URLSearchParams): HistoryQuery {
+  const since = parameters.get('since') ?? '';
+  return {
+    since: Object.hasOwn(spans, since) ? since : '',
+    q: (parameters.get('q') ?? '').trim().toLowerCase().slice(0, longestSearch),
+    org: parameters.get('org') ?? '',
+    kind: parameters.get('kind') ?? '',
+    outcome: parameters.get('outcome') ?? '',
+    page: /^[1-9]\d{0,5}$/.exec(parameters.get('page') ?? '')?.[0] ?? '',
+  };
+}
+
+/** How far back the page of a query looks, in milliseconds. */
+export const sinceMsOf = ({ since }: HistoryQuery): number => spans[since || usualSince] ?? 24 * hourMs;
+
+function addressOf(query: HistoryQuery): string {
+  const asked = Object.entries(query).filter(([, value]) => value !== '');
+  return asked.length === 0 ? '/history' : `/history?${new URLSearchParams(asked)}`;
+}
+
+interface History {
+  viewer: Viewer;
+  query: HistoryQuery;
+  organizations: readonly string[];
+  ended: readonly EndedRun[];
+  /** Of a project, for people. */
+  titleOf(org: string, project: string): string;
+  /** Of a run in the Temporal UI; null where that is not known. */
+  temporalOf: ((run: EndedRun) => string) | null;
+  at: number;
+  late: boolean;
+}
+
+const kindOf = ({ pass }: EndedRun): string => pass ?? 'export';
+
+/** What ended, of all sites and projects: failed runs first, as `docferry history` lists them. */
+export function HistoryPage({ viewer, query, organizations, ended, titleOf, temporalOf, at, late }: History) {
+  const named = ended.map((run) => ({
+    run,
+    title: run.domain ?? (run.project === undefined ? `all projects of ${run.org}` : titleOf(run.org, run.project)),
+  }));
+  const found = named.filter(
+    ({ run, title }) =>
+      (query.org === '' || run.org === query.org) &&
+      (query.kind === '' || kindOf(run) === query.kind) &&
+      (query.outcome === '' || (query.outcome === 'bad' ? run.bad : run.outcome === query.outcome)) &&
+      `${title}\n${run.project ?? ''}`.toLowerCase().includes(query.q),
+  );
+  const { page, pages, onPage } = pageOf(Number(query.page || 1), found.length);
+  const some = (of: (run: EndedRun) => string) =>
+    [...new Set(ended.map(of))].sort().map((value) => [value, value.replaceAll('-', ' ')] as const);
+  const outcomes = [['bad', 'failed or refused'] as const, ...some(({ outcome }) => outcome)];
+  return (
+    <Page title="History" viewer={viewer} at="/history">
+      <form class="filter" method="get" action="/history" aria-label="Filter">
+        <Choice name="since" label="Within" all="a day" value={query.since} options={spanNames} />
+        {organizations.length > 1 && (
+          <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
+        )}
+        <NamePart name="q" label="Site or project" value={query.q} longest={longestSearch} />
+        <Choice name="kind" label="Kind" value={query.kind} options={some(kindOf)} />
+        <Choice name="outcome" label="Outcome" value={query.outcome} options={outcomes} />
+        <button type="submit">Show</button>
+      </form>
+      <Aged at={at} late={late} />
+      <p class="under">{`${endedText(
+        found.map(({ run }) => run),
+        sinceMsOf(query),
+      )}.`}</p>
+      {found.length > 0 && (
+        <Table
+          caption="What ended: failed first, then newest first"
+          look="dense ended"
+          rows={onPage(found)}
+          columns={[
+            ['what', ({ run, title }) => <What run={run} title={title} />],
+            ['kind', ({ run }) => <span class="fine">{kindOf(run)}</span>],
+            ['outcome', ({ run: { outcome, bad } }) => <Outcome outcome={outcome} isBad={bad} />],
+            ['ended', ({ run }) => <When at={run.finishedAt} />],
+            ['took', ({ run }) => spanText(Date.parse(run.finishedAt) - Date.parse(run.startedAt))],
+            ['why', ({ run: { reason } }) => reason !== null && <Reason reason={reason} />],
+            temporalOf !== null && ['', ({ run }) => <Run address={temporalOf(run)} />],
+          ]}
+        />
+      )}
+      <Paging
+        page={page}
+        pages={pages}
+        lines={found.length}
+        to={(next) => addressOf({ ...query, page: String(next) })}
+      />
+    </Page>
+  );
+}
+
+function What({ run: { org, domain, project }, title }: { run: EndedRun; title: string }) {
+  const name = <Foreign text={title} />;
+  if (domain === undefined && project === undefined) return name;
+  const address = domain === undefined ? projectAddress(org, project ?? '') : siteAddress(org, domain);
+  return (
+    <a href={address} title={visible(title)}>
+      {name}
+    </a>
+  );
+}
+
+const Reason = ({ reason }: { reason: string }) => (
+  <span title={visible(reason)}>
+    <Why reason={reason} />
+  </span>
+);
+
+const Run = ({ address }: { address: string }) => (
+  <a href={address} rel="noreferrer" title="This run in the Temporal UI">
+    Temporal
+  </a>
+);

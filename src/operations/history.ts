@@ -1,0 +1,63 @@
+import { type EndDetail, isBadEnd, whyEnded } from '../exports/rules/site-export.ts';
+import type { PassRow } from '../feedback/reading/pass-store.ts';
+import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
+import type { ExportRunRow } from '../feedback/store/run-records.ts';
+import { withoutFailureType } from '../rules/errors.ts';
+import { counted, spanText } from '../rules/text.ts';
+
+/** A site, a project, or all projects of an organization, which a refresh reads. */
+interface Subject {
+  org: string;
+  domain?: string;
+  project?: string;
+}
+
+/** A run or pass that has ended; neither of a site nor of a project where a refresh was cut off or failed. */
+export interface EndedRun extends Subject {
+  pass?: string;
+  outcome: string;
+  /** Whether a person should look at it. */
+  bad: boolean;
+  version?: string | null;
+  /** UTC ISO 8601. */
+  startedAt: string;
+  finishedAt: string;
+  reason: string | null;
+  workflowId: string;
+  runId: string;
+}
+
+/** What ended of these since a moment (UTC ISO 8601): failed ones first, each group newest first. Reads the store alone. */
+export async function endedRuns(
+  store: Pick<FeedbackStore, 'listExportRuns' | 'listPasses'>,
+  since: string,
+  subjects: readonly Subject[],
+): Promise<EndedRun[]> {
+  const wanted = new Set(subjects.map(nameOf));
+  const filter = { endedSince: since };
+  const [runs, passes] = [await store.listExportRuns(filter), await store.listPasses(filter)];
+  return [...runs.map(endedRun), ...passes.flatMap(endedPass)]
+    .filter((one) => wanted.has(nameOf(one)))
+    .sort((a, b) => Number(b.bad) - Number(a.bad) || b.finishedAt.localeCompare(a.finishedAt));
+}
+
+/** `40 runs ended in the last 24 h, 2 failed`. */
+export const endedText = (found: readonly EndedRun[], sinceMs: number): string =>
+  `${counted(found.length, 'run')} ended in the last ${spanText(sinceMs)}, ${found.filter(({ bad }) => bad).length} failed`;
+
+function endedRun(row: ExportRunRow): EndedRun {
+  const { org, domain, outcome, version, startedAt, finishedAt, detail, workflowId, runId } = row;
+  const end = JSON.parse(detail) as EndDetail;
+  const [bad, reason] = [isBadEnd(outcome, end), whyEnded(end) || null];
+  return { org, domain, outcome, bad, version, startedAt, finishedAt, reason, workflowId, runId };
+}
+
+function endedPass(row: PassRow): EndedRun[] {
+  const { org, project, pass, outcome, startedAt, finishedAt, error, workflowId, runId } = row;
+  if (finishedAt === null) return [];
+  const [bad, reason] = [outcome === 'failed', error === null ? null : withoutFailureType(error)];
+  const subject = { org, ...(project !== '' && { project }) };
+  return [{ ...subject, pass, outcome, bad, startedAt, finishedAt, reason, workflowId, runId }];
+}
+
+const nameOf = ({ org, domain, project }: Subject): string => JSON.stringify([org, domain ?? null, project ?? null]);
