@@ -14,12 +14,11 @@ interface ListenPlace {
 export class PortTaken extends ExplainedError {
   override readonly name = 'PortTaken';
   readonly code = 'PortTaken';
-  readonly hint: string;
   readonly place: ListenPlace;
 
   constructor(place: ListenPlace, owner?: string) {
-    super(`port ${place.port} on ${place.host} is in use${owner === undefined ? '' : ` by ${owner}`}`);
-    this.hint = `stop that program, or choose another port with ${place.flag}`;
+    const taken = `port ${place.port} on ${place.host} is in use${owner === undefined ? '' : ` by ${owner}`}`;
+    super(taken, `stop that program, or choose another port with ${place.flag}`);
     this.place = place;
   }
 }
@@ -53,6 +52,13 @@ export function listen(
       resolve({ port: actual, url: `http://${isIPv6(host) ? `[${host}]` : host}:${actual}` });
     });
   });
+}
+
+/** A server that listens until it is stopped, which accepts no more requests and resolves when the port is free. */
+export interface RunningServer {
+  url: string;
+  port: number;
+  stop(): Promise<void>;
 }
 
 /**

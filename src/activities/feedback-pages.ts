@@ -194,7 +194,7 @@ export class PassReading {
   readonly #passId: string;
   readonly #onCounts: (before: PassRow, after: PassRow) => void;
   #row: PassRow | null = null;
-  #slice: PassSlice | null = null;
+  slice: PassSlice | null = null;
   /** Entries missing from a page of the refresh, if a person must know. */
   massMissing: number | null = null;
 
@@ -216,10 +216,6 @@ export class PassReading {
     return this.#row;
   }
 
-  get slice(): PassSlice | null {
-    return this.#slice;
-  }
-
   async reload(): Promise<PassRow> {
     const row = await this.#deps.feedback.getPass(this.#passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
@@ -232,12 +228,12 @@ export class PassReading {
       this.#onCounts(this.#row, row);
     }
     this.#row = row;
-    this.#slice = await this.#deps.feedback.currentSlice(this.#passId);
+    this.slice = await this.#deps.feedback.currentSlice(this.#passId);
     return row;
   }
 
   async sendRequest(lease: Lease): Promise<PassRow> {
-    const slice = this.#slice;
+    const slice = this.slice;
     const row = this.row;
     if (!slice) throw new Error('a pass that is not complete has a slice to read');
     if (slice.outcome === 'checking') return this.#check(lease, row, slice);
@@ -281,7 +277,7 @@ export class PassReading {
   }
 
   async endCheck(same: boolean | null): Promise<PassRow> {
-    if (this.#slice?.outcome !== 'checking') return this.row;
+    if (this.slice?.outcome !== 'checking') return this.row;
     await this.#deps.feedback.endCheck(this.#passId, same, this.reader.seenAt);
     return this.reload();
   }

@@ -65,32 +65,22 @@ interface KeptVersion {
 }
 
 /** What a heartbeat shows of a download: never the link. */
-interface FetchDetails {
-  phase: string;
-  linksRequested: number;
-  offset: number;
-  /** 0 when unknown. */
-  total: number;
-  /** 0 when unknown. */
-  bytesPerSecond: number;
-  /** How long the attempts have downloaded so far, in milliseconds: nothing else counts against the site's limit. */
-  downloadMs: number;
-  /** The seal (`sealOf`) of what an attempt staged; empty before that. */
-  seal: string;
-  /** Why a person decides about it: the rules read only the archive, which the next attempt does not read again. */
-  asks: Reason[];
-}
-
-export const noFetchYet: FetchDetails = {
+export const noFetchYet = {
   phase: 'fetching',
   linksRequested: 0,
   offset: 0,
+  /** 0 when unknown. */
   total: 0,
+  /** 0 when unknown. */
   bytesPerSecond: 0,
+  /** How long the attempts have downloaded so far, in milliseconds: nothing else counts against the site's limit. */
   downloadMs: 0,
+  /** The seal (`sealOf`) of what an attempt staged; empty before that. */
   seal: '',
-  asks: [],
+  /** Why a person decides about it: the rules read only the archive, which the next attempt does not read again. */
+  asks: [] as Reason[],
 };
+type FetchDetails = typeof noFetchYet;
 
 export const createFetchActivities = (deps: ActivityDependencies) => ({
   /**

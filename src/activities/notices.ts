@@ -104,14 +104,18 @@ export async function sendDueNotices(deps: ActivityDependencies, org: string, at
   await deps.feedback.markTold(org, known, at);
 }
 
+/** The same for the same facts: a message that is sent again is recognized. */
+export function messageIdOf(about: readonly unknown[]): string {
+  return `msg_${createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 32)}`;
+}
+
 async function send(
   deps: ActivityDependencies,
   event: { type: NoticeType; timestamp: string; data: Notice },
   about: readonly string[],
 ): Promise<void> {
   const { org, subject } = event.data;
-  const digest = createHash('sha256').update(JSON.stringify([org, event.type, ...about]));
-  const message = { org, messageId: `msg_${digest.digest('hex').slice(0, 32)}`, event };
+  const message = { org, messageId: messageIdOf([org, event.type, ...about]), event };
   // A webhook gets no notice about itself.
   const names = (await subscribers(deps, org, event.type)).filter(
     (name) => event.type !== 'webhook.gone' || name !== subject,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { activityInfo, log } from '@temporalio/activity';
 import { observedTarget } from '../exports/rollout/roll-out-version.ts';
 import { observe } from '../exports/rollout/rollout-target.ts';
@@ -12,7 +11,7 @@ import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
 import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
 import { nameOf } from './failures.ts';
-import { goneWebhooks, isGone, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
+import { goneWebhooks, isGone, messageIdOf, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
 import { entriesAtOnce } from './webhook-deliveries.ts';
 
 /** Looks of many organizations within this time share one listing. */
@@ -301,10 +300,8 @@ async function sendDigest(deps: ActivityDependencies, org: string, webhook: Webh
 /** Takes the place of a project's id, which never has a colon. */
 const digestOf = ':digest';
 
-/** The same event always gets the same message id. */
 async function deliver(deps: ActivityDependencies, org: string, { name }: Webhook, event: WebhookEvent): Promise<void> {
-  const about = createHash('sha256').update(JSON.stringify([org, name, event.type, event.data]));
-  await deps.deliver({ org, webhook: name, messageId: `msg_${about.digest('hex').slice(0, 32)}`, event });
+  await deps.deliver({ org, webhook: name, messageId: messageIdOf([org, name, event.type, event.data]), event });
 }
 
 /** An approval that no run has ended so long after its time has no run any more. */

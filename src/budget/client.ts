@@ -96,11 +96,10 @@ const describedWithinMs = 3_000;
 export class BudgetElsewhere extends ExplainedError {
   override readonly name = 'BudgetElsewhere';
   readonly code = 'BudgetElsewhere';
-  readonly hint: string;
 
   constructor(org: string, taskQueue: string, own: string) {
-    super(`the budget of ${org} runs on the task queue ${taskQueue}, where no worker answers`);
-    this.hint = `start a worker there, or move the budget to ${own} with \`docferry budget move ${org}\``;
+    const hint = `start a worker there, or move the budget to ${own} with \`docferry budget move ${org}\``;
+    super(`the budget of ${org} runs on the task queue ${taskQueue}, where no worker answers`, hint);
   }
 }
 

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { foreignIn, type KnownHosts, knownHosts } from '../console/security/request-guard.ts';
-import { listen, PortTaken, requestLimits, stopListening } from '../http-server.ts';
+import { listen, PortTaken, type RunningServer, requestLimits, stopListening } from '../http-server.ts';
 import { devServerTool, resolveBinary } from '../local/binaries.ts';
 import { type DevServer, startDevServer } from '../local/dev-server.ts';
 import { counted } from '../rules/text.ts';
@@ -28,10 +28,7 @@ interface EmbeddedSettings {
   namespace: string;
 }
 
-/**
- * Finds, downloads or builds the Temporal program, and starts or adopts its server, with a guard in front of its UI. Throws
- * `EmbeddedError`, and `PortTaken` that names the flag.
- */
+/** Gets Temporal's program, starts or adopts its server, guards its UI. Throws `EmbeddedError`, `PortTaken`. */
 export async function startEmbedded(
   { output, env }: CommandContext,
   { uiPort, ...settings }: EmbeddedSettings,
@@ -67,7 +64,7 @@ export async function startEmbedded(
  * (rebinding) could read and end workflows. Like the console, it answers to names of this machine, and to its own pages
  * alone when a request does more than read. Throws `PortTaken`.
  */
-export async function guardUi(ui: URL, port: number): Promise<{ url: string; port: number; stop(): Promise<void> }> {
+export async function guardUi(ui: URL, port: number): Promise<RunningServer> {
   let known: KnownHosts | null = null;
   const server = createServer(requestLimits, (request, response) => {
     const { method = '', url: path, headers } = request;

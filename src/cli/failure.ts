@@ -48,13 +48,11 @@ export interface Failure {
 export class CliFailure extends ExplainedError implements Failure {
   override readonly name = 'CliFailure';
   readonly code: string;
-  readonly hint: string | null;
   readonly exitCode: ExitCode;
 
   constructor({ code, message, hint, exitCode }: Failure) {
-    super(message);
+    super(message, hint);
     this.code = code;
-    this.hint = hint;
     this.exitCode = exitCode;
   }
 }

@@ -15,13 +15,10 @@ export class ConfigError extends ExplainedError {
   override readonly name = 'ConfigError';
   readonly code = 'InvalidConfiguration';
   readonly problems: readonly ConfigProblem[];
-  /** What to do next; null when the problems say it. */
-  readonly hint: string | null;
 
   constructor(title: string, problems: readonly ConfigProblem[] = [], hint: string | null = null) {
-    super([title, ...problems.map(describeProblem)].join('\n  '));
+    super([title, ...problems.map(describeProblem)].join('\n  '), hint);
     this.problems = problems;
-    this.hint = hint;
   }
 }
 

@@ -4,12 +4,10 @@ import { ExplainedError } from '../rules/errors.ts';
 export class ConsoleFailure extends ExplainedError {
   override readonly name = 'ConsoleFailure';
   readonly code: string;
-  readonly hint: string | null;
 
   constructor(code: string, message: string, hint: string | null = null) {
-    super(message);
+    super(message, hint);
     this.code = code;
-    this.hint = hint;
   }
 }
 

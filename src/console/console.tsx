@@ -5,7 +5,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { matchedRoutes } from 'hono/route';
 import { streamSSE } from 'hono/streaming';
-import { keepConnections, listen, requestLimits, Slots, stopListening } from '../http-server.ts';
+import { keepConnections, listen, type RunningServer, requestLimits, Slots, stopListening } from '../http-server.ts';
 import { traced } from '../temporal/traces.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, ConsoleOptions } from './app-context.ts';
 import { OpenIdSignIn } from './identity/openid.ts';
@@ -92,17 +92,13 @@ function readingOf(c: ConsoleContext, { reader }: ConsoleApp): Listening | null 
   return project === null ? null : both(reader.project(project), reader.charts.of(project));
 }
 
-export interface RunningConsole {
-  /** Where browsers find it. */
-  url: string;
-  port: number;
+export interface RunningConsole extends RunningServer {
   /** The address that signs in the person who opens it first; null where there is no such link. */
   signInUrl: string | null;
   /** The patterns of the pages' addresses, e.g. `/sites/:org/:domain`. */
   pages: readonly string[];
   /** Paths that take forms, as patterns: what must be guarded. */
   takesForms: readonly string[];
-  stop(): Promise<void>;
 }
 
 const longestForm = 512 * 1024;

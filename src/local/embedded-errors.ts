@@ -4,13 +4,11 @@ import { ExplainedError } from '../rules/errors.ts';
 /** A failure of the embedded Temporal server that a person can fix. */
 class EmbeddedError extends ExplainedError {
   readonly code: string;
-  readonly hint: string;
 
   constructor(code: string, message: string, hint: string, options?: ErrorOptions) {
-    super(message, options);
+    super(message, hint, options);
     this.name = code;
     this.code = code;
-    this.hint = hint;
   }
 }
 

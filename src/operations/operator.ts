@@ -27,17 +27,17 @@ import { backfillSchedule, pauseSchedule, resumeSchedule, triggerSchedule } from
 import {
   approveExport,
   describeWorkflow,
+  type ExportHandle,
   exportHandle,
   exportState,
   pollNow,
   rejectExport,
-  type StartedExport,
   type StartedRollback,
   startExport,
   startRollback,
 } from './exports.ts';
 import type { Installation } from './installation.ts';
-import { type StartedSync, startOrJoinSync } from './syncs.ts';
+import { type Started, type SyncHandle, startOrJoinSync } from './syncs.ts';
 
 export interface Site {
   org: string;
@@ -53,12 +53,10 @@ export interface Project {
 class OperationRefused extends ExplainedError {
   override readonly name = 'OperationRefused';
   readonly code: 'NotRunning' | 'NotHeld' | 'NoSuchVersion' | 'InService';
-  readonly hint: string | null;
 
   constructor(code: OperationRefused['code'], message: string, hint: string | null = null) {
-    super(message);
+    super(message, hint);
     this.code = code;
-    this.hint = hint;
   }
 }
 
@@ -96,7 +94,7 @@ export class Operator {
     { org, domain }: Site,
     parameters: ExportParameters,
     onRunning: 'join' | 'refuse' = 'join',
-  ): Promise<StartedExport> {
+  ): Promise<Started<ExportHandle>> {
     const { taskQueue, failover, askWorker } = this.installation.access;
     const input = { org, domain, parameters, failover };
     const client = await this.installation.temporal();
@@ -110,7 +108,7 @@ export class Operator {
     { org, project }: Project,
     pass: PassKind,
     dates: { from?: string; to?: string } = {},
-  ): Promise<StartedSync> {
+  ): Promise<Started<SyncHandle>> {
     const { taskQueue, failover } = this.installation.access;
     const input = { org, project, pass, ...dates, failover };
     const started = await startOrJoinSync(await this.installation.temporal(), taskQueue, input);

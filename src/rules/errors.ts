@@ -1,10 +1,12 @@
-/**
- * A failure that a person can fix, in words for that person. `code` is stable for scripts and `hint` says what to do
- * next; the hint is null where the message says it (contracts.md).
- */
+/** A failure that a person can fix. `code` is stable for scripts, `hint` the next step if the message lacks it. */
 export abstract class ExplainedError extends Error {
   abstract readonly code: string;
-  abstract readonly hint: string | null;
+  readonly hint: string | null;
+
+  constructor(message: string, hint: string | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.hint = hint;
+  }
 }
 
 /** Types of `ApplicationFailure`, which are also the `code` of `{error: {code, message, hint}}` (contracts.md). */

@@ -131,11 +131,11 @@ export interface TemporalSettings extends EncryptionSettings {
 export class TemporalUnreachable extends ExplainedError {
   override readonly name = 'TemporalUnreachable';
   readonly code = 'TemporalUnreachable';
-  readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
+  override readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
   readonly address: string;
 
   constructor(address: string, options?: ErrorOptions) {
-    super(`no Temporal server answers at ${address}`, options);
+    super(`no Temporal server answers at ${address}`, null, options);
     this.address = address;
   }
 }
@@ -144,7 +144,7 @@ export class TemporalUnreachable extends ExplainedError {
 export class TemporalSettingsInvalid extends ExplainedError {
   override readonly name = 'TemporalSettingsInvalid';
   readonly code = 'TemporalSettingsInvalid';
-  readonly hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
+  override readonly hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
 }
 
 const connectTimeoutMs = 5_000;

@@ -26,19 +26,13 @@ export interface EncryptionSettings {
 export class EncryptionUnusable extends ExplainedError {
   override readonly name = 'EncryptionUnusable';
   readonly code = 'EncryptionUnusable';
-  readonly hint: string;
-
-  constructor(message: string, hint: string) {
-    super(message);
-    this.hint = hint;
-  }
 }
 
 /** Something in Temporal is encrypted with a key that this process does not have. */
 export class EncryptionKeyMissing extends ExplainedError {
   override readonly name = 'EncryptionKeyMissing';
   readonly code = 'EncryptionKeyMissing';
-  readonly hint =
+  override readonly hint =
     'add the key to temporal.encryption.keys of every worker and command; the first key writes, all of them read';
 
   constructor(keyId: string) {

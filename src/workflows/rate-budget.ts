@@ -87,7 +87,7 @@ declare global {
 
 /** Options of a workflow that must notice resets, even one to its first task: the SDK reads them before a reset takes effect. */
 function noticesResets(): WorkflowDefinitionOptions {
-  globalThis.docferryRandom = getActivator().random;
+  resetNoticed();
   return {};
 }
 

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listen, requestLimits, stopListening } from '../../http-server.ts';
+import { listen, type RunningServer, requestLimits, stopListening } from '../../http-server.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
 import type { DocumentationService } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
@@ -330,15 +330,8 @@ interface GatewayLog {
   warn(line: object, message: string): void;
 }
 
-interface Gateway {
-  url: string;
-  port: number;
-  /** Refuses new requests and those that wait for a permit, lets answers end that are coming, and frees the port. */
-  stop(): Promise<void>;
-}
-
 /** Serves the analytics area to other programs: each request waits for a permit (B6). Throws `PortTaken`. */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions): Promise<RunningServer> {
   const { host = '127.0.0.1', connections = 1_024, mostWaiting = 256, idleMs = 60_000, log } = options;
   const closing = new AbortController();
   // Every request that waits listens.
@@ -367,6 +360,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url,
     port,
+    /** Refuses those that wait for a permit, and lets answers end that are coming. */
     async stop() {
       const stopped = stopListening(server);
       closing.abort();

@@ -144,8 +144,8 @@ export function overrideText(
     ...(requests === undefined ? [] : [counted(requests, 'request')]),
     ...(reserve === undefined ? [] : [`reserve ${reserve}`]),
   ];
-  // A copy, because a workflow cannot move the place in a pattern of a module.
-  const who = by === undefined ? '' : `, by ${by.replaceAll(new RegExp(invisible), '\uFFFD')}`;
+  // `replaceAll` would move the place in the pattern, which is frozen in workflows.
+  const who = by === undefined ? '' : `, by ${by.split(invisible).join('\uFFFD')}`;
   return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}${who}`;
 }
 

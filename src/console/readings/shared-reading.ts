@@ -30,7 +30,7 @@ export const usualTimes: ReadingTimes = { freshMs: 2_000, maxWaitMs: 1_000, firs
 class ReadingLate extends ExplainedError {
   override readonly name = 'ReadingLate';
   readonly code = 'TooSlow';
-  readonly hint = 'load the page again in a moment';
+  override readonly hint = 'load the page again in a moment';
 
   constructor() {
     super('what the page shows could not be read in time');

@@ -130,17 +130,13 @@ export class EntryRules {
   readonly #occupants = new Map<string, Occupant>();
   #entries = 0;
   #bytes = 0;
-  #exhausted = false;
+  /** True once a limit on size or number is exceeded: reading further is pointless. */
+  exhausted = false;
 
   constructor(limits: ArchiveLimits, archiveBytes: number, reasons: ReasonList) {
     this.#limits = limits;
     this.#archiveBytes = archiveBytes;
     this.#reasons = reasons;
-  }
-
-  /** True once a limit on size or number is exceeded: reading further is pointless. */
-  get exhausted(): boolean {
-    return this.#exhausted;
   }
 
   /** The path to use for the entry; null when it was refused or is the archive's own root. */
@@ -184,11 +180,11 @@ export class EntryRules {
     } else if (this.#bytes > ratioFromBytes && this.#bytes > maxRatio * this.#archiveBytes) {
       this.#exhaust('ratio', `unpacks to more than ${maxRatio} times the ${this.#archiveBytes} bytes of the archive`);
     }
-    return this.#exhausted;
+    return this.exhausted;
   }
 
   #exhaust(rule: StructureRule, detail: string): void {
-    this.#exhausted = true;
+    this.exhausted = true;
     this.#reasons.add(rule, null, detail);
   }
 

@@ -6,35 +6,27 @@ import type { ByteSpan } from '../../files.ts';
 
 /** A set of bytes of a file, as spans that neither touch nor overlap, in order. */
 export class ByteSpans {
-  #spans: readonly ByteSpan[] = [];
-  #count = 0;
-
-  get spans(): readonly ByteSpan[] {
-    return this.#spans;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
+  spans: readonly ByteSpan[] = [];
+  count = 0;
 
   add({ start, end }: ByteSpan): void {
     if (start >= end) return;
-    const touching = this.#spans.filter((span) => span.start <= end && span.end >= start);
+    const touching = this.spans.filter((span) => span.start <= end && span.end >= start);
     const joined = {
       start: Math.min(start, ...touching.map((span) => span.start)),
       end: Math.max(end, ...touching.map((span) => span.end)),
     };
     this.#set([
-      ...this.#spans.filter((span) => span.end < joined.start),
+      ...this.spans.filter((span) => span.end < joined.start),
       joined,
-      ...this.#spans.filter((span) => span.start > joined.end),
+      ...this.spans.filter((span) => span.start > joined.end),
     ]);
   }
 
   remove({ start, end }: ByteSpan): void {
     if (start >= end) return;
     this.#set(
-      this.#spans
+      this.spans
         .flatMap((span) => [
           { start: span.start, end: Math.min(span.end, start) },
           { start: Math.max(span.start, end), end: span.end },
@@ -45,22 +37,22 @@ export class ByteSpans {
 
   /** Where the first gap begins. */
   get prefix(): number {
-    const [first] = this.#spans;
+    const [first] = this.spans;
     return first?.start === 0 ? first.end : 0;
   }
 
   /** What is missing up to `total`, in order. */
   gaps(total: number): ByteSpan[] {
-    const starts = [0, ...this.#spans.map((span) => span.end)];
-    const ends = [...this.#spans.map((span) => span.start), total];
+    const starts = [0, ...this.spans.map((span) => span.end)];
+    const ends = [...this.spans.map((span) => span.start), total];
     return starts
       .map((start, index) => ({ start, end: Math.min(ends[index] ?? total, total) }))
       .filter((gap) => gap.start < gap.end);
   }
 
   #set(spans: readonly ByteSpan[]): void {
-    this.#spans = spans;
-    this.#count = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+    this.spans = spans;
+    this.count = spans.reduce((sum, { start, end }) => sum + end - start, 0);
   }
 }
 
@@ -229,7 +221,8 @@ export class PartialFile {
   readonly #path: string;
   #handle: FileHandle;
   #journal: ResumeJournal | null = null;
-  #identity: ObjectIdentity | null = null;
+  /** The object that the bytes belong to; null when nothing proves it, and a cut then means starting over. */
+  identity: ObjectIdentity | null = null;
   #done = new ByteSpans();
   #hash = new PrefixHash();
 
@@ -251,18 +244,13 @@ export class PartialFile {
     }
   }
 
-  /** The object that the bytes belong to; null when nothing proves it, and a cut then means starting over. */
-  get identity(): ObjectIdentity | null {
-    return this.#identity;
-  }
-
   get bytes(): number {
     return this.#done.count;
   }
 
   /** What is not on disk yet, in order; open-ended when the length is unknown. */
   gaps(): ByteSpan[] {
-    return this.#done.gaps(this.#identity?.total ?? openEnd);
+    return this.#done.gaps(this.identity?.total ?? openEnd);
   }
 
   async startOver(identity: ObjectIdentity | null): Promise<void> {
@@ -271,7 +259,7 @@ export class PartialFile {
     this.#handle = await open(this.#path, constants.O_RDWR | constants.O_CREAT, 0o644);
     this.#hash = new PrefixHash();
     this.#done = new ByteSpans();
-    this.#identity = identity;
+    this.identity = identity;
     this.#journal = identity && (await ResumeJournal.begin(journalOf(this.#path), identity, []));
   }
 
@@ -307,7 +295,7 @@ export class PartialFile {
     for (const checkpoint of found.proved) this.#done.add(checkpoint);
     // The last byte of a complete file is fetched again: the answer proves that the object is still the same.
     if (this.#done.count === total) this.#done.remove({ start: total - 1, end: total });
-    this.#identity = found.identity;
+    this.identity = found.identity;
     this.#journal = await ResumeJournal.begin(journal, found.identity, found.proved);
     this.#hash.follow(this.#handle, () => this.#done.prefix);
   }

@@ -99,14 +99,7 @@ export class BucketPlace implements Place {
     const files = Object.fromEntries(manifest.files.map(({ path, sha256 }) => [path, sha256]));
     const pending = { version, paths: [...plan.writes, ...plan.removed] };
     const at = new Date().toISOString();
-    const begun = {
-      domain,
-      version: marker?.version ?? version,
-      at: marker?.at ?? at,
-      files: marker?.files ?? {},
-      before: marker?.before ?? {},
-      pending,
-    };
+    const begun = { ...(marker ?? { domain, version, at, files: {}, before: {} }), pending };
     await request.guard();
     await this.#mark(bucket, begun, found === null ? 'absent' : { etag: found.etag });
     await this.#write(bucket, plan.writes, request);
@@ -131,13 +124,12 @@ export class BucketPlace implements Place {
   }
 
   #open(): Promise<S3Bucket> {
-    this.#bucket ??= this.#connect();
+    const connect = async () => {
+      const { S3Bucket } = await import('../store/s3-bucket.ts');
+      return new S3Bucket(this.#location, await proxyAgents(this.#location.endpoint));
+    };
+    this.#bucket ??= connect();
     return this.#bucket;
-  }
-
-  async #connect(): Promise<S3Bucket> {
-    const { S3Bucket } = await import('../store/s3-bucket.ts');
-    return new S3Bucket(this.#location, await proxyAgents(this.#location.endpoint));
   }
 
   async #refuseStore(bucket: S3Bucket): Promise<void> {
@@ -179,7 +171,7 @@ export class BucketPlace implements Place {
 /** The object store's refusals, with the field of the target. */
 function explained(error: unknown): unknown {
   if (!(error instanceof StoreRefused || error instanceof StoreUnreachable)) return error;
-  const fix = error.hint.replaceAll('store.bundles.s3', 'bucket of the target');
+  const fix = error.hint?.replaceAll('store.bundles.s3', 'bucket of the target');
   return new TargetRefused(`${error.message}: ${fix}`, !(error instanceof StoreRefused) || error.mayPass);
 }
 

@@ -501,21 +501,17 @@ const printedPath = 200;
 /** Collects reasons, the first 20 in full and a count of the rest. */
 export class ReasonList {
   readonly #listed: Reason[] = [];
-  #count = 0;
+  count = 0;
 
   add(rule: RuleName, path: string | null, detail: string): void {
-    this.#count += 1;
-    if (this.#count > mostListed) return;
+    this.count += 1;
+    if (this.count > mostListed) return;
     this.#listed.push({ rule, path: path === null ? null : printablePath(path), detail });
-  }
-
-  get count(): number {
-    return this.#count;
   }
 
   /** The reasons in the order found; one `more-reasons` at the end stands for those not listed. */
   all(): Reason[] {
-    const more = this.#count - this.#listed.length;
+    const more = this.count - this.#listed.length;
     if (more === 0) return [...this.#listed];
     return [...this.#listed, { rule: 'more-reasons', path: null, detail: `${more} more not listed` }];
   }

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { clientOf, listen, requestLimits, Slots, stopListening } from '../../http-server.ts';
+import { clientOf, listen, type RunningServer, requestLimits, Slots, stopListening } from '../../http-server.ts';
 import { withoutEnd } from '../../rules/text.ts';
 import { type BundleStore, type ByteRange, isStoreName, StoreUnreachable } from '../store/bundle-store.ts';
 import { PublishedFiles } from './published-files.ts';
@@ -166,13 +166,6 @@ export interface ServerSettings {
   signal?: AbortSignal;
 }
 
-export interface BundleServer {
-  url: string;
-  port: number;
-  /** Accepts no more requests, gives those under way 2 s, and resolves when the port is free. */
-  stop(): Promise<void>;
-}
-
 const stopGraceMs = 2_000;
 /** Longer than any path of a published file. */
 const longestPath = 1_024;
@@ -187,7 +180,7 @@ const publishedPath =
  * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Requests beyond the limits get 503 with
  * `Retry-After`. Throws `PortTaken`.
  */
-export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
+export async function startBundleServer(options: BundleServerOptions): Promise<RunningServer> {
   const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
   const handler = new RequestHandler(options, new Slots({ total: readers, perClient: readersPerAddress }));

@@ -288,27 +288,25 @@ export function requireUnclaimed(domain: string, claimedAt: Date | null, mover: 
 export class NoSuchVersion extends ExplainedError {
   override readonly name = 'NoSuchVersion';
   readonly code = 'NoSuchVersion';
-  readonly hint = 'see `docferry export versions`';
+  override readonly hint = 'see `docferry export versions`';
 }
 
 /** The store's folder cannot be used: missing rights, read-only, full. */
 export class StoreNotWritable extends ExplainedError {
   override readonly name = 'StoreNotWritable';
   readonly code = 'StoreUnavailable';
-  readonly hint = null;
+  override readonly hint = null;
 }
 
 /** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */
 export class StoreRefused extends ExplainedError {
   override readonly name = 'StoreRefused';
   readonly code = 'StoreUnavailable';
-  readonly hint: string;
   /** True when it may pass without a person, as when expired credentials are renewed by their issuer. */
   readonly mayPass: boolean;
 
   constructor(problem: string, hint: string, mayPass = false) {
-    super(problem);
-    this.hint = hint;
+    super(problem, hint);
     this.mayPass = mayPass;
   }
 }
@@ -317,14 +315,15 @@ export class StoreRefused extends ExplainedError {
 export class StoreUnreachable extends ExplainedError {
   override readonly name = 'StoreUnreachable';
   readonly code = 'StoreUnavailable';
-  readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
+  override readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
 }
 
 /** Nothing can be published because the signing key cannot be used; never holds a part of the key. */
 export class SigningKeyUnusable extends ExplainedError {
   override readonly name = 'SigningKeyUnusable';
   readonly code = 'SigningKeyUnusable';
-  readonly hint = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+  override readonly hint =
+    'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
 
   constructor(keyFile: string, problem: string) {
     super(`the signing key ${keyFile} ${problem}`);
@@ -350,7 +349,7 @@ export class StagedChanged extends Error {
 export class RecordDamaged extends ExplainedError {
   override readonly name = 'RecordDamaged';
   readonly code = 'StoreUnavailable';
-  readonly hint = 'put it back from a backup; `docferry store verify` says what else is damaged';
+  override readonly hint = 'put it back from a backup; `docferry store verify` says what else is damaged';
 
   constructor(file: string) {
     super(`${file} in the bundle store is damaged`);

@@ -86,21 +86,6 @@ function isGarbled(error: unknown): boolean {
   return error instanceof Error && errorName(error) === 'ChecksumMismatch';
 }
 
-/** True when a condition of a write (`If-Match`, `If-None-Match`) was not met, or another write came in between. */
-function isConditionFailed(error: unknown): boolean {
-  return error instanceof Error && (statusOf(error) === 412 || errorName(error) === 'ConditionalRequestConflict');
-}
-
-/** True when the server does not know such a request at all. */
-function isUnknownRequest(error: unknown): boolean {
-  return error instanceof Error && statusOf(error) === 501;
-}
-
-/** True when the object is absent; a missing bucket does not count. */
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && statusOf(error) === 404 && errorName(error) !== 'NoSuchBucket';
-}
-
 const checkBucket = 'check store.bundles.s3 in the configuration, and that the server speaks S3';
 
 type Refusal = [problem: string, fix: string, mayPass?: boolean];
@@ -222,8 +207,11 @@ export class S3Bucket {
     try {
       return { found: await request(signal === undefined ? {} : { abortSignal: signal }) };
     } catch (error) {
-      if (isConditionFailed(error)) return 'condition failed';
-      if (isAbsent(error) || (isUnknownRequest(error) && permission === optional)) return 'absent';
+      const [name, status] = error instanceof Error ? [errorName(error), statusOf(error)] : ['', 0];
+      // The condition of a write was not met, or another write came in between.
+      if (status === 412 || name === 'ConditionalRequestConflict') return 'condition failed';
+      if (status === 404 && name !== 'NoSuchBucket') return 'absent';
+      if (status === 501 && permission === optional) return 'absent';
       signal?.throwIfAborted();
       throw s3Failure(error, this.location, permission);
     }

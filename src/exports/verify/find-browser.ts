@@ -8,12 +8,6 @@ import { candidatesOf, contentTypeOf } from './site-links.ts';
 export class BrowserUnusable extends ExplainedError {
   override readonly name = 'BrowserUnusable';
   readonly code = 'BrowserUnusable';
-  readonly hint: string;
-
-  constructor(problem: string, hint: string) {
-    super(problem);
-    this.hint = hint;
-  }
 }
 
 /** A Chromium, and whether it may use its own sandbox. */

@@ -6,13 +6,11 @@ export class FeedbackStoreUnavailable extends ExplainedError {
   readonly code = 'StoreUnavailable';
   /** The file, or the address without password. */
   readonly place: string;
-  /** Ends the message too, for logs that show the message alone. */
-  readonly hint: string;
 
   constructor(place: string, problem: string, hint: string, options?: { cause: unknown }) {
-    super(`feedback store ${place}: ${problem}. ${hint}`, options);
+    // For logs that show the message alone.
+    super(`feedback store ${place}: ${problem}. ${hint}`, hint, options);
     this.place = place;
-    this.hint = hint;
   }
 }
 

@@ -114,7 +114,7 @@ describe('an order that got no answer', () => {
   it('is not called undone', async () => {
     class Away extends ExplainedError {
       readonly code = 'TemporalUnreachable';
-      readonly hint = 'check that it is running';
+      override readonly hint = 'check that it is running';
     }
     const connect = async () => {
       throw new Away('Temporal does not answer');

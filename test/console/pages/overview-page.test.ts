@@ -6,7 +6,7 @@ import { ask, runningConsole, signIn } from '../../tools/console/running-console
 
 class Away extends ExplainedError {
   readonly code = 'TemporalUnreachable';
-  readonly hint = 'check that it is running';
+  override readonly hint = 'check that it is running';
 }
 
 const away = async () => {

@@ -1,12 +1,9 @@
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type BundleServer,
-  type ServerSettings,
-  startBundleServer,
-} from '../../../src/exports/server/bundle-server.ts';
+import { type ServerSettings, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
+import type { RunningServer } from '../../../src/http-server.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
@@ -25,7 +22,7 @@ async function serving(settings: Partial<ServerSettings> = {}, content = large) 
   const root = await tempFolder();
   const store = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
   await publish(store, VERSION, content);
-  const server: BundleServer = await startBundleServer({ root, port: 0, ...settings });
+  const server: RunningServer = await startBundleServer({ root, port: 0, ...settings });
   opened.push(server);
   return { root, store, server };
 }

@@ -2,21 +2,18 @@ import { mkdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type BundleServer,
-  type ServerSettings,
-  startBundleServer,
-} from '../../../src/exports/server/bundle-server.ts';
+import { type ServerSettings, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
 import type { StagedManifest } from '../../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
 import { sealOf } from '../../../src/exports/store/manifests.ts';
+import type { RunningServer } from '../../../src/http-server.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 const siteDomain = 'docs.acme.example';
 const version = '20261121T040200Z-aaaaaaaaaaaa';
 const bytes = Buffer.from('0123456789');
-const servers: BundleServer[] = [];
+const servers: RunningServer[] = [];
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));

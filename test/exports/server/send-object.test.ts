@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type BundleServer, rangeOf, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
+import { rangeOf, startBundleServer } from '../../../src/exports/server/bundle-server.ts';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
 import { S3BundleStore } from '../../../src/exports/store/s3-store.ts';
+import type { RunningServer } from '../../../src/http-server.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends, s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
@@ -11,7 +12,7 @@ import { cuttingProxy } from '../../tools/proxies/cutting-proxy.ts';
 const version = '20261121T040200Z-aaaaaaaaaaaa';
 const bytes = Buffer.from('0123456789');
 const etag = `"${sha256(bytes)}"`;
-const servers: BundleServer[] = [];
+const servers: RunningServer[] = [];
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));

@@ -59,10 +59,7 @@ interface RunningPass {
 
 type ListedPass = Omit<RunningPass, 'state'>;
 
-/**
- * The running passes of these projects, with what they say. The passes of a single project are described, since Temporal's
- * list is a moment behind; those of several come from one list.
- */
+/** The running passes, with what they say; one project's are described, since Temporal's list is a moment behind. */
 async function runningPasses(session: Session, projects: readonly FoundProject[]): Promise<RunningPass[]> {
   const { client, config } = session;
   const [only, ...others] = projects;
