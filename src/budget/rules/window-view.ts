@@ -77,7 +77,8 @@ export const waitText: Record<WaitReason, string> = {
   'window-full': 'the window is full',
   throttled: 'the service refused (429): others use the window',
   probing: 'one request is testing whether the service has room again',
-  unauthorized: 'the service refuses the API key (401): correct it, and the pass continues',
+  unauthorized:
+    'the service refuses the API key (401): correct it and run `docferry doctor --key`, and the pass continues',
   paused: 'the budget was paused by hand',
   share: 'the program holds its share of the window',
 };
@@ -97,7 +98,7 @@ function pauseText(
     case 'throttled':
       return `by the service (429) ${until}`;
     case 'unauthorized':
-      return `the service refuses the API key (401); the next try is at ${end}`;
+      return `the service refuses the API key (401); the next try is at ${end}, or at once by \`docferry doctor --key\``;
   }
 }
 

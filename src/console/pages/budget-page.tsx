@@ -110,6 +110,7 @@ function State({ view }: { view: WindowView }) {
         <>
           {pausedBy === 'unauthorized' ? ', next try ' : ', ends '}
           <When at={pausedUntil} />
+          {pausedBy === 'unauthorized' && ', or at once by `docferry doctor --key`'}
         </>
       )}
       {countsAsFullUntil !== null && (

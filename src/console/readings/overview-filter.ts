@@ -186,7 +186,10 @@ function whyOf(line: OverviewLine, health: LineHealth): { reason: string; since:
     case 'failing':
       return { reason: line.lastReason ?? '', since: line.failingSince };
     case 'key refused':
-      return { reason: `the service refuses the API key of ${line.org}; set a working one`, since: line.startedAt };
+      return {
+        reason: `the service refuses the API key of ${line.org}; put a working one into place and run \`docferry doctor --key\``,
+        since: line.startedAt,
+      };
     case 'waits for approval':
       return { reason: 'a new version waits for a decision', since: line.startedAt };
     case 'drifted':

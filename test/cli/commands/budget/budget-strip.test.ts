@@ -105,7 +105,11 @@ describe('the window in words', () => {
 
   it.each([
     ['throttled', now + 60_000, 'by the service (429) until 14:01:00 UTC'],
-    ['unauthorized', now + 60_000, 'the service refuses the API key (401); the next try is at 14:01:00 UTC'],
+    [
+      'unauthorized',
+      now + 60_000,
+      'the service refuses the API key (401); the next try is at 14:01:00 UTC, or at once by `docferry doctor --key`',
+    ],
     ['paused', null, 'by hand until resumed'],
     ['paused', now + 2 * 86_400_000, 'by hand until 2026-11-23 14:00:00 UTC'],
   ] as const)('says why no waiter is served: %s', (pausedBy, pausedUntil, words) => {
