@@ -28,10 +28,7 @@ interface EmbeddedSettings {
   namespace: string;
 }
 
-/**
- * Finds, downloads or builds the Temporal program, and starts or adopts its server, with a guard in front of its UI. Throws
- * `EmbeddedError`, and `PortTaken` that names the flag.
- */
+/** Gets Temporal's program, starts or adopts its server, guards its UI. Throws `EmbeddedError`, `PortTaken`. */
 export async function startEmbedded(
   { output, env }: CommandContext,
   { uiPort, ...settings }: EmbeddedSettings,

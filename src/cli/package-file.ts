@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * Text of a file of this package; null when the installation lacks it. The package's root is two folders up from the
- * source and three from the built file.
- */
+/** Text of a file of this package, two folders up from the source, three from the build; null when it is missing. */
 export function readPackageFile(name: string): string | null {
   const root = ['../../', '../../../'].find((place) => readText(`${place}package.json`) !== null);
   return root === undefined ? null : readText(root + name);

@@ -106,9 +106,8 @@ function cannotListen(flag: string, address: string, code: string | undefined): 
 const growthPercent = 25;
 
 /**
- * Keeps the heap of a long-running process near its live size: by default V8 lets the garbage of a long pass grow to
- * hundreds of megabytes before the first collection. Call it once everything is loaded, because growth
- * is counted from the size at that moment.
+ * Keeps the heap near its live size, once everything is loaded: V8 would let garbage of a long pass grow to hundreds of
+ * megabytes before the first collection.
  */
 export function keepHeapLean(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);

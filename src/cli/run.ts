@@ -90,10 +90,7 @@ interface Surroundings {
   stderr: OutputStream;
 }
 
-/**
- * Runs the command line of this process and returns its exit code once everything is written; never rejects. Prints through
- * `Output` only.
- */
+/** Runs the command line of this process; returns its exit code once everything is written, and never rejects. */
 export async function runDocferry(argv: readonly string[]): Promise<number> {
   const { env, stdout, stderr } = process;
   const lost = bearBrokenOutputs();
@@ -209,9 +206,8 @@ async function explain(error: unknown): Promise<Failure> {
 }
 
 /**
- * `docferry … | head` closes our stdout: later output is dropped. So is output that does not fit on the disk of
- * stderr: a full log ends no work. A result that cannot be written is an uncaught error, whose report ends the process.
- * Returns whether that has happened.
+ * `docferry … | head` closes our stdout, and stderr may be on a full disk: neither ends any work. A result that cannot
+ * be written is an uncaught error. Returns whether that has happened.
  */
 function bearBrokenOutputs(): () => boolean {
   let lost = false;

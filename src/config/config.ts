@@ -7,10 +7,7 @@ export type { CheckConfig, GitConfig, PlaceConfig, ProgramConfig } from './rollo
 
 type Resolved = Placed<z.output<typeof configSchema>>;
 
-/**
- * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
- * addresses without a trailing slash. Contains no secrets.
- */
+/** `docferry.yaml` (contracts.md) with defaults, in milliseconds, bytes and absolute paths. Contains no secrets. */
 export type Config = Omit<Resolved, 'defaults'> & {
   /** Absolute path of the file it was read from. */
   file: string;

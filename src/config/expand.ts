@@ -4,10 +4,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 /** A schedule is one value: `cron` of an entry must not meet `every` of the default. */
 const whole = 'schedule';
 
-/**
- * An entry with what the defaults add to it: mappings are merged field by field; lists, schedules and single values of
- * its own replace the default, and null takes it away.
- */
+/** An entry with its defaults: mappings merge by field, everything else of its own replaces, null takes away. */
 function merged(defaults: Mapping, own: Mapping): Mapping {
   const fields = new Map(Object.entries(defaults));
   for (const [key, value] of Object.entries(own)) {

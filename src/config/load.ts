@@ -69,7 +69,7 @@ function findContradictions(config: Config): Finding[] {
 
 /** What the deadlines of an organization ask of its share, if that is more than they may take; null when they fit. */
 function shareProblem({ refresh, budget, projects }: OrganizationConfig): string | null {
-  const deadlines = projects.flatMap(({ id, atMostMs }) => (atMostMs === undefined ? [] : [{ project: id, atMostMs }]));
+  const deadlines = projects.flatMap(({ atMostMs }) => (atMostMs === undefined ? [] : [{ atMostMs }]));
   if (refresh === undefined || deadlines.length === 0) return null;
   const available = budget.requests - budget.reserve;
   const needed = shareForDeadlines(deadlines, { available, windowMs: budget.windowMs, everyMs: refresh.everyMs });
@@ -172,20 +172,14 @@ export interface LoadOptions {
   file?: string;
   env: Environment;
   cwd: string;
-  /**
-   * `required`: what workers need must be readable now; `gateway`: what the gateway needs; `deferred`: secrets are read
-   * when they are used.
-   */
+  /** `required`: what workers need is readable now; `gateway`: what it needs; `deferred`: read when they are used. */
   secrets: 'required' | 'gateway' | 'deferred';
 }
 
 const defaultFile = 'docferry.yaml';
 const maxFileBytes = 1024 * 1024;
 
-/**
- * Loads the configuration from `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml` (contracts.md). Throws
- * `ConfigError` that lists every problem with the field's path and place (X3).
- */
+/** Loads `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml`. Throws `ConfigError` with every problem (X3). */
 export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const named = file ?? (env.DOCFERRY_CONFIG || undefined);
   const absolute = path.resolve(cwd, named ?? defaultFile);

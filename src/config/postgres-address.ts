@@ -5,8 +5,6 @@ import { type Environment, type SecretSource, TextSecret } from './secrets.ts';
 /** libpq's `sslmode`, without the modes that may fall back to plain text. */
 const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
-type TlsMode = (typeof tlsModes)[number];
-
 /** A parsed `postgres://` address. Its password, if any, is a template. */
 interface PostgresAddress {
   /** Host name, address, or the absolute path of the folder of a Unix socket. */
@@ -17,7 +15,7 @@ interface PostgresAddress {
   /** May refer to `${NAME}`; null when there is none. */
   password: string | null;
   /** As libpq means it: `require` encrypts without looking at the certificate. */
-  tls: { mode: TlsMode; rootCert: string | null; cert: string | null; key: string | null };
+  tls: { mode: (typeof tlsModes)[number]; rootCert: string | null; cert: string | null; key: string | null };
   /** Settings of the session such as `-c search_path=docferry`; null for none. */
   options: string | null;
 }

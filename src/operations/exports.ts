@@ -30,6 +30,7 @@ import { decodedValue } from '../temporal/encryption.ts';
 import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { startUnlessRunning } from '../temporal/runs.ts';
 import type { Installation } from './installation.ts';
+import type { Started } from './syncs.ts';
 
 type BundleNow = Partial<Pick<ExportState, 'phase' | 'download'>>;
 
@@ -103,10 +104,7 @@ export async function announcePhase(client: Client, workflowId: string, phase: E
   await client.workflow.getHandle(workflowId).signal(phaseSignal, { phase });
 }
 
-/**
- * Makes the waiting version current. Refused if none waits, or another one than named. Sent again with the same `updateId`,
- * it is answered as it was the first time.
- */
+/** Makes the waiting version current; refused if another or none waits. The same `updateId` gets the same answer. */
 export async function approveExport(
   client: Client,
   { org, domain, version }: { org: string; domain: string; version: string },
@@ -130,14 +128,6 @@ export async function rejectExport(
 
 const withId = (updateId: string | undefined) => (updateId === undefined ? {} : { updateId });
 
-export interface StartedExport {
-  handle: ExportHandle;
-  /** It was running already. */
-  joined: boolean;
-  /** Of the run that this has started; null when it has started none. */
-  runId: string | null;
-}
-
 /** An export of the domain is running, and this request cannot join it (E1). */
 export class ExportRunning extends ExplainedError {
   override readonly name = 'ExportRunning';
@@ -158,7 +148,7 @@ export async function startExport(
   input: ExportInput,
   onRunning: 'join' | 'refuse',
   askWorker: AskWorker = (ask) => ask(),
-): Promise<StartedExport> {
+): Promise<Started<ExportHandle>> {
   const workflowId = exportWorkflowId(input.org, input.domain);
   const started = await startUnlessRunning(client, workflowId, () =>
     client.workflow.start<Workflows['exportSite']>(workflowTypes.exportSite, {

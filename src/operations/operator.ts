@@ -27,17 +27,17 @@ import { backfillSchedule, pauseSchedule, resumeSchedule, triggerSchedule } from
 import {
   approveExport,
   describeWorkflow,
+  type ExportHandle,
   exportHandle,
   exportState,
   pollNow,
   rejectExport,
-  type StartedExport,
   type StartedRollback,
   startExport,
   startRollback,
 } from './exports.ts';
 import type { Installation } from './installation.ts';
-import { type StartedSync, startOrJoinSync } from './syncs.ts';
+import { type Started, type SyncHandle, startOrJoinSync } from './syncs.ts';
 
 export interface Site {
   org: string;
@@ -94,7 +94,7 @@ export class Operator {
     { org, domain }: Site,
     parameters: ExportParameters,
     onRunning: 'join' | 'refuse' = 'join',
-  ): Promise<StartedExport> {
+  ): Promise<Started<ExportHandle>> {
     const { taskQueue, failover, askWorker } = this.installation.access;
     const input = { org, domain, parameters, failover };
     const client = await this.installation.temporal();
@@ -108,7 +108,7 @@ export class Operator {
     { org, project }: Project,
     pass: PassKind,
     dates: { from?: string; to?: string } = {},
-  ): Promise<StartedSync> {
+  ): Promise<Started<SyncHandle>> {
     const { taskQueue, failover } = this.installation.access;
     const input = { org, project, pass, ...dates, failover };
     const started = await startOrJoinSync(await this.installation.temporal(), taskQueue, input);

@@ -196,10 +196,7 @@ interface FactSources {
   inService(): Promise<ReadonlyMap<string, InService>>;
 }
 
-/**
- * The answers of Temporal and the stores, asked all at once. A part that does not answer is named, and its facts are
- * null.
- */
+/** The answers of Temporal and the stores, asked at once. A part that does not answer is named; its facts are null. */
 export async function gatherFacts(
   sources: FactSources,
   explain: (error: unknown) => Trouble,

@@ -8,8 +8,8 @@ import { callsAtOnce, inBatches, startUnlessRunning } from '../temporal/runs.ts'
 
 export type SyncHandle = WorkflowHandle<Workflows['syncFeedback']>;
 
-export interface StartedSync {
-  handle: SyncHandle;
+export interface Started<Handle> {
+  handle: Handle;
   /** It was running already. */
   joined: boolean;
   /** Of the run that this has started; null when it has started none. */
@@ -17,7 +17,11 @@ export interface StartedSync {
 }
 
 /** Starts a pass and returns its run, or joins the running pass of the same kind. */
-export async function startOrJoinSync(client: Client, taskQueue: string, input: SyncInput): Promise<StartedSync> {
+export async function startOrJoinSync(
+  client: Client,
+  taskQueue: string,
+  input: SyncInput,
+): Promise<Started<SyncHandle>> {
   const { org, project, pass } = input;
   const workflowId = syncWorkflowId(org, project, pass);
   const started = await startUnlessRunning(client, workflowId, () =>

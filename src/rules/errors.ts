@@ -1,7 +1,4 @@
-/**
- * A failure that a person can fix, in words for that person. `code` is stable for scripts and `hint` says what to do
- * next; the hint is null where the message says it (contracts.md).
- */
+/** A failure that a person can fix. `code` is stable for scripts, `hint` the next step if the message lacks it. */
 export abstract class ExplainedError extends Error {
   abstract readonly code: string;
   readonly hint: string | null;

@@ -84,10 +84,7 @@ export interface CutRun {
 /** Temporal may list a run so long after its end. */
 const listedWithinMs = 600_000;
 
-/**
- * The organization's exports, rollbacks, passes and refreshes on the task queue that were cut off since a moment, in
- * milliseconds, from one listing; those just before it are among them again.
- */
+/** The organization's runs on the task queue that were cut off since a moment or just before it, in milliseconds. */
 export async function cutRuns(client: Client, taskQueue: string, org: string, since: number): Promise<CutRun[]> {
   const { exportSite, rollBack, syncFeedback, refreshFeedback } = workflowTypes;
   const query = [
@@ -151,10 +148,7 @@ interface StartWatches<Org> {
   stopped(): boolean;
 }
 
-/**
- * Starts the watches of these organizations, a few at a time, and continues until the last has started or the worker
- * stops.
- */
+/** Starts the watches, a few at a time, and continues until the last has started or the worker stops. */
 export async function startWatches<Org>(
   orgs: readonly Org[],
   how: StartWatches<Org>,

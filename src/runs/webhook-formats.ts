@@ -195,10 +195,7 @@ const limits = { header: 150, section: 3_000, field: 2_000, fields: 10 };
 
 const signs: Record<EventWords['tone'], string> = { ok: '✅', bad: '🔴', ask: '🟡', note: '🔵' };
 
-/**
- * A message for an incoming webhook of Slack: `text` for notifications, `blocks` for the channel. Text from elsewhere
- * cannot mention a member or become a link.
- */
+/** A Slack message: `text` for notifications, `blocks` for the channel. Foreign text mentions nobody, links nowhere. */
 function slackMessage(words: EventWords, page: string | null): object {
   const { tone, title, reason, facts, command } = words;
   const headline = `${signs[tone]} ${title}`;

@@ -122,10 +122,8 @@ async function describe(client: Client, id: string): Promise<ScheduleDescription
 const digestMemo = 'docferryDigest';
 
 /** A desired schedule as Temporal takes it, for `create` and, without the id, for `update`. */
-function scheduleOptions({
-  settings,
-  digest,
-}: Pick<DesiredSchedule, 'settings' | 'digest'>): Omit<ScheduleOptions, 'scheduleId'> {
+function scheduleOptions(desired: Pick<DesiredSchedule, 'settings' | 'digest'>): Omit<ScheduleOptions, 'scheduleId'> {
+  const { settings, digest } = desired;
   const { action } = settings;
   const typedSearchAttributes = Object.entries(action.attributes).map(([name, value]) => ({
     key: defineSearchAttributeKey(name, 'KEYWORD'),
@@ -267,10 +265,7 @@ export class ScheduleRefused extends ExplainedError {
   override readonly hint = 'correct it in the configuration';
 }
 
-/**
- * The changes that would make the server's schedules match the configuration; makes none of them. Schedules that the
- * server does not describe in time are left out and named.
- */
+/** The changes that would make schedules match the configuration; those not described in time are named. */
 export async function readSchedulePlan(
   client: Client,
   taskQueue: string,

@@ -204,7 +204,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
       keep(sent, asked === null ? 'budget-reset' : 'budget-set', asked);
       if (asked === null) return confirm(setOverride(known(), null, Date.now()));
       const { forMs: _span, ...override } = asked;
-      return confirm(setOverride(known(), { ...override, until: endOf(asked) }, Date.now()));
+      return confirm(setOverride(known(), { ...override, until: endOf(asked), by: sent.who }, Date.now()));
     },
     check: (asked) => {
       const problem = asked && overrideProblem(window.settings, asked);

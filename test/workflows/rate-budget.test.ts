@@ -129,8 +129,8 @@ describe('rateBudget on the real server', () => {
       await client.configure(org);
       expect(await budgetView(env.client, org)).toMatchObject({ limit: 3, used: 2, override: { requests: 3 } });
       expect(await client.override(org, null)).toMatchObject({ limit: 20, used: 2, available: 18, override: null });
-      const set = await client.override(org, { requests: 2, reserve: 1, forMs: 3_600_000 });
-      expect(set.override).toEqual({ requests: 2, reserve: 1, until: expect.any(Number) });
+      const set = await client.override(org, { requests: 2, reserve: 1, forMs: 3_600_000 }, { who: 'anna' });
+      expect(set.override).toEqual({ requests: 2, reserve: 1, until: expect.any(Number), by: 'anna' });
       expect((await ask('q2', 'sync:b')).kind).toBe('wait');
       await client.override(org, { requests: 2, reserve: 1, forMs: 1_000 });
       await expect.poll(() => budgetView(env.client, org)).toMatchObject({ limit: 20 });

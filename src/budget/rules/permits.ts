@@ -104,6 +104,8 @@ export interface BudgetOverride {
   reserve?: number;
   /** Null: until `budget reset`. */
   until: number | null;
+  /** Who set it. */
+  by?: string;
 }
 
 /** Duration of `budget set` and `budget pause` by the budget's clock; null: until a person ends it. */
@@ -111,7 +113,7 @@ export interface ForAWhile {
   forMs: number | null;
 }
 
-export type OverrideAsk = Omit<BudgetOverride, 'until'> & ForAWhile;
+export type OverrideAsk = Omit<BudgetOverride, 'until' | 'by'> & ForAWhile;
 
 /** What is wrong with an override, in words; null if it is valid. */
 export function overrideProblem(settings: WindowSettings, override: OverrideAsk): string | null {

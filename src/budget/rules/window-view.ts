@@ -5,6 +5,7 @@ import {
   factsTable,
   forecastText,
   ignoredFacts,
+  invisible,
   momentText,
   spanText,
 } from '../../rules/text.ts';
@@ -131,12 +132,17 @@ export const usedText = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>, wo
   `${used} of ${limit}${words}${used > limit ? ' (limit lowered)' : ''}`;
 
 /** What a person set by hand, in words. */
-export function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {
+export function overrideText(
+  { requests, reserve, until, by }: NonNullable<WindowView['override']>,
+  now: number,
+): string {
   const parts = [
     ...(requests === undefined ? [] : [counted(requests, 'request')]),
     ...(reserve === undefined ? [] : [`reserve ${reserve}`]),
   ];
-  return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}`;
+  // `replaceAll` would move the place in the pattern, which is frozen in workflows.
+  const who = by === undefined ? '' : `, by ${by.split(invisible).join('\uFFFD')}`;
+  return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}${who}`;
 }
 
 /** Why a window counts as full, in words. */

@@ -32,12 +32,7 @@ export default {
       .action(run(backUp)),
 } satisfies CommandFile;
 
-interface BackupFlags {
-  out: string;
-  db: string;
-}
-
-async function backUp(context: CommandContext, flags: BackupFlags): Promise<void> {
+async function backUp(context: CommandContext, flags: { out: string; db: string }): Promise<void> {
   const { output, cwd } = context;
   const config = await loadContextConfig(context);
   const out = resolve(cwd, flags.out);
@@ -171,12 +166,6 @@ export function filesOfBackup({ temporal, feedback, bundles }: BackupManifest): 
 
 const bundlesFolder = 'bundles';
 
-interface BackupWork {
-  signal: AbortSignal;
-  /** Called before each part, for people. */
-  onPart: (part: string) => void;
-}
-
 /**
  * Fills an empty folder with a backup while everything runs. Temporal comes before the stores: what its workflows know
  * is then in them too, and a run that continues after a restoration finds everything it left.
@@ -185,7 +174,7 @@ async function takeBackup(
   config: Config,
   temporalFile: string,
   folder: string,
-  { signal, onPart }: BackupWork,
+  { signal, onPart }: { signal: AbortSignal; onPart: (part: string) => void },
 ): Promise<BackupManifest> {
   const takenAt = now();
   const { bundles } = config.store;

@@ -172,10 +172,7 @@ interface DemoFolder {
   configFile: string;
 }
 
-/**
- * Creates the demo's folder, without what an earlier demo left in it. Throws a usage failure when the folder is not a
- * demo's, `DatabaseInUse` when a demo is still running in it.
- */
+/** Makes the demo's folder anew. Throws a usage failure if it is another's, `DatabaseInUse` while a demo runs there. */
 export async function prepareDemoFolder(folder: string): Promise<DemoFolder> {
   await mkdir(folder, { recursive: true });
   const names = await readdir(folder);
@@ -206,7 +203,6 @@ interface Stage extends DemoFolder {
   config: Config;
   sandbox: Sandbox;
   uiUrl: string;
-  bundlesUrl: string;
   workerLog: string;
 }
 
@@ -236,7 +232,7 @@ async function setStage(
   parts.add(bundles.part);
   const workerLog = join(place.folder, 'worker.log');
   parts.add(await startWorkerPart(config, { file: workerLog }));
-  return { ...place, config, sandbox, uiUrl: embedded.uiUrl ?? '', bundlesUrl: bundles.url, workerLog };
+  return { ...place, config, sandbox, uiUrl: embedded.uiUrl ?? '', workerLog };
 }
 
 interface DemoResults {

@@ -24,14 +24,12 @@ import { temporalProxy } from '../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
 
-/** `skipped`: not possible, because another check failed. */
-type Level = 'ok' | 'warning' | 'error' | 'skipped';
-
 /** One verdict of `docferry doctor`. */
 export interface Check {
   /** Stable name for scripts, e.g. `temporal` or `api-key:acme`. */
   name: string;
-  level: Level;
+  /** `skipped`: not possible, because another check failed. */
+  level: 'ok' | 'warning' | 'error' | 'skipped';
   /** One line. */
   detail: string;
   /** What to do about it; null when there is nothing to do. */

@@ -23,10 +23,7 @@ export default {
       .action(run(runGateway)),
 } satisfies CommandFile;
 
-/**
- * Starts the gateway for the clients of the configuration; it logs to stderr. Throws `ConfigError` without clients,
- * `TemporalUnreachable`, or `PortTaken`.
- */
+/** Starts the gateway, logging to stderr. Throws `ConfigError` without clients, `TemporalUnreachable`, `PortTaken`. */
 async function startGatewayPart(
   config: Config,
   place: { host: string; port: number; maxWaitMs: number },

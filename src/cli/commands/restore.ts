@@ -49,12 +49,7 @@ function damaged(problem: string) {
   );
 }
 
-interface RestoreFlags {
-  db: string;
-  force?: boolean;
-}
-
-async function restore(context: CommandContext, from: string, flags: RestoreFlags): Promise<void> {
+async function restore(context: CommandContext, from: string, flags: { db: string; force?: boolean }): Promise<void> {
   const { output, cwd } = context;
   const folder = resolve(cwd, from);
   const backup = await readBackupManifest(folder);
@@ -95,10 +90,7 @@ interface Finished {
 /** What SQLite keeps beside a database. */
 const companions = ['-wal', '-shm'];
 
-/**
- * Renames everything into its place, and the former parts to `<name>.before-<moment>`: all of them or, on a failure, none.
- * Returns the new names of the former parts.
- */
+/** Renames all into place, or nothing, and what was there to `<name>.before-<moment>`; returns those names. */
 async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]> {
   const suffix = `.before-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
   const done: Finished[] = [];
@@ -246,10 +238,7 @@ function closeLog(file: string): void {
   alone.close();
 }
 
-/**
- * The backup's ledgers do not know of requests sent since. They end here, on a server without workers, so that they cannot
- * grant anything.
- */
+/** The backup's ledgers lack what was sent since. They end here, where no worker can grant anything. */
 async function endRestoredBudgets({ context, config }: Restoration, dbFile: string): Promise<string[]> {
   const { output, env } = context;
   const { path } = await resolveBinary(devServerTool, { env, onProgress: (line) => output.note(line) });

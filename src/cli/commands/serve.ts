@@ -19,13 +19,9 @@ export default {
       .action(run(serve)),
 } satisfies CommandFile;
 
-interface ServeFlags {
-  bundlePort: number;
-  bundleHost: string;
-}
-
-async function serve(context: CommandContext, { bundlePort, bundleHost }: ServeFlags): Promise<ExitCode> {
+async function serve(context: CommandContext, flags: { bundlePort: number; bundleHost: string }): Promise<ExitCode> {
   const { output } = context;
+  const { bundlePort, bundleHost } = flags;
   return withParts(output, async (parts, interrupted) => {
     const config = await loadContextConfig(context);
     const { bundles } = config.store;

@@ -50,10 +50,7 @@ export default {
       .action(run(showStatus)),
 } satisfies CommandFile;
 
-/**
- * Asks Temporal and the stores about the selection, a few questions for any size. A part that does not
- * answer is named; throws Temporal's failure when the feedback store is down too.
- */
+/** Asks Temporal and the stores, and names what does not answer; throws if Temporal and the feedback store are down. */
 async function readStatus(config: Config, selection: Selection): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
   const { taskQueue } = config.temporal;
   const sources = {
@@ -197,10 +194,7 @@ const usualRows = 24;
 /** Headers, empty lines and totals around the lines. */
 const otherRows = 10;
 
-/**
- * Looks again and again until Ctrl-C, or for a time: on a terminal one screen, repainted, elsewhere a line for each site and
- * project that has changed. Returns the last look.
- */
+/** Looks until Ctrl-C, or for a time: repaints a terminal, prints changed lines elsewhere. Returns the last look. */
 async function watchStatus(output: Output, look: () => Promise<Look>, forMs: number): Promise<Look> {
   const interrupt = onInterrupt();
   const live = await output.startLive();

@@ -194,10 +194,7 @@ interface UpPorts extends SandboxPorts {
   bundlePort: number;
 }
 
-/**
- * The configuration of `up`. With `--sandbox`, a folder without one gets one, which the other commands then find too; a
- * named configuration must exist.
- */
+/** The configuration of `up`. `--sandbox` writes one into a folder that has none; a named one must exist. */
 export async function loadUpConfig(
   context: CommandContext,
   { sandbox, port, sandboxPort, bundlePort }: UpPorts & { sandbox: boolean },
@@ -221,10 +218,7 @@ async function writeIfAbsent(file: string, text: string): Promise<boolean> {
   }
 }
 
-/**
- * A sandbox with the configured organizations, projects and sites, its own keys, and the budget of the first organization as
- * the limit of each.
- */
+/** A sandbox with what the configuration names, its own keys, and the first organization's budget as each one's. */
 export function sandboxOptionsFor(
   { organizations }: Config,
   { sandboxPort, storagePort }: SandboxPorts,

@@ -1,9 +1,7 @@
-import type { createLogUpdate } from 'log-update';
 import { createColors } from 'picocolors';
 import stringWidth from 'string-width';
 import { counted, visibleJson, visibleText } from '../../rules/text.ts';
 import { exitCodes, type Failure } from '../failure.ts';
-import type * as Texts from './text.ts';
 
 /** The colours of our own texts (picocolors); no foreign text can do harm with them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with the escape character
@@ -148,9 +146,9 @@ export class Output {
   async startLive(): Promise<LiveView> {
     if (this.quiet) return { show() {}, ended() {}, write() {}, end() {} };
     const live = this.#redraws
-      ? await LiveLines.open(this.#stderr as NodeJS.WriteStream, () => this.surfaceOfNotes)
-      : new PlainLines((line) => this.#aside(line));
-    if (live instanceof LiveLines) this.#live = live;
+      ? await redrawnLines(this.#stderr as NodeJS.WriteStream, () => this.surfaceOfNotes)
+      : plainLines((line) => this.#aside(line));
+    if (this.#redraws) this.#live = live;
     return {
       show: (label, { key, text, line }) => {
         const safe = { key, text: this.#safe(text) };
@@ -228,80 +226,55 @@ export interface LiveView {
 }
 
 /** One line for each change of a step. */
-class PlainLines implements LiveView {
-  readonly #print: (line: string) => void;
-  readonly #shown = new Map<string, string>();
-
-  constructor(print: (line: string) => void) {
-    this.#print = print;
-  }
-
-  show(label: string, { key, text, line }: Step): void {
-    if (this.#shown.get(label) === key) return;
-    this.#shown.set(label, key);
-    this.#print(`${label}: ${line ?? text}`);
-  }
-
-  ended(label: string, text: string): void {
-    this.#print(`${label}: ${text}`);
-  }
-
-  write(text: string): void {
-    this.#print(text);
-  }
-
-  end(): void {}
+function plainLines(print: (line: string) => void): LiveView {
+  const shown = new Map<string, string>();
+  return {
+    show(label, { key, text, line }) {
+      if (shown.get(label) === key) return;
+      shown.set(label, key);
+      print(`${label}: ${line ?? text}`);
+    },
+    ended: (label, text) => print(`${label}: ${text}`),
+    write: print,
+    end() {},
+  };
 }
 
 /** A line for each label, redrawn in place, or a table of as many as the terminal shows; needs a terminal. */
-class LiveLines implements LiveView {
-  readonly #update: ReturnType<typeof createLogUpdate>;
-  readonly #texts = new Map<string, string>();
-  readonly #layout: typeof Texts;
-  readonly #screen: () => Screen;
-
-  private constructor(update: ReturnType<typeof createLogUpdate>, layout: typeof Texts, screen: () => Screen) {
-    this.#update = update;
-    this.#layout = layout;
-    this.#screen = screen;
-  }
-
-  static async open(stream: NodeJS.WriteStream, screen: () => Screen): Promise<LiveLines> {
-    const [{ createLogUpdate }, layout] = await Promise.all([import('log-update'), import('./text.ts')]);
-    return new LiveLines(createLogUpdate(stream), layout, screen);
-  }
-
-  show(label: string, { text }: Step): void {
-    this.#texts.set(label, text);
-    this.#draw();
-  }
-
-  ended(label: string, text: string): void {
-    this.#texts.delete(label);
-    this.write(`${label}  ${text}`);
-  }
-
-  write(text: string): void {
-    this.#update.persist(text);
-    this.#draw();
-  }
-
-  end(): void {
-    this.#texts.clear();
-    this.#update.clear();
-    this.#update.done();
-  }
-
-  #draw(): void {
-    const lines = [...this.#texts];
+async function redrawnLines(stream: NodeJS.WriteStream, screen: () => Screen): Promise<LiveView> {
+  const [{ createLogUpdate }, layout] = await Promise.all([import('log-update'), import('./text.ts')]);
+  const update = createLogUpdate(stream);
+  const texts = new Map<string, string>();
+  const draw = () => {
+    const lines = [...texts];
     if (lines.length < 2) {
-      this.#update(lines.map((line) => line.join('  ')).join(''));
+      update(lines.map((line) => line.join('  ')).join(''));
       return;
     }
-    const screen = this.#screen();
-    const half = Math.floor(screen.columns / 2);
-    const rows = lines.map(([label, text]) => [this.#layout.printable(label, half), text]);
-    const table = this.#layout.tableLines(['', ''], rows, screen.columns);
-    this.#update(fittingLines(table, { ...screen, rows: screen.rows - 1 }, (count) => counted(count, 'more line')));
-  }
+    const { columns, rows, paint } = screen();
+    const half = Math.floor(columns / 2);
+    const cells = lines.map(([label, text]) => [layout.printable(label, half), text]);
+    const table = layout.tableLines(['', ''], cells, columns);
+    update(fittingLines(table, { paint, columns, rows: rows - 1 }, (count) => counted(count, 'more line')));
+  };
+  const write = (text: string) => {
+    update.persist(text);
+    draw();
+  };
+  return {
+    show(label, { text }) {
+      texts.set(label, text);
+      draw();
+    },
+    ended(label, text) {
+      texts.delete(label);
+      write(`${label}  ${text}`);
+    },
+    write,
+    end() {
+      texts.clear();
+      update.clear();
+      update.done();
+    },
+  };
 }

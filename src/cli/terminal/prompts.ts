@@ -7,18 +7,12 @@ interface Terminal {
   output: NodeJS.WritableStream;
 }
 
-/** The question about what will happen, and what a no means. */
-interface Question {
-  text: string;
-  declined: string;
-}
-
 /**
  * Returns once a person has said yes, with `--yes` at once. Throws a usage failure where no person can be asked, and the
  * failure `Declined` after any other answer, Ctrl-C and the end of the input included.
  */
 export async function confirm(
-  { text, declined }: Question,
+  { text, declined }: { text: string; declined: string },
   yes: boolean,
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },
 ): Promise<void> {
@@ -90,10 +84,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/**
- * Runs work that looks at the signal between its steps, and cleans up itself. Throws the failure `Interrupted` when it
- * ended because of Ctrl-C or SIGTERM; `what` says how things are then.
- */
+/** Runs work that looks at the signal. Throws the failure `Interrupted`, which `what` ends, after Ctrl-C or SIGTERM. */
 export async function interruptible<Result>(
   what: string,
   work: (signal: AbortSignal) => Promise<Result>,

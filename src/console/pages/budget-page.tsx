@@ -124,6 +124,12 @@ function State({ view }: { view: WindowView }) {
           {override.reserve !== undefined && ` reserve ${override.reserve}`}
           {override.until === null ? ' until ended by hand' : ', ends '}
           {override.until !== null && <When at={override.until} />}
+          {override.by !== undefined && (
+            <>
+              {', by '}
+              <Foreign text={override.by} />
+            </>
+          )}
         </div>
       )}
       {programs.map(({ workflowId, used: held, share }) => (

@@ -254,9 +254,8 @@ async function complaintsOn(scope: ReportScope, paths: readonly string[]): Promi
 }
 
 /**
- * How long entries waited until a person closed them: from their creation to the last change from an open to a closed
- * status that a sync saw (S5), of those that are closed now. Entries first seen closed do not count, and a change has
- * the time of the sync that saw it.
+ * How long entries that are closed now waited: from creation to the last closing that a sync saw (S5), at the time of
+ * that sync. Entries first seen closed do not count.
  */
 async function reportWaits(
   scope: ReportScope,
@@ -332,16 +331,10 @@ function secondsBetween({ db }: ReportScope, from: RawBuilder<unknown>, to: RawB
     : sql<number | string>`(julianday(${to}) - julianday(${from})) * 86400.0`;
 }
 
-/**
- * The longest path, source or status shown, in UTF-16 units: a page repeats each several times. As long as an excerpt
- * may be.
- */
+/** The longest path, source or status shown, in UTF-16 units: a page repeats each several times. */
 const longestText = 2 * excerptLength;
 
-/**
- * The figures of `feedback report` for a project (contracts.md), counted by the database in one snapshot: however many
- * entries there are, few rows reach this process.
- */
+/** The figures of `feedback report` (contracts.md), counted by the database in one snapshot: few rows reach us. */
 export async function reportFigures(db: Db, query: ReportQuery): Promise<ReportFigures> {
   const snapshot = await openSnapshot(db);
   try {

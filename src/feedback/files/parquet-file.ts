@@ -1,23 +1,18 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { type FeedbackRecord, type RecordEncoder, recordColumns } from './feedback-record.ts';
 
-type ParquetValue = string | boolean | bigint | null;
-
 /** The values of one column, collected until the row group is encoded. */
 interface ColumnValues<Value> {
   add(value: Value | null): void;
   /** The values in their order, in a new list. */
-  decoded(): ParquetValue[];
+  decoded(): (string | boolean | bigint | null)[];
   clear(): void;
 }
 
 const none = -1;
 const firstBytes = 16 * 1024;
 
-/**
- * Texts as UTF-8 in one buffer. Tens of thousands of strings would outlive the collections of the young heap, and the
- * old one grows to several times what is alive before it is collected.
- */
+/** Texts as UTF-8 in one buffer: as strings they would outlive the young heap, and the old one would grow. */
 class TextValues implements ColumnValues<string> {
   #bytes = Buffer.allocUnsafeSlow(firstBytes);
   #used = 0;
@@ -181,17 +176,11 @@ function flag({ bounds, ...repetition }: Facts, read: Read<boolean>): Unnamed {
   };
 }
 
-/**
- * A row group ends at this many rows or characters of text, whichever comes first: it stays in memory until it is
- * encoded, however much people wrote. Readers skip whole groups by their dates.
- */
+/** A row group, which stays in memory and which readers skip by its dates, ends at this many rows or characters. */
 const rowsOfGroup = 10_000;
 const charactersOfGroup = 8 * 1024 * 1024;
 
-/**
- * Parquet with the columns of the table (feedback-files.md), compressed with Snappy, which every reader has. `add`
- * throws an Error naming the entry where a time cannot be understood.
- */
+/** Parquet with the table's columns (feedback-files.md), in Snappy. `add` throws an Error for a time it cannot read. */
 export function parquet(): RecordEncoder {
   const columns = parquetColumns();
   const elements = columns.map(({ name, type }) => ({ name, ...type }));

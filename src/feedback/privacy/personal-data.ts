@@ -142,10 +142,7 @@ export class PersonalData {
   readonly #erased: ReadonlySet<string>;
   readonly #storeKey: string;
 
-  /**
-   * `erased`: the names (`identityOf`) of people whose data must not be stored. `storeKey`: for ids that are a digest of the
-   * text of a reject.
-   */
+  /** `erased`: names (`identityOf`) of people to keep out. `storeKey`: for ids that are a digest of a reject's text. */
   constructor(privacy: Privacy, about: { now: Date; erased: ReadonlySet<string>; storeKey: string }) {
     this.#privacy = privacy;
     this.#now = about.now.toISOString();

@@ -80,10 +80,7 @@ export function feedbackPrivacy({ hashKey, ...privacy }: PrivacyConfig): Privacy
   };
 }
 
-/**
- * The store's own key, made when it is first needed. This store recognises what is hashed under it, whatever happens to
- * `privacy.hashKey` (decisions/0044).
- */
+/** The store's own key, made when first needed: it outlives changes of `privacy.hashKey` (decisions/0044). */
 export async function storeKey(trx: Trx): Promise<string> {
   const find = () => trx.selectFrom('store_key').select('key').executeTakeFirst();
   const found = await find();

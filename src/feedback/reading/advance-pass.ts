@@ -10,13 +10,11 @@ import { noteCoarseDates } from './passes.ts';
 import { noteRows } from './refresh-state.ts';
 import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from './slices.ts';
 
-type Gone = NonNullable<SliceFindings['gone']>;
-
 /** Notes as gone the entries that two complete readings have missed (S4), unless one of them may have come without its id. */
 async function tombstone(
   db: Trx,
   { passId, org, project }: PassRow,
-  { unseenSince, covered }: Gone,
+  { unseenSince, covered }: NonNullable<SliceFindings['gone']>,
   noticedAt: Date,
 ): Promise<void> {
   const unseen = liveEntries(db, { org, project }).select('id').where('last_seen_at', '<', unseenSince);
@@ -72,10 +70,7 @@ export async function tombstoneEntries(
     .execute();
 }
 
-/**
- * Writes where a slice stands; after one that was read to its end, what it shows of the entries, then what the pass does
- * next, which depends on that (decisions/0041).
- */
+/** Writes where a slice stands; after its end also what it shows and what the pass does next (decisions/0041). */
 export async function takeStep(db: Trx, pass: PassRow, step: SliceStep, at: Date): Promise<void> {
   await writeStep(db, pass, step);
   const { slice, unshifted } = step;
@@ -99,10 +94,7 @@ export async function endCheck(db: Trx, pass: PassRow, same: boolean | null, at:
   if (slice?.outcome === 'checking') await takeStep(db, pass, ended(slice, same === true), at);
 }
 
-/**
- * The service refused `cursor`: if the pass still stands there, another slice continues by date from the last `createdAt`
- * seen (S3). Throws `CannotResume`, naming what stays out of reach.
- */
+/** The service refused `cursor`: if the pass stands there, a slice continues by date (S3). Throws `CannotResume`. */
 export async function cutSlice(db: Trx, pass: PassRow, cursor: string): Promise<void> {
   const slice = await currentSlice(db, pass.passId);
   if (slice?.outcome !== 'reading' || pass.position.cursor !== storedText(cursor)) return;

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { FactSource } from '../rules/fact-queries.ts';
 import { closedStatuses, openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
-import { leastVerified, markVerified, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
-import { type DatedList, edgesOf, type PassBounds, type StoredCounts, type Target } from '../rules/plan-slices.ts';
+import { leastVerified, markVerified, type PassBounds, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
+import { type DatedList, edgesOf, type StoredCounts, type Target } from '../rules/plan-slices.ts';
 import { batchesOf, countRows, liveEntries, ofProject, within } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import type { PassRow } from './pass-store.ts';
@@ -77,10 +77,7 @@ function momentOf(moments: ReadonlyMap<number, string>, place: number): string {
   return found;
 }
 
-/**
- * Whether an entry without a readable id has come since. It may be any of those that seem to be missing, so none of them
- * counts as gone.
- */
+/** Whether an entry without a readable id has come since: it may be any that seems missing, so none counts as gone. */
 export async function cameWithoutId(db: Db, project: string, since: string): Promise<boolean> {
   const row = await rejectsSince(db, project, since)
     .where((reject) => reject.or([reject('id', 'like', 'sha256:%'), reject('id', 'like', 'hmac-sha256:%')]))
@@ -89,10 +86,7 @@ export async function cameWithoutId(db: Db, project: string, since: string): Pro
   return row !== undefined;
 }
 
-/**
- * Whether every entry that has come since had a readable id, and no stored entry came in an unreadable form, which leaves
- * its old version in the store.
- */
+/** Whether every entry since had a readable id and form: an unreadable one leaves its old version in the store. */
 async function allReadableSince(db: Db, project: string, since: string): Promise<boolean> {
   if (await cameWithoutId(db, project, since)) return false;
   const row = await rejectsSince(db, project, since)
@@ -108,10 +102,7 @@ function rejectsSince(db: Db, project: string, since: string) {
 
 export type VerifiedRow = Selectable<FeedbackDatabase['verified_ranges']>;
 
-/**
- * For each range of dates of a project, the moment up to which it is complete; `undated` for the entries without a
- * date.
- */
+/** For each range of dates, the moment up to which it is complete; `undated` for entries without a date. */
 export async function verifiedRanges(
   db: Db,
   org: string,

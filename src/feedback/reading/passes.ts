@@ -1,13 +1,7 @@
 import type { Selectable } from 'kysely';
 import { createdAtUtc, storedTextOrNull } from '../rules/feedback-entry.ts';
-import { boundsOfPass, type PassKind } from '../rules/pass-bounds.ts';
-import {
-  expectedPagesOf,
-  type FirstSlices,
-  firstSlices,
-  type PassBounds,
-  type StoredCounts,
-} from '../rules/plan-slices.ts';
+import { boundsOfPass, type PassBounds, type PassKind } from '../rules/pass-bounds.ts';
+import { expectedPagesOf, type FirstSlices, firstSlices, type StoredCounts } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
 import { ofProject } from '../store/queries.ts';
 import { type Db, type FeedbackDatabase, fieldsOf, type Trx } from '../store/tables.ts';
@@ -63,10 +57,7 @@ export async function countRequests(
   return await existingPass(db, passId);
 }
 
-/**
- * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
- * its watermark would cover entries that were not read (S3).
- */
+/** Ends a pass unless it has ended. Without its last page it is not completed: the watermark would cover a gap (S3). */
 export async function finishPass(db: Trx, passId: string, result: PassResult): Promise<PassRow> {
   const pass = await existingPass(db, passId);
   if (pass.outcome !== 'running') return pass;
@@ -93,10 +84,7 @@ export async function finishPass(db: Trx, passId: string, result: PassResult): P
   return await existingPass(db, passId);
 }
 
-/**
- * Greatest `createdAt` up to which passes that completed have read without a gap (S4), UTC ISO 8601.
- * @see watermarkAfter
- */
+/** Greatest `createdAt` up to which completed passes have read without a gap (S4, `watermarkAfter`), UTC ISO 8601. */
 export async function watermark(db: Db, org: string, project: string): Promise<string | null> {
   const { greatest } = await db
     .selectFrom('sync_passes')
@@ -107,10 +95,7 @@ export async function watermark(db: Db, org: string, project: string): Promise<s
   return greatest;
 }
 
-/**
- * A pass moves the watermark only if it joins what was read before. A pass that began later than the watermark
- * (`--from`) leaves a gap; a review reads only some statuses.
- */
+/** Only a pass that joins what was read before moves it: a later `--from` leaves a gap, a review reads few statuses. */
 function watermarkAfter({ pass, dateFrom, greatestCreatedAt }: PassRow, before: string | null): string | null {
   const from = createdAtUtc(dateFrom);
   const joins = dateFrom === null || (from !== null && before !== null && from <= before);

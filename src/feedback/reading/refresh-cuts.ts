@@ -66,9 +66,8 @@ export async function prepareProject(db: Trx, key: ProjectKey, at: number): Prom
 const entriesPerBatch = 2_000;
 
 /**
- * Cuts a project's lists into pages anew, by the rates learnt until now. It reads all entries in batches, so that the
- * thread is free in between and few are in memory. `floor`: the date that a first reading, newest first, has reached; older
- * entries stay out of the pages.
+ * Cuts a project's lists into pages anew, by the rates learnt until now, in batches that leave the thread free. Entries
+ * older than `floor`, the date that a first reading has reached, stay out.
  */
 export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: number | null): Promise<void> {
   await lockProject(db, key.project);

@@ -149,10 +149,7 @@ async function clearReading(db: Trx, passId: string): Promise<void> {
   await db.updateTable('sync_passes').set({ next_cursor: null }).where('pass_id', '=', passId).execute();
 }
 
-/**
- * What the complete reading of a page says of the entries that it did not return, in the transaction of its last page.
- * Returns how many are missing when a person must know.
- */
+/** What a page's complete reading says of entries it lacks, in its last transaction; how many if a person must know. */
 export async function endReading(db: Trx, pass: PassRow, at: Date): Promise<number | null> {
   const slices = await listSlices(db, pass.passId);
   const read = slices.filter(({ outcome }) => outcome === 'read' || outcome === 'cut');
@@ -276,9 +273,8 @@ async function moveWatermark(db: Trx, { passId, org, project }: PassRow, dateFro
 }
 
 /**
- * Leaves the rows of a run (X4): one for each project in which it found something; runs that found nothing share one an
- * hour, which is of no project. Pages read by half stay with a row that the next run takes over. Returns what the run
- * found; safe to repeat.
+ * Leaves the rows of a run (X4), one for each project in which it found something; others share one an hour, of no
+ * project. The next run takes over pages read by half. Returns what the run found; safe to repeat.
  */
 export async function endRefreshRun(db: Trx, end: RefreshEnd): Promise<ProjectFindings[]> {
   const finished = end.finishedAt.toISOString();

@@ -323,9 +323,8 @@ interface EntryChange extends Pick<RowChange, 'changed'> {
 }
 
 /**
- * Takes what a reading or a tombstone has changed over into what refresh knows, sums of pages, rates, arrivals, and into
- * the order of changes that webhooks follow. In the
- * transaction that writes the rows, of whatever pass (S4).
+ * Takes what a reading or a tombstone has changed over into sums of pages, rates, arrivals and the order of changes
+ * that webhooks follow, in the transaction that writes the rows, of whatever pass (S4).
  */
 export async function noteRows(db: Trx, key: ProjectKey, rows: readonly RowChange[], at: Date): Promise<void> {
   const isNews = ({ before, changed }: RowChange) => before === null || changed || before.deleted_at !== null;

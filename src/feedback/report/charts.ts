@@ -127,10 +127,7 @@ const noteWidth = 104;
 type Align = 'left' | 'center' | 'right';
 const tickAligns: readonly Align[] = ['left', 'center', 'right'];
 
-/**
- * Rows from top to bottom; in a narrow chartWidth each name is above its marks. `greatest` is the end of the scale, `ticks`
- * are texts below its beginning, middle and end.
- */
+/** Rows, on narrow charts below their names. `greatest` ends the scale; `ticks` stand at its start, middle and end. */
 export function rowsChart(
   label: string,
   rows: readonly ChartRow[],

@@ -164,10 +164,7 @@ export const fontSize = 13;
 
 let drawn = 0;
 
-/**
- * Draws a chart for a page with a strict policy, without its `<svg>` tag: no style elements or attributes, unique ids.
- * Colours are CSS variables, so that one drawing serves both colour schemes.
- */
+/** Draws a chart without `<svg>` tag, styles and equal ids, as a strict policy asks, in colours of both schemes. */
 function drawChart(option: EChartsCoreOption, width: number, height: number): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {

@@ -6,10 +6,7 @@ import { dark, figureStyle, type Html, htmlText, light, variables, visible } fro
 import { dayText, momentText, percentText, sharesDiffer, waitText } from './report-words.ts';
 import { agentsSection, commentsSection, helpfulSections, volumeSection, waitsSection } from './sections.ts';
 
-/**
- * The page's only script: filters the comments. It reads and hides elements, creates none and stores nothing; without it
- * the forms stay hidden and every list is complete.
- */
+/** The page's only script filters the comments; without it the forms stay hidden and every list is complete. */
 const filterScript = `'use strict';
 for (const form of document.querySelectorAll('form.filters')) {
   const items = [...document.getElementById(form.dataset.list).children].map((item) => ({
@@ -265,10 +262,7 @@ export interface Report {
   overview?: string;
 }
 
-/**
- * The report as one self-contained page, in pieces: head, one for each project, foot. Its
- * policy lets a browser load nothing and run only the script inside it.
- */
+/** The report as one self-contained page, in pieces. Its policy lets a browser load nothing and run only its script. */
 export async function* reportPage(report: Report, projects: AsyncIterable<ReportProject>): AsyncGenerator<string> {
   yield await htmlText(head(report));
   let number = 0;

@@ -111,10 +111,7 @@ export interface Interval {
   high: number;
 }
 
-/**
- * The 95 % score interval of a share after `yes` of `votes` (E. B. Wilson, 1927): unlike the plain one, it is right for
- * few votes and for shares near 0 and 1.
- */
+/** The 95 % score interval of `yes` of `votes` (E. B. Wilson, 1927): right for few votes and near 0 and 1 too. */
 export function wilsonInterval(yes: number, votes: number): Interval {
   if (votes === 0) return { low: 0, high: 1 };
   const share = yes / votes;

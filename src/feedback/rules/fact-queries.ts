@@ -1,7 +1,6 @@
+import type { PassBounds } from './pass-bounds.ts';
 import type { DatedList, Target } from './plan-slices.ts';
-import { type Coverage, coverageOf, type PassOutline, type PassSlice, type SliceQuery } from './slice.ts';
-
-type Dates = Pick<SliceQuery, 'dateFrom' | 'dateTo'>;
+import { type Coverage, coverageOf, type PassOutline, type PassSlice } from './slice.ts';
 
 /** Facts about a pass and its project that a decision can ask the store for. No number includes tombstoned entries. */
 export interface StoreFacts {
@@ -18,13 +17,12 @@ export interface StoreFacts {
   /** Whether the service was found to take date-times for their dates. */
   datesAreCoarse(): boolean;
   entries(): number;
-  entriesWithin(dates: Dates): number;
+  entriesWithin(dates: PassBounds): number;
   /** How many entries have a source and a status, by `source status`. */
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
   /**
-   * Entries that match the query of a second look, lie outside the dates it returned, and have not been seen since it began.
-   * The entries it looks for do not count, as they may be deleted: with all statuses, only those count that the pass has
-   * seen before.
+   * Entries that a second look should have returned, outside its dates and unseen since it began, but for those it
+   * looks for: with all statuses, only those count that the pass has seen before.
    */
   leftOutBy(slice: PassSlice): number;
   /** Dated entries that the pass has not seen, with their places in a list: of the closed and missing ones, or of all. */
@@ -40,10 +38,7 @@ interface FactRequest {
   about: readonly unknown[];
 }
 
-/**
- * A pure decision: it either returns its result or names the fact it still needs. So the store is queried for rarely
- * needed facts only where they matter.
- */
+/** A pure decision: it returns its result or names the fact it still needs, so that rare facts are read only then. */
 export type Decision<Result> = Generator<FactRequest, Result, unknown>;
 
 /** Names a fact that the decision needs; its value is the answer. */

@@ -78,10 +78,7 @@ export function storedTextOrNull(text: string | null): string | null {
   return text === null ? null : storedText(text);
 }
 
-/**
- * Unknown fields as JSON text, null when there are none. Keys are sorted at every level, so that an entry sent with
- * its fields in another order counts as unchanged.
- */
+/** Unknown fields as JSON text with sorted keys, so that another order is no change; null when there are none. */
 export function storedExtra(extra: Readonly<Record<string, unknown>>): string | null {
   return Object.keys(extra).length === 0 ? null : JSON.stringify(stored(extra));
 }

@@ -259,10 +259,7 @@ export function ended(slice: PassSlice, unshifted: boolean): SliceStep {
   return { slice: { ...slice, outcome: 'read' }, resumed: null, unshifted };
 }
 
-/**
- * Continues a slice whose cursor died with a slice by date from where it stopped. Queries without dates, which exist
- * for entries without a date, start over a few times. Throws `CannotResume`.
- */
+/** Continues a slice by date once its cursor died; without dates it starts over, a few times. Throws `CannotResume`. */
 export function* afterCut(slice: PassSlice): Decision<SliceStep> {
   const { stage, source, statuses, order, joinsAt, reached } = slice;
   const cut: PassSlice = { ...slice, outcome: 'cut' };

@@ -11,10 +11,7 @@ export type ReadingKind = PassKind | 'refresh';
 export const passOutcomes = ['running', 'completed', 'failed', 'cancelled'] as const;
 export type PassOutcome = (typeof passOutcomes)[number];
 
-/**
- * How far an incremental pass reads back before the watermark, in milliseconds: a service may take a date-time for its
- * date, in its own time zone, and entries may appear late.
- */
+/** In milliseconds: a service may take a date-time for its date, in its own zone, and entries may appear late. */
 const overlapMs = 24 * 3_600_000;
 
 interface PassBoundsInput {
@@ -26,20 +23,18 @@ interface PassBoundsInput {
   to?: string;
 }
 
-interface PassRange {
-  /** UTC ISO 8601 with `Z`, so that no service must guess a time zone; null for no bound. */
+/** UTC ISO 8601 with `Z`, so that no service must guess a time zone; null for no bound. */
+export interface PassBounds {
   dateFrom: string | null;
   /** Exclusive. */
   dateTo: string | null;
-  /** Short words for people. */
-  reason: string;
 }
 
 /**
- * The date bounds of a pass (S4): a sweep has none; an incremental one begins at the watermark less the overlap,
- * or has none while there is no watermark.
+ * The bounds of a pass (S4), and why in short words: a sweep has none; an incremental one begins at the watermark less the
+ * overlap.
  */
-export function boundsOfPass({ pass, watermark, from, to }: PassBoundsInput): PassRange {
+export function boundsOfPass({ pass, watermark, from, to }: PassBoundsInput): PassBounds & { reason: string } {
   const dateTo = bound(to);
   const until = dateTo === null ? '' : `, before ${dateTo}`;
   if (from !== undefined) {
@@ -82,10 +77,7 @@ function bound(text: string | undefined): string | null {
   return new Date(ms).toISOString();
 }
 
-/**
- * A range of dates, and the moment up to which its entries in the store are complete. The ranges of a project follow
- * each other without a gap; entries without a date are kept separately.
- */
+/** A range of dates, and the moment up to which its stored entries are complete. A project's ranges leave no gap. */
 export interface VerifiedRange {
   /** Included; null: from the beginning of time. */
   from: string | null;

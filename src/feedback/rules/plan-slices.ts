@@ -1,5 +1,5 @@
 import { closedStatuses, knownSources, knownStatuses, openStatuses } from './feedback-entry.ts';
-import type { PassKind } from './pass-bounds.ts';
+import type { PassBounds, PassKind } from './pass-bounds.ts';
 import { dateSlackMs, everything, type PlannedSlice, pageSize, pagesOf, shifted } from './slice.ts';
 
 /** A run of places in a list sorted by date, both included. */
@@ -75,12 +75,6 @@ export interface StoredCounts {
   open: number;
   /** Whether a sweep has completed, so that `stored` is the true number. */
   everSwept: boolean;
-}
-
-export interface PassBounds {
-  dateFrom: string | null;
-  /** Exclusive. */
-  dateTo: string | null;
 }
 
 /** Pages up to which a review reads everything if the open and the closed statuses, separately, have more. */

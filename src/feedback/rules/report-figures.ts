@@ -145,10 +145,7 @@ export interface RecentComment extends Excerpt {
   createdAt: string | null;
 }
 
-/**
- * Figures of a project (contracts.md `feedback report`): numbers, paths and comments, never contacts or code, and
- * nothing of entries that the service no longer has.
- */
+/** Figures of a project (contracts.md `feedback report`): no contacts, no code, no entry that the service lacks now. */
 export interface ReportFigures {
   entries: number;
   /** Those without a readable date; none with bounds. */

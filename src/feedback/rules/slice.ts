@@ -1,5 +1,5 @@
 import { isoInstant } from '../../rules/text.ts';
-import type { ReadingKind } from './pass-bounds.ts';
+import type { PassBounds, ReadingKind } from './pass-bounds.ts';
 
 /** Entries a request brings at most (service-interface.md "Limits"). */
 export const pageSize = 100;
@@ -19,11 +19,7 @@ export const pagesOf = (entries: number): number => Math.max(1, Math.ceil(entrie
 export type SliceStage = 'read' | 'open' | 'look' | 'undated' | 'again' | 'wide';
 
 /** The filters of one query (service-interface.md, endpoint 1); null for no filter. */
-export interface SliceQuery {
-  /** UTC ISO 8601 with `Z`, so that no service must guess a time zone. */
-  dateFrom: string | null;
-  /** Exclusive. */
-  dateTo: string | null;
+export interface SliceQuery extends PassBounds {
   source: string | null;
   statuses: readonly string[] | null;
 }
@@ -69,10 +65,7 @@ export function joinOrders(a: EntryOrder | null, b: EntryOrder | null): EntryOrd
   return a === b ? a : 'mixed';
 }
 
-/**
- * The moment up to which a page has come, on the safe side of a single odd date; null for a page without dates. UTC
- * ISO 8601 as in `created_at_utc`.
- */
+/** The moment up to which a page has come, on the safe side of one odd date; null without dates. UTC ISO 8601. */
 export function reachOf(dates: readonly string[], order: EntryOrder | null): string | null {
   if (order === null || order === 'mixed') return null;
   const last = dates.slice(-lastEntries).sort();
@@ -145,12 +138,8 @@ function later(a: string | null, b: string | null): string {
 }
 
 /** A pass as its decisions see it. */
-export interface PassOutline {
+export interface PassOutline extends PassBounds {
   pass: ReadingKind;
-  /** Bounds of the pass as sent to the service. */
-  dateFrom: string | null;
-  /** Exclusive. */
-  dateTo: string | null;
   startedAt: string;
   /** Pages stored so far. */
   pages: number;
@@ -160,10 +149,7 @@ export interface PassOutline {
 export interface PassSlice extends PlannedSlice {
   /** Counted from 1 in the order in which they were planned. */
   slice: number;
-  /**
-   * `checking`: read to its end, and the last page may be requested again; `cut`: its cursor died, and another slice
-   * continues it.
-   */
+  /** `checking`: its last page may be requested again; `cut`: its cursor died, and another slice continues it. */
   outcome: 'planned' | 'reading' | 'checking' | 'read' | 'cut';
   /** Start of the reading: every entry it returns is stamped later. */
   startedAt: string | null;

@@ -8,10 +8,7 @@ import type { IndexProgress } from './feedback-search.ts';
 
 type Progress = Selectable<FeedbackDatabase['search_progress']>;
 
-/**
- * Indexes the next entries of a store that was moved without its index, in the order of their keys. Locks the row of the
- * progress, so that several processes share the work. Safe to repeat.
- */
+/** Indexes the next entries of a moved store by key. Several processes share the work; each step may be repeated. */
 export async function indexMore(trx: Trx): Promise<IndexProgress> {
   const progress = await lockedProgress(trx);
   if (progress.complete === 1) return progressOf(progress);
@@ -76,10 +73,7 @@ async function move(trx: Trx, to: Progress): Promise<IndexProgress> {
 }
 
 const againAfterMs = 30_000;
-/**
- * How long to wait before the next step, as a multiple of the last step's time: the process and the database have other
- * work too.
- */
+/** The pause after a step, as a multiple of its time: the process and the database have other work too. */
 const restOfStep = 2;
 
 interface CompleteIndex {
@@ -113,10 +107,7 @@ const rebuildLock = 7_301_180_745;
 /** How often an erasure tries to take that lock, a second apart. */
 const tries = 100;
 
-/**
- * Rebuilds PostgreSQL's index of words, which keeps every word it ever held, while it is in use. `daily`: only if that was
- * not done within a day and no other process is doing it.
- */
+/** Rebuilds PostgreSQL's index of words, which keeps removed ones, while it is in use. `daily`: once a day at most. */
 export async function rebuildSearchIndex(db: Db, how: 'now' | 'daily'): Promise<void> {
   if (how === 'daily' && (await recentlyScrubbed(db))) return;
   // The lock belongs to the connection: within a transaction an index in use cannot be rebuilt.

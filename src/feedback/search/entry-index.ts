@@ -23,16 +23,11 @@ export function placeOfDate(date: string): number {
   return Math.min(Math.max(second, 0), latestSecond) * placesOfSecond;
 }
 
-interface Dated {
-  created_at_utc: string | null;
-  first_seen_at: string;
-}
-
 /** How often a place in one second is drawn before the next second is tried. */
 const drawsPerSecond = 8;
 
 /** A random place for an entry. If it is taken, the caller draws again; a crowded second passes on to the next. */
-function drawPlace({ created_at_utc, first_seen_at }: Dated, draws: number): number {
+function drawPlace({ created_at_utc, first_seen_at }: FeedbackTable, draws: number): number {
   const base = created_at_utc === null ? undatedFrom + placeOfDate(first_seen_at) : placeOfDate(created_at_utc);
   return base + Math.floor(Math.random() * placesOfSecond) + Math.floor(draws / drawsPerSecond) * placesOfSecond;
 }
@@ -197,10 +192,7 @@ export async function unindexRows(db: Trx, project: string, ids: readonly string
   await db.deleteFrom('search_entries').where('project_id', '=', project).where('id', 'in', ids).execute();
 }
 
-/**
- * Inserts rows of one project, or replaces those of the same key except for `first_seen_at`, in the index of their words
- * too: all, or only `reindexed`. At most `rowsPerStatement`.
- */
+/** Inserts or replaces at most `rowsPerStatement` rows of a project, without `first_seen_at`; indexes `reindexed`. */
 export async function upsertRows(db: Trx, rows: readonly FeedbackTable[], reindexed = rows): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;

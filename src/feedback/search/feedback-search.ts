@@ -1,15 +1,12 @@
 import { pagePath } from '../../rules/text.ts';
 import { documentKey, type Votes } from '../rules/report-figures.ts';
 
-/**
- * What to look for. Every field narrows the result; without any, all entries match. Entries that the service no longer
- * has are not found.
- */
+/** What to look for among the entries that the service still has. Every field narrows the result. */
 export interface EntrySelection {
   /**
-   * What people wrote in comments and code: every word must occur; case and accents do not matter. `"two words"` side by
-   * side, `confi*` by its beginning. Chinese, Japanese, Korean and Thai are found without blanks. Everything else is taken
-   * literally; a text without a letter, digit or emoji is refused (`SearchRefused`).
+   * Words that must all occur in comments and code, whatever case and accents; `"two words"` side by side, `confi*` by
+   * its beginning, Chinese, Japanese, Korean and Thai without blanks. Without a letter, digit or emoji:
+   * `SearchRefused`.
    */
   words?: string;
   org?: string;

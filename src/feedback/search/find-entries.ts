@@ -171,10 +171,7 @@ function matching(db: Db, wanted: Wanted): RawBuilder<unknown> {
     where ${all([sql`search_words match ${asked}`, ...conditions])}`;
 }
 
-/**
- * New entries stand near the top: SQLite looks no further than the last of them, and PostgreSQL finds a way by itself.
- * The `+` keeps SQLite from walking the places for the least one.
- */
+/** New entries stand near the top: SQLite looks no further, and `+` keeps it from walking the places for the least. */
 function newSince(db: Db, at: RawBuilder<number>, ms: number): RawBuilder<unknown>[] {
   const isNew = sql`e.first_seen_ms > ${ms}`;
   if (isPostgres(db)) return [isNew];
@@ -194,10 +191,7 @@ function all(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
 }
 
-/**
- * The words and facets in the query language of the database's index; null where all entries match. They hold neither
- * quotes nor backslashes, so they need no escaping.
- */
+/** Words and facets in the language of the database's index, without quotes to escape; null where all match. */
 function indexQuery(db: Db, { phrases, selection }: Wanted): string | null {
   const facets = facetsAsked(selection);
   if (facets.length + phrases.length === 0) return null;

@@ -7,10 +7,7 @@ export interface TextWord {
   word: string;
   start: number;
   end: number;
-  /**
-   * Of writing without blanks: two neighbouring characters, or the last one of a run, so that any part of a run is found
-   * by the pairs it consists of (decisions/0120).
-   */
+  /** Of writing without blanks: two neighbouring characters, or the last one of a run (decisions/0120). */
   isPair: boolean;
 }
 
@@ -94,10 +91,7 @@ const longestSearch = 1_000;
 /** The shortest beginning of a word: too many words begin with less. In characters. */
 const shortestBeginning = 2;
 
-/**
- * The most beginnings in a search. Each walks all words that begin so: with a million entries four take half a second,
- * while SQLite lets nothing else run.
- */
+/** The most beginnings in a search: with a million entries four take half a second, in which SQLite blocks all else. */
 const mostBeginnings = 4;
 
 /** The most words of all phrases together. */
@@ -106,10 +100,7 @@ const mostWords = 100;
 /** The text between blanks or quotes, and the `*` that follows it. */
 const chunks = /"(?<quoted>[^"]*)"?(?<ofQuoted>\*?)|(?<bare>[^\s"]+)/gu;
 
-/**
- * The phrases of a search text, all of which must occur. `foo_bar()` is the words `foo` and `bar` side by side; punctuation
- * is ignored. Throws `SearchRefused`.
- */
+/** The phrases that must all occur: `foo_bar()` is `foo` and `bar` side by side. Throws `SearchRefused`. */
 export function searchPhrases(text: string): SearchPhrase[] {
   if (text.length > longestSearch) {
     const length = text.length.toLocaleString('en');

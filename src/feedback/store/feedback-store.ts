@@ -47,10 +47,7 @@ interface StoreSettings {
   /** For messages. */
   place: string;
   privacy: Privacy;
-  /**
-   * Removes the bytes of deleted content from the database's files; `daily`: what takes long only once a day. False if
-   * other programs are in the way.
-   */
+  /** Removes deleted bytes from the files; `daily`: what takes long once a day. False if programs are in the way. */
   scrub(how: 'now' | 'daily'): Promise<boolean>;
 }
 

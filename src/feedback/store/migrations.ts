@@ -12,10 +12,7 @@ const tables: Migration = {
   },
 };
 
-/**
- * The tokenizer splits at blanks alone: the words are ready. `secure-delete` takes removed words out of the index itself
- * instead of noting them as removed.
- */
+/** The tokenizer splits at blanks: the words are ready. `secure-delete` takes removed words out of the index itself. */
 const searchOnSqlite = [
   `create virtual table search_words using fts5(
     words, content='search_entries', content_rowid='place', columnsize=0, tokenize="ascii tokenchars '=~'")`,
@@ -39,10 +36,7 @@ const migrations: Readonly<Record<string, Migration>> = { '0001-tables': tables 
 /** The state of a database before it is migrated. `behind`: it has our tables and lacks a migration of this version. */
 export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
 
-/**
- * Distinguishes our own database from one made by a later version of docferry or by another program, by the names of the
- * tables in it. Writes nothing.
- */
+/** Tells our own database from one of a later docferry or another program by its tables' names. Writes nothing. */
 export async function schemaState(db: Db, tables: ReadonlySet<string>): Promise<SchemaState> {
   if (tables.size === 0) return 'empty';
   if (!tables.has(migrationTable)) return 'foreign';
@@ -52,10 +46,7 @@ export async function schemaState(db: Db, tables: ReadonlySet<string>): Promise<
   return applied.length === Object.keys(migrations).length ? 'current' : 'behind';
 }
 
-/**
- * Throws when a later version of docferry has migrated the tables since this process opened them: this version would leave
- * out what that version stores with each entry.
- */
+/** Throws when a later docferry has migrated the tables meanwhile: this one would leave out what that one stores. */
 export async function refuseNewer(db: Db, place: string): Promise<void> {
   if ((await appliedMigrations(db)).some(isUnknown)) throw newerTables(place);
 }
@@ -78,10 +69,7 @@ async function appliedMigrations(db: Db): Promise<string[]> {
   return applied.map(({ name }) => name);
 }
 
-/**
- * Brings the tables up to date, in one transaction. Safe to repeat and to run in several processes at once. `schema` is
- * where the tables are, on databases that have several.
- */
+/** Brings the tables (in `schema`) up to date, in one transaction; safe to repeat, also in several processes. */
 export async function migrate(db: Db, schema?: string): Promise<void> {
   const migrator = new Migrator({
     db,

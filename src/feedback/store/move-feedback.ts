@@ -15,10 +15,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 const modulus = 1n << 256n;
 
-/**
- * Count and digest of rows in any order: the sum of the rows' own SHA-256. PostgreSQL hands whole numbers of `bigint` out
- * as text, so values are compared as text.
- */
+/** Count of rows and sum of their SHA-256, in any order. Values count as text, as PostgreSQL hands out `bigint`. */
 class RowsDigest {
   readonly #columns: readonly string[];
   #sum = 0n;

@@ -74,10 +74,7 @@ export async function markTold(db: Trx, org: string, rows: readonly NoticeRow[],
   }
 }
 
-/**
- * When each site's last export that brought or confirmed a version ended, by domain; an export whose rollout failed counts,
- * since it brought its version too.
- */
+/** By domain, when the last export ended that brought or confirmed a version, even if its rollout failed. */
 export async function lastExports(db: Db, org: string): Promise<ReadonlyMap<string, string>> {
   const rows = await db
     .selectFrom('export_runs')

@@ -1,14 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
-import {
-  Kysely,
-  type PostgresCursor,
-  PostgresDialect,
-  type PostgresPool,
-  type PostgresPoolClient,
-  type PostgresQueryResult,
-  sql,
-} from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import { DatabaseError, Pool, type PoolClient } from 'pg';
 import type { FeedbackStoreConfig } from '../../config/config.ts';
 import { keepEverything, type Privacy } from '../privacy/privacy.ts';
@@ -165,10 +157,7 @@ async function tlsOf(place: PostgresPlace): Promise<ConnectionOptions | false> {
 
 interface PoolLimits {
   connections: number;
-  /**
-   * How long a statement may take, in milliseconds. A host that vanished leaves a connection open for good, and heartbeats
-   * continue meanwhile, so nothing else would notice.
-   */
+  /** Of a statement, in milliseconds: a host that vanished leaves a connection open, and nothing else would notice. */
   answerWithinMs: number;
   /** Whether `end` waits for the statements that run. */
   endsWhenDone: boolean;
@@ -213,7 +202,7 @@ async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Pro
   return {
     connect: async () => {
       try {
-        return new ExplainingClient(await pool.connect(), place);
+        return explainingClient(await pool.connect(), place);
       } catch (error) {
         throw explainPostgresProblem(place, error);
       }
@@ -226,38 +215,22 @@ async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Pro
 }
 
 /** A connection from the pool, which does not take it back once it is broken. */
-class ExplainingClient implements PostgresPoolClient {
-  readonly #client: PoolClient;
-  readonly #place: PostgresPlace;
-  #lost: { error: unknown } | null = null;
-
-  constructor(client: PoolClient, place: PostgresPlace) {
-    this.#client = client;
-    this.#place = place;
-  }
-
-  query<R>(sql: string, parameters: ReadonlyArray<unknown>): Promise<PostgresQueryResult<R>>;
-  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
-  query(sql: string | PostgresCursor<unknown>, parameters: ReadonlyArray<unknown> = []): unknown {
-    if (typeof sql !== 'string') throw new Error('cursors are not used here');
-    return this.#run(sql, parameters);
-  }
-
-  release(): void {
-    this.#client.release(this.#lost !== null);
-  }
-
-  async #run(sql: string, parameters: ReadonlyArray<unknown>): Promise<unknown> {
+function explainingClient(client: PoolClient, place: PostgresPlace): PostgresPoolClient {
+  let lost: { error: unknown } | null = null;
+  const run = async (statement: string, parameters: readonly unknown[]) => {
     // The rollback after the loss must neither wait nor hide its cause.
-    if (this.#lost !== null) throw this.#lost.error;
+    if (lost !== null) throw lost.error;
     try {
-      return await this.#client.query(sql, [...parameters]);
+      return await client.query(statement, [...parameters]);
     } catch (error) {
-      const explained = explainPostgresProblem(this.#place, error);
-      if (isConnectionLost(error)) this.#lost = { error: explained };
+      const explained = explainPostgresProblem(place, error);
+      if (isConnectionLost(error)) lost = { error: explained };
       throw explained;
     }
-  }
+  };
+  // The other overload is for cursors, which are not used here.
+  const query = run as unknown as PostgresPoolClient['query'];
+  return { query, release: () => client.release(lost !== null) };
 }
 
 /** A database before anything is written to it. */
@@ -271,9 +244,8 @@ interface Examined {
 }
 
 /**
- * Opens the feedback store in a PostgreSQL database, making its tables where they are missing. Any number of processes
- * may have it open. Throws `FeedbackStoreUnavailable`, and so do the store's methods while the server cannot be reached;
- * the store works again once it can.
+ * Opens the feedback store in a PostgreSQL database for any number of processes, making missing tables. Throws
+ * `FeedbackStoreUnavailable`, as its methods do until the server can be reached again.
  */
 export async function openPostgresFeedbackStore(
   place: PostgresPlace,
@@ -305,10 +277,7 @@ export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit
   });
 }
 
-/**
- * Scrubbing deleted bytes scans the whole store and waits for every reader: it has a connection of its own, so that no
- * page waits for it. A process that stops leaves it to the server.
- */
+/** Scrubbing scans the whole store and waits for every reader: with its own connection, no page waits for it. */
 const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000, endsWhenDone: false };
 
 /**

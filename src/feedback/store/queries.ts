@@ -50,10 +50,7 @@ export function openSnapshot(db: Db): Promise<ControlledTransaction<FeedbackData
   return db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
 }
 
-/**
- * A table of any number of keys from one parameter. PostgreSQL compares them with columns that are compared by
- * their bytes (decisions/0030).
- */
+/** A table of any number of keys from one parameter; PostgreSQL compares them by their bytes (decisions/0030). */
 export function wantedKeys(db: Db, keys: readonly (readonly string[])[], columns: number) {
   const [elements, order] = isPostgres(db) ? ['json_array_elements(', ' collate "C"'] : ['json_each(', ''];
   const values = Array.from({ length: columns }, (_, index) => sql.raw(`(value ->> ${index})${order}`));
@@ -148,10 +145,7 @@ export async function preferIndexes(db: Trx): Promise<void> {
   if (isPostgres(db)) await sql`set local enable_sort = off`.execute(db);
 }
 
-/**
- * Gathers the statistics of the entries after the 10th, 100th, 1,000th … page of a pass: a first sync would outrun the
- * server's own schedule of once a minute.
- */
+/** Gathers statistics after the 10th, 100th, 1,000th … page of a pass, which outruns the server's own schedule. */
 export async function refreshStatistics(db: Trx, page: number): Promise<void> {
   if (isPostgres(db) && /^10+$/.test(`${page}`)) await sql`analyze feedback`.execute(db);
 }

@@ -181,41 +181,38 @@ export async function openSqliteFeedbackStore(
   privacy: Privacy = keepEverything,
   { sharedFolder = false }: { sharedFolder?: boolean } = {},
 ): Promise<FeedbackStore> {
-  const path = resolve(file);
-  try {
+  return explaining(file, async (path) => {
     await makeFolder(dirname(path), sharedFolder);
     const db = await openDatabase(path);
-    return await sqlFeedbackStore(db, { place: path, privacy, scrub: (how) => scrub(db, path, how) });
-  } catch (error) {
-    throw explainSqliteProblem(path, error);
-  }
+    return sqlFeedbackStore(db, { place: path, privacy, scrub: (how) => scrub(db, path, how) });
+  });
 }
 
 /** Opens the audit of an existing store, and changes no table. Throws as `openSqliteFeedbackStore` does. */
 export async function openSqliteAudit(file: string): Promise<OpenAudit> {
-  const path = resolve(file);
-  try {
+  return explaining(file, async (path) => {
     const found = await stat(path).catch(ifMissing(null));
-    if (found === null) {
-      const fix = "Run the command where the workers' store is, or start a worker here: it makes the file.";
-      throw new FeedbackStoreUnavailable(path, 'this machine has no such file', fix);
-    }
-    return auditIn(await openDatabase(path, 'as they are'));
-  } catch (error) {
-    throw explainSqliteProblem(path, error);
-  }
+    if (found !== null) return auditIn(await openDatabase(path, 'as they are'));
+    const fix = "Run the command where the workers' store is, or start a worker here: it makes the file.";
+    throw new FeedbackStoreUnavailable(path, 'this machine has no such file', fix);
+  });
 }
 
 /** Gives a copy of a feedback store its own identity (`succeed`). Throws as `openSqliteFeedbackStore` does. */
 export async function succeedSqliteStore(file: string, reason: Succession, at: Date): Promise<void> {
+  await explaining(file, async (path) => {
+    const db = await openDatabase(path);
+    await db
+      .transaction()
+      .execute((trx) => succeed(trx, reason, at))
+      .finally(() => db.destroy());
+  });
+}
+
+async function explaining<Result>(file: string, work: (path: string) => Promise<Result>): Promise<Result> {
   const path = resolve(file);
   try {
-    const db = await openDatabase(path);
-    try {
-      await db.transaction().execute((trx) => succeed(trx, reason, at));
-    } finally {
-      await db.destroy();
-    }
+    return await work(path);
   } catch (error) {
     throw explainSqliteProblem(path, error);
   }

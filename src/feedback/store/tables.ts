@@ -73,10 +73,7 @@ interface Table {
 const tables = {
   /** One row. */
   store_identity: {
-    columns: {
-      only_row: column<number>('integer primary key'),
-      identity: text,
-    },
+    columns: { only_row: column<number>('integer primary key'), identity: text },
   },
   /** One row for each store that this one was restored or moved from (`store-lineage.ts`). */
   retired_identities: {
@@ -90,10 +87,7 @@ const tables = {
   },
   /** One row: the store's own key (`storeKey`). */
   store_key: {
-    columns: {
-      only_row: column<number>('integer primary key'),
-      key: text,
-    },
+    columns: { only_row: column<number>('integer primary key'), key: text },
   },
   feedback: {
     columns: {
@@ -141,13 +135,7 @@ const tables = {
     after: ['create index feedback_changes_by_entry on feedback_changes (project_id, id)'],
   },
   feedback_rejects: {
-    columns: {
-      project_id: text,
-      id: text,
-      raw: text,
-      reason: text,
-      seen_at: text,
-    },
+    columns: { project_id: text, id: text, raw: text, reason: text, seen_at: text },
     key: 'project_id, id',
   },
   sync_passes: {
@@ -288,20 +276,11 @@ const tables = {
   },
   /** The pace of an organization as JSON (`Pace`). */
   refresh_paces: {
-    columns: {
-      org_id: column<string>('text primary key'),
-      pace: text,
-    },
+    columns: { org_id: column<string>('text primary key'), pace: text },
   },
   /** Changes seen among the entries of a class, and the hours over which they were seen. */
   refresh_rates: {
-    columns: {
-      org_id: text,
-      project_id: text,
-      kind: integer,
-      changes: double,
-      hours: double,
-    },
+    columns: { org_id: text, project_id: text, kind: integer, changes: double, hours: double },
     key: 'org_id, project_id, kind',
   },
   /** A stretch of a project's list: `RefreshPage`. Bounds outside all dates stand for none. */
@@ -334,12 +313,7 @@ const tables = {
   },
   /** Entries whose status was seen to change, or that are known to have left the open list. */
   refresh_entries: {
-    columns: {
-      project_id: text,
-      id: text,
-      changed_at: doubleOrNull,
-      left_at: doubleOrNull,
-    },
+    columns: { project_id: text, id: text, changed_at: doubleOrNull, left_at: doubleOrNull },
     key: 'project_id, id',
     ofEntry: true,
   },
@@ -415,23 +389,14 @@ const tables = {
   },
   /** The last change of an entry (`outgoing-entries.ts`). */
   feedback_positions: {
-    columns: {
-      project_id: text,
-      id: text,
-      change: bigint,
-    },
+    columns: { project_id: text, id: text, change: bigint },
     key: 'project_id, id',
     ofEntry: true,
     after: ['create index feedback_positions_in_order on feedback_positions (project_id, change)'],
   },
   /** How far a webhook has come: with the changes of a project, or with its digests. */
   webhook_positions: {
-    columns: {
-      org_id: text,
-      webhook: text,
-      about: text,
-      position: bigint,
-    },
+    columns: { org_id: text, webhook: text, about: text, position: bigint },
     key: 'org_id, webhook, about',
   },
   /** The words of an entry, under its place in the order of answers (`placeOfDate`). */

@@ -2,10 +2,7 @@ import type { WindowView } from '../../budget/rules/permits.ts';
 import { spanText } from '../../rules/text.ts';
 import { type Noticed, type NoticeType, noticeReason } from './notices.ts';
 
-/**
- * What the watch of an organization has seen. A part that could not be read is null: the watch concludes nothing from
- * it.
- */
+/** What the watch of an organization has seen; it concludes nothing from a part that could not be read (null). */
 export interface Sight {
   now: number;
   /** When the watch began: what never happened counts from then. */
@@ -23,10 +20,7 @@ export interface Sight {
   refusedRuns: { org: string; count: number } | null;
 }
 
-/**
- * The conditions that hold now, and the types that were checked completely: an open notice of such a type that is not
- * listed here is over.
- */
+/** The conditions that hold now, and the types checked completely: their open notices not listed here are over. */
 interface Seen {
   holding: Noticed[];
   types: NoticeType[];

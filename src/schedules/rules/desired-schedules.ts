@@ -220,10 +220,7 @@ export interface FoundOnServer {
   running: readonly { workflowId: string; target: ScheduleTarget }[];
 }
 
-/**
- * The changes that give the server exactly the desired schedules. Removing a site or project also stops its work;
- * removing only a schedule lets running work finish.
- */
+/** The changes to the desired schedules. Without its site or project, work is stopped; without a schedule it ends. */
 export function planSchedules(
   desired: readonly DesiredSchedule[],
   found: FoundOnServer,

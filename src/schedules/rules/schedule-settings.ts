@@ -1,7 +1,4 @@
-/**
- * 64-bit FNV-1a over the text's UTF-16 code units: the same on every machine and in every version, as offsets and digests
- * of schedules require. Not for secrets.
- */
+/** 64-bit FNV-1a over UTF-16 code units: the same on every machine and in every version. Not for secrets. */
 export function stableHash(text: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (let index = 0; index < text.length; index += 1) {
@@ -18,10 +15,7 @@ interface ValueRange {
   step: number;
 }
 
-/**
- * Times that match in all fields, as in Temporal's schedules: a day must match both `dayOfMonth` and `dayOfWeek`. Months
- * are 1 to 12, days of the week 0 (Sunday) to 6.
- */
+/** Times that match in all fields, as Temporal's schedules: months are 1 to 12, days of the week 0 (Sunday) to 6. */
 export interface Calendar {
   minute: ValueRange[];
   hour: ValueRange[];
@@ -79,10 +73,7 @@ export function calendarText(calendar: Calendar): string {
 
 const dayMinutes = 24 * 60;
 
-/**
- * Over which time the starts of many schedules with the same calendar are spread, in milliseconds: ten minutes, or a tenth
- * of the shortest time between two starts, whichever is less.
- */
+/** Over how many milliseconds equal calendars are spread: a tenth of their shortest period, at most ten minutes. */
 export function spreadOf({ minute, hour }: Pick<Calendar, 'minute' | 'hour'>): number {
   const times = valuesOf(hour).flatMap((h) => valuesOf(minute).map((m) => h * 60 + m));
   const next = [...times.slice(1), (times[0] ?? 0) + dayMinutes];
@@ -188,11 +179,8 @@ export function settingsFacts(settings: ScheduleSettings): Record<string, string
 }
 
 /** `every 15m (offset 2m 3s)`, `every day at 06:03:20 UTC`, `0 6 * * * Europe/Berlin`; several are joined by `and`. */
-export function whenText({
-  intervals,
-  calendars,
-  timezone,
-}: Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'>): string {
+export function whenText(settings: Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'>): string {
+  const { intervals, calendars, timezone } = settings;
   const zone = timezone === '' ? 'UTC' : timezone;
   const times = [...intervals.map(intervalText), ...calendars.map((calendar) => `${calendarText(calendar)} ${zone}`)];
   return times.length === 0 ? 'never' : times.sort().join(' and ');

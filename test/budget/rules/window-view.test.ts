@@ -103,10 +103,10 @@ describe('the view of a window', () => {
     scene.now = minutes(20);
     scene.spend(3);
     expect(text(scene)).toBeNull();
-    const override = { requests: 4, until: minutes(180) };
+    const override = { requests: 4, until: minutes(180), by: 'ada\u202e' };
     scene.apply((state, at) => setOverride(state, override, at));
     const full =
-      'the window is full until 01:00:00 UTC: 6 of 4 used (limit lowered); set by hand: 4 requests until 03:00:00 UTC';
+      'the window is full until 01:00:00 UTC: 6 of 4 used (limit lowered); set by hand: 4 requests until 03:00:00 UTC, by ada\uFFFD';
     expect(text(scene)).toBe(full);
     // It is said until the end, and not while somebody reads.
     scene.now = windowMs - 1_000;

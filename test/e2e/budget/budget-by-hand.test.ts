@@ -56,7 +56,9 @@ describe('the budget by hand', () => {
     const set = await docferryJson(['budget', 'set', org, '--requests', '7', ...cli()]);
     expect(set).toMatchObject({ exitCode: 0, document: { limit: 7 } });
     await scene.startWorkerWith('{ requests: 50, window: 1h, reserve: 3 }');
-    await expect.poll(limits).toEqual({ limit: 7, reserve: 3, override: { requests: 7, until: null } });
+    await expect
+      .poll(limits)
+      .toEqual({ limit: 7, reserve: 3, override: { requests: 7, until: null, by: expect.any(String) } });
     const differs = await docferryJson(['budget', 'show', org, ...cli()]);
     expect(differs.document).toMatchObject({ configured: { requests: 50, reserve: 3 }, differs: true });
     const reset = await docferryJson(['budget', 'reset', org, ...cli()]);

@@ -35,10 +35,7 @@ const usualRules = Object.fromEntries(
   Object.entries({ ...siteRuleTexts, ...renderRuleTexts }).map(([name, { level }]) => [name, level]),
 );
 
-/**
- * The configuration in the words of docferry.yaml, with nothing left out: defaults, absolute paths, sizes in bytes, an
- * entry for each site. In place of a secret stands where it comes from.
- */
+/** The configuration in the words of docferry.yaml, with nothing left out but secrets: their sources stand for them. */
 function expandedConfig({ temporal, service, organizations, store, privacy }: Config): object {
   const { given: _given, ...where } = temporal;
   return {
@@ -56,16 +53,8 @@ function expandedConfig({ temporal, service, organizations, store, privacy }: Co
   };
 }
 
-function expandedOrganization({
-  id,
-  apiKey,
-  budget,
-  refresh,
-  webhooks,
-  watchEveryMs,
-  projects,
-  sites,
-}: OrganizationConfig): object {
+function expandedOrganization(organization: OrganizationConfig): object {
+  const { id, apiKey, budget, refresh, webhooks, watchEveryMs, projects, sites } = organization;
   return {
     id,
     apiKey: apiKey.describe(),

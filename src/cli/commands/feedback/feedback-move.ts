@@ -18,13 +18,8 @@ export default {
       .action(run(move)),
 } satisfies CommandFile;
 
-interface MoveFlags {
-  to: string;
-  yes?: boolean;
-}
-
 /** Copies the whole feedback store from SQLite to PostgreSQL. */
-async function move(context: CommandContext, flags: MoveFlags): Promise<void> {
+async function move(context: CommandContext, flags: { to: string; yes?: boolean }): Promise<void> {
   const { output, env } = context;
   const address = /^postgres(ql)?:\/\//.test(flags.to) ? parsePostgresAddress(flags.to) : 'expected postgres://…';
   if (typeof address === 'string') throw usageFailure(`--to: ${address}`);

@@ -58,10 +58,7 @@ interface ProjectPage extends RankedProject {
   undatedLeftOut: number;
 }
 
-/**
- * Writes a page for each project and an `index.html` that ranks them. Only the figures of the ranking are kept in memory.
- * Returns the pages in their order, and the bytes of all.
- */
+/** Writes a page for each project and an `index.html` that ranks them; returns the pages in order, and all bytes. */
 async function writeReportFolder(
   context: CommandContext,
   out: string,

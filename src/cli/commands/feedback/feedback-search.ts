@@ -142,21 +142,13 @@ async function searchFeedback(
           stdoutName,
           pieces(store.findRecords({ ...selection, contacts }), encoder, flags.limit),
         );
-      } else if (flags.byDocument) {
-        const answer = await store.findDocuments(query);
-        noteIndex(output, answer.index);
-        output.result(
-          answer,
-          answer.documents.length === 0 ? await nothing(store, selection) : documentsText(answer, output),
-        );
-      } else {
-        const answer = await store.findEntries(query);
-        noteIndex(output, answer.index);
-        output.result(
-          answer,
-          answer.entries.length === 0 ? await nothing(store, selection) : entriesText(answer, output),
-        );
+        return;
       }
+      const answer = flags.byDocument ? await store.findDocuments(query) : await store.findEntries(query);
+      noteIndex(output, answer.index);
+      const isEmpty = ('documents' in answer ? answer.documents : answer.entries).length === 0;
+      const text = 'documents' in answer ? documentsText(answer, output) : entriesText(answer, output);
+      output.result(answer, isEmpty ? await nothing(store, selection) : text);
     });
   } catch (error) {
     if (error instanceof SearchRefused) throw usageFailure(error.message, error.hint);

@@ -100,8 +100,8 @@ function textOf(stats: ProjectStats, output: Output): string {
 function syncText({ lastSync, watermark }: ProjectStats): string {
   if (lastSync === null) return 'never synced';
   const { pass, startedAt, finishedAt, outcome } = lastSync;
-  const upTo = watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`;
-  return `last sync: ${pass}, ${outcome} ${utcText(finishedAt ?? startedAt)}; ${upTo}`;
+  const read = watermark === null ? 'never read to the end' : `entries written up to ${utcText(watermark)} are read`;
+  return `last sync: ${pass}, ${outcome} ${utcText(finishedAt ?? startedAt)}; ${read}`;
 }
 
 function datesText({ otherMonths, undated }: ProjectStats): string {

@@ -59,10 +59,7 @@ interface RunningPass {
 
 type ListedPass = Omit<RunningPass, 'state'>;
 
-/**
- * The running passes of these projects, with what they say. The passes of a single project are described, since Temporal's
- * list is a moment behind; those of several come from one list.
- */
+/** The running passes, with what they say; one project's are described, since Temporal's list is a moment behind. */
 async function runningPasses(session: Session, projects: readonly FoundProject[]): Promise<RunningPass[]> {
   const { client, config } = session;
   const [only, ...others] = projects;
@@ -222,12 +219,12 @@ function outcomeText({ pass, outcome }: PassRow, paint: Paint): string {
 
 function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns }: Surface): string {
   const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, refresh, passes: last } = project;
+  const read = watermark === null ? 'never read to the end' : `entries written up to ${utcText(watermark)} are read`;
   const stored = [
     counted(entries, 'entry', 'entries'),
     rejects > 0 ? `${countText(rejects)} not understood` : '',
     tombstones > 0 ? `${countText(tombstones)} deleted` : '',
-    watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`,
-    verifiedUpTo === null ? '' : `complete as of ${utcText(verifiedUpTo)}`,
+    verifiedUpTo === null ? read : `complete as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(projectTitle(project))} (${org}): ${stored.join(', ')}`];
   if (project.standstill !== null) lines.push(indent(paint.yellow(`stands still: ${project.standstill}`)));

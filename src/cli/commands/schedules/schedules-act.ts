@@ -100,19 +100,13 @@ function namesOf({ id, target }: NamedSchedule): string[] {
   return [id, workflowIdOf(target), name, target.kind === 'refresh' ? target.kind : `${target.org}/${name}`];
 }
 
-/** What was done with one schedule: its part of the JSON document and a line for people. */
-interface ScheduleAnswer {
-  document: object;
-  line: string;
-}
-
 /** Does the work with each schedule that the words or the flags name, and prints `{schedules: [{id, …}]}`. */
 async function withSchedules(
   context: CommandContext,
   verb: string,
   words: readonly string[],
   flags: ManyFlags,
-  work: (operator: Operator, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
+  work: (operator: Operator, schedule: NamedSchedule) => Promise<{ document: object; line: string }>,
 ): Promise<void> {
   const { all, org, match } = flags;
   const many = all === true || org !== undefined || match !== undefined;

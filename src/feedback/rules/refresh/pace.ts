@@ -105,9 +105,8 @@ function paceAt(pace: Pace, settings: ReturnType<typeof remembering>, at: number
 }
 
 /**
- * The earliest moment at or after `at` at which the next request of the share may go out; null for never, when nothing is
- * left to it. A run sends while this is at most a few seconds away, and a schedule that has nothing to do starts the next
- * run then.
+ * The earliest moment at or after `at` for the next request of the share; null when nothing is left to it. Runs send if
+ * it is a few seconds away, else a schedule starts the next run then.
  */
 export function nextRequestAt(pace: Pace, configured: PaceSettings, at: number): number | null {
   const settings = remembering(pace, configured, at);
@@ -172,18 +171,12 @@ function added(sent: readonly Sent[], at: number, { windowMs }: PaceSettings): S
   return [...sent.slice(0, -1), [at, last[1] + 1]];
 }
 
-/** A deadline for new entries (`atMost`) with the project it is for. */
-interface Deadline {
-  project: string;
-  atMostMs: number;
-}
-
 /**
  * The share, from 0 to 1 or more, that deadlines need so that they take at most half of it. With runs every `everyMs`, a
  * deadline is kept by a reading in time for the run before it passes; a run cannot keep one shorter than its interval.
  */
 export function shareForDeadlines(
-  deadlines: readonly Deadline[],
+  deadlines: readonly { atMostMs: number }[],
   { available, windowMs, everyMs }: Pick<PaceSettings, 'available' | 'windowMs' | 'everyMs'>,
 ): number {
   const perWindow = deadlines.reduce((sum, { atMostMs }) => {

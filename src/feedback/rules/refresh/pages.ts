@@ -1,10 +1,7 @@
 import { pageSize } from '../slice.ts';
 import { classOf, dayMs, hourMs, isOpen, type RefreshEntry } from './rates.ts';
 
-/**
- * The lists of a project that are read page by page: all dated entries, the open ones, and all again with those that no
- * date filter returns (one page).
- */
+/** Lists read page by page: all dated entries, the open ones, and all again for those that no date filter returns. */
 export type RefreshList = 'all' | 'open' | 'undated';
 
 /** What was in force when a project's lists were cut. It stays so until they are cut again. */
@@ -68,10 +65,7 @@ export interface PageShape {
   ignoresStatus: boolean;
   /** Dates are taken for their days (UTC): pages begin at midnight. */
   coarse: boolean;
-  /**
-   * Where the service sends the oldest entries first, the moment at which the head begins: the newest stored date less the
-   * overlap. Null where it sends the newest first.
-   */
+  /** Where oldest entries come first, when the head begins: the newest stored date less the overlap; else null. */
   headFrom: number | null;
   /** The head begins no later, though entries be dated later: their clock may be ahead, and others still come before them. */
   headBy: number;

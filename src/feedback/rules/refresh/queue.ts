@@ -45,9 +45,8 @@ interface Chosen {
 }
 
 /**
- * The page to read next, of all projects of an organization; null when nothing has been read yet. `pages` that were never
- * read are left to first readings. Deadlines come first while `deadlinesLeft` (`Pace`) is true: those that would pass
- * before `nextRunAt`.
+ * The page to read next, of all projects; null when nothing has been read yet. First readings read the others. While
+ * `deadlinesLeft` (`Pace`), deadlines that would pass before `nextRunAt` come first.
  */
 export function nextPage(
   pages: Iterable<RefreshPage>,
@@ -113,10 +112,7 @@ const massShare = 0.1;
 /** What is believed only in another hour may be read again after this long. */
 const massPauseMs = hourMs;
 
-/**
- * What a complete reading says of the entries it did not return. Those that any reading has seen since it began, or since
- * the reading began that missed them first, are there.
- */
+/** What a complete reading says of entries that it lacks; those that any reading has seen meanwhile are there. */
 export function judged(reading: Reading): Findings {
   const { page, startedAt, entries, requests, stored, missingElsewhere } = reading;
   const listed = entries.filter((entry) => isIn(page.list, entry));
