@@ -90,16 +90,12 @@ function pauseText(
 ): string | null {
   const end = pausedUntil === null ? null : momentText(pausedUntil, now);
   const until = end === null ? 'until resumed' : `until ${end}`;
-  switch (pausedBy) {
-    case null:
-      return null;
-    case 'paused':
-      return `by hand ${until}`;
-    case 'throttled':
-      return `by the service (429) ${until}`;
-    case 'unauthorized':
-      return `the service refuses the API key (401); the next try is at ${end}, or at once by \`docferry doctor --key\``;
-  }
+  const words = {
+    paused: `by hand ${until}`,
+    throttled: `by the service (429) ${until}`,
+    unauthorized: `the service refuses the API key (401); the next try is at ${end}, or at once by \`docferry doctor --key\``,
+  };
+  return pausedBy && words[pausedBy];
 }
 
 /** Why nothing of an organization is read now, in words; null while the window, as it mostly does, soon grants again. */

@@ -171,19 +171,11 @@ function informedPlan(elapsedMs: number, samples: readonly ProgressSample[], las
   const share = way < 2 * nearTheEnd ? way : way * shareOfLongWay;
   // Sleeping at most as long as the job has run limits the cost of a wrong guess about its start.
   const delayMs = Math.max(nearTheEnd, Math.min(share, elapsedMs));
-  return { delayMs, ...prospect(elapsedMs, samples, last) };
-}
-
-/** The likely end, by the average speed since the last reading of 0 %. */
-function prospect(
-  elapsedMs: number,
-  samples: readonly ProgressSample[],
-  last: ProgressSample,
-): { reason: string; expectedAtMs: number | null } {
+  // The likely end, by the average speed since the last reading of 0 %.
   const expectedAtMs = Math.round(steadyEnd(samples, last, last.percent));
   const soFar = `${Math.floor(last.percent)} % after ${roughly(elapsedMs)}`;
-  if (expectedAtMs <= elapsedMs) return { reason: `${soFar}, the end is overdue`, expectedAtMs: null };
-  return { reason: `${soFar}, about ${roughly(expectedAtMs - elapsedMs)} left`, expectedAtMs };
+  if (expectedAtMs <= elapsedMs) return { delayMs, reason: `${soFar}, the end is overdue`, expectedAtMs: null };
+  return { delayMs, reason: `${soFar}, about ${roughly(expectedAtMs - elapsedMs)} left`, expectedAtMs };
 }
 
 /**
