@@ -130,6 +130,9 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
         await page.setViewportSize({ width, height: 900 });
         const wide = await page.evaluate('document.documentElement.scrollWidth');
         expect([path, width, wide]).toEqual([path, width, width]);
+        const inner =
+          "[...document.querySelectorAll('.scroll:has(> .cards)')].filter((part) => part.scrollWidth > part.clientWidth + 1).length";
+        if (width >= 768) expect([path, width, await page.evaluate(inner)]).toEqual([path, width, 0]);
         const menu = page.locator('main details.menu');
         if ((await menu.count()) === 0) continue;
         await menu.locator('summary').click();

@@ -167,6 +167,7 @@ main>figure{max-width:47.5rem;margin-bottom:1rem}
 .dense th[scope=row]{width:38%;max-width:0}
 .dense.log th[scope=row]{width:16%}
 .dense.ended th[scope=row]{width:24%}
+.passes th[scope=row]{min-width:7rem}
 .dense td[data-name=what]{width:26%;max-width:0}
 .windows :is(td,th){vertical-align:middle;white-space:normal}
 .windows th[scope=row]{min-width:0}

@@ -136,7 +136,7 @@ function Passes({ stored }: { stored: StoredProject | null }) {
       ) : (
         <Table
           caption="Passes, newest first"
-          look="dense log"
+          look="dense log passes"
           rows={stored.passes}
           columns={[
             ['pass', ({ pass }) => pass],
