@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
   it('says that somebody else has approved meanwhile, and does nothing twice', async () => {
     const { client, org, domain } = scene;
     const version = await versionWaits();
-    const page = await signedIn({ javaScriptEnabled: false });
+    const page = await signedIn();
     await page.goto(`${running.url}${sitePath()}`);
     await approveExport(client, { org, domain, version });
     await page.getByRole('button', { name: 'Approve' }).click();
@@ -146,6 +146,22 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
         await menu.locator('summary').click();
       }
     }
+  });
+
+  it('has a header of one line on a phone, where a tick shows the pages', async () => {
+    await everythingToShow();
+    const page = await signedIn();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(running.url);
+    const header = await page.locator('header.top').boundingBox();
+    const line = await page.locator('header .who summary').boundingBox();
+    expect(header?.height).toBeLessThan(2 * (line?.height ?? 0));
+    const pages = page.getByRole('navigation', { name: 'Console' });
+    expect(await pages.isVisible()).toBe(false);
+    await page.getByLabel('Pages: Overview').press('Space');
+    expect(await violations(page)).toEqual([]);
+    await pages.getByRole('link', { name: 'Budget' }).click();
+    await page.getByRole('heading', { name: 'Budget' }).waitFor();
   });
 
   it('gives other sites no effect and no frame', async () => {

@@ -39,6 +39,7 @@ a:hover{color:var(--focus);text-decoration-color:currentcolor}
 .top ul{display:flex;flex-wrap:wrap;gap:0 1.125rem}
 .top li a{display:inline-block;padding:.75rem 0 .625rem;text-decoration:none;color:var(--quiet);white-space:nowrap}
 .top a[aria-current]{color:var(--ink);box-shadow:inset 0 -2px var(--ink)}
+.top>#pages,.top>.pages{display:none}
 .who{position:relative}
 .menu summary{position:relative;white-space:nowrap}
 .who summary{max-width:11rem;overflow:hidden;text-overflow:ellipsis}
@@ -200,6 +201,17 @@ main>figure{max-width:47.5rem;margin-bottom:1rem}
 .cards td[data-name]:not([data-name=""],[data-name=status])::before{content:attr(data-name) " ";color:var(--quiet);font-size:.8125rem}
 .cards td:empty{display:none!important}
 .dense th[scope=row],.deck p{white-space:normal}
+}
+@media (max-width:35.99rem){
+.top{position:relative}
+.top>#pages{display:block}
+.top>.pages{display:block;flex:1;padding:.5rem 0;font-weight:600;cursor:pointer}
+.pages::before{content:"\\25B8\\A0"}
+:checked+.pages::before{content:"\\25BE\\A0"}
+#pages:focus-visible+.pages{outline:2px solid var(--focus)}
+.top nav{display:none;position:absolute;z-index:2;top:100%;left:0;padding:.25rem 1rem;background:var(--paper);border:1px solid var(--stone);border-radius:6px;box-shadow:0 6px 20px rgb(0 0 0/.2)}
+.top>:checked~nav{display:block}
+.top nav ul{display:grid}
 }
 @media print{
 .top,.bulk,form.filter,form.act,button,.skip{display:none!important}

@@ -76,6 +76,12 @@ export function Page({ title, viewer, at, events, children }: Layout) {
 function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) {
   return (
     <>
+      {/* On a phone a tick shows the pages, which then need no line of their own; without a script too. */}
+      <input type="checkbox" id="pages" class="unseen" />
+      <label class="pages" for="pages">
+        <span class="unseen">Pages: </span>
+        {parts.find(([address]) => address === at)?.[1] ?? 'docferry'}
+      </label>
       <nav aria-label="Console">
         <ul>
           {parts.map(([address, name]) => (
