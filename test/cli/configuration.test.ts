@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -109,7 +111,11 @@ describe('a missing configuration', () => {
       ['feedback', 'status'],
       ['budget', 'show'],
     ];
-    const runs = await Promise.all(needing.map((args) => docferryJson(args)));
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const taken = ['up', '--bundle-port', String((other.address() as AddressInfo).port)];
+    const runs = await Promise.all([...needing, taken].map((args) => docferryJson(args)));
+    other.close();
     for (const { exitCode, document } of runs) {
       expect(exitCode).toBe(2);
       expect(document).toHaveProperty('error.message', expect.stringContaining('docferry.yaml'));

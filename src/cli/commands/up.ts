@@ -73,10 +73,13 @@ async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { port, bundlePort, sandboxPort, storagePort } = flags;
   return withParts(output, async (parts, interrupted) => {
     const dbFile = resolve(context.cwd, flags.db);
+    const ports = { port, bundlePort, sandboxPort, storagePort };
+    const load = () => loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
+    // With --sandbox it may write the configuration, so not before all ports are known to be free.
+    const given = flags.sandbox ? null : await load();
     await requireFreePorts(flags, dbFile);
     const metricsAddress = flags.metrics && (await freeAddress('--metrics', flags.metrics));
-    const ports = { port, bundlePort, sandboxPort, storagePort };
-    const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
+    const configured = given ?? (await load());
     const temporalPort = flags.server ? port : null;
     const uiPort = flags.ui ? flags.uiPort : null;
     const embedded = flags.server
