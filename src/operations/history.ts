@@ -27,18 +27,42 @@ export interface EndedRun extends Subject {
   runId: string;
 }
 
-/** What ended of these since a moment (UTC ISO 8601): failed ones first, each group newest first. Reads the store alone. */
+/** Ends that a person should look at, of exports and passes; `isBadEnd` says which of the rejected ones are. */
+const badOutcomes = ['failed', 'rejected', 'rollout-failed'] as const;
+
+export interface EndedRuns {
+  /** Failed ones first, each group newest first. */
+  runs: EndedRun[];
+  /** Whether more ended than were asked for. */
+  more: boolean;
+}
+
+/**
+ * What ended of these since a moment (UTC ISO 8601). Reads the store alone: at most the `most` newest exports, as many
+ * passes, and as many of each outcome that a person should look at.
+ */
 export async function endedRuns(
   store: Pick<FeedbackStore, 'listExportRuns' | 'listPasses'>,
   since: string,
   subjects: readonly Subject[],
-): Promise<EndedRun[]> {
+  most?: number,
+): Promise<EndedRuns> {
   const wanted = new Set(subjects.map(nameOf));
-  const filter = { endedSince: since };
-  const [runs, passes] = [await store.listExportRuns(filter), await store.listPasses(filter)];
-  return [...runs.map(endedRun), ...passes.flatMap(endedPass)]
-    .filter((one) => wanted.has(nameOf(one)))
+  const newest = { endedSince: since, ...(most !== undefined && { limit: most }) };
+  const found = new Map<string, EndedRun>();
+  let more = false;
+  for (const outcome of most === undefined ? [undefined] : [undefined, ...badOutcomes]) {
+    const exports = await store.listExportRuns({ ...newest, ...(outcome && { outcome }) });
+    const isOfPasses = outcome === undefined || outcome === 'failed';
+    const passes = isOfPasses ? await store.listPasses({ ...newest, ...(outcome && { outcome }) }) : [];
+    more ||= exports.length === most || passes.length === most;
+    for (const row of exports) found.set(`${row.workflowId} ${row.runId}`, endedRun(row));
+    for (const row of passes) for (const end of endedPass(row)) found.set(row.passId, end);
+  }
+  const runs = [...found.values()]
+    .filter((run) => wanted.has(nameOf(run)))
     .sort((a, b) => Number(b.bad) - Number(a.bad) || b.finishedAt.localeCompare(a.finishedAt));
+  return { runs, more };
 }
 
 /** `40 runs ended in the last 24 h, 2 failed`. */

@@ -31,7 +31,7 @@ async function showHistory(context: CommandContext, flags: HistoryFlags): Promis
   const refreshes = flags.match === undefined ? projects.map(({ org }) => ({ org })) : [];
   const { since: sinceMs = dayMs } = flags;
   const since = new Date(Date.now() - sinceMs).toISOString();
-  const found = await withFeedbackStore(config, (store) =>
+  const { runs: found } = await withFeedbackStore(config, (store) =>
     endedRuns(store, since, [...sites, ...projects, ...refreshes]),
   );
   const failed = found.filter(({ bad }) => bad);

@@ -1,5 +1,5 @@
 import { visible } from '../../feedback/report/figure.ts';
-import { type EndedRun, endedText } from '../../operations/history.ts';
+import { type EndedRun, type EndedRuns, endedText } from '../../operations/history.ts';
 import { spanText } from '../../rules/text.ts';
 import { longestSearch } from '../readings/overview-filter.ts';
 import { Page } from './layout.tsx';
@@ -61,11 +61,10 @@ function addressOf(query: HistoryQuery): string {
   return asked.length === 0 ? '/history' : `/history?${new URLSearchParams(asked)}`;
 }
 
-interface History {
+interface History extends EndedRuns {
   viewer: Viewer;
   query: HistoryQuery;
   organizations: readonly string[];
-  ended: readonly EndedRun[];
   /** Of a project, for people. */
   titleOf(org: string, project: string): string;
   /** Of a run in the Temporal UI; null where that is not known. */
@@ -77,8 +76,8 @@ interface History {
 const kindOf = ({ pass }: EndedRun): string => pass ?? 'export';
 
 /** What ended, of all sites and projects: failed runs first, as `docferry history` lists them. */
-export function HistoryPage({ viewer, query, organizations, ended, titleOf, temporalOf, at, late }: History) {
-  const named = ended.map((run) => ({
+export function HistoryPage({ viewer, query, organizations, runs, more, titleOf, temporalOf, at, late }: History) {
+  const named = runs.map((run) => ({
     run,
     title: run.domain ?? (run.project === undefined ? `all projects of ${run.org}` : titleOf(run.org, run.project)),
   }));
@@ -91,7 +90,7 @@ export function HistoryPage({ viewer, query, organizations, ended, titleOf, temp
   );
   const { page, pages, onPage } = pageOf(Number(query.page || 1), found.length);
   const some = (of: (run: EndedRun) => string) =>
-    [...new Set(ended.map(of))].sort().map((value) => [value, value.replaceAll('-', ' ')] as const);
+    [...new Set(runs.map(of))].sort().map((value) => [value, value.replaceAll('-', ' ')] as const);
   const outcomes = [['bad', 'failed or refused'] as const, ...some(({ outcome }) => outcome)];
   return (
     <Page title="History" viewer={viewer} at="/history">
@@ -110,6 +109,9 @@ export function HistoryPage({ viewer, query, organizations, ended, titleOf, temp
         found.map(({ run }) => run),
         sinceMsOf(query),
       )}.`}</p>
+      {more && (
+        <p class="fine">More has ended: these are the newest. The page of a site or project has all of its own.</p>
+      )}
       {found.length > 0 && (
         <Table
           caption="What ended: failed first, then newest first"

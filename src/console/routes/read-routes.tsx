@@ -106,10 +106,10 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.get('/history', async (c) => {
     const query = historyQuery(new URL(c.req.url).searchParams);
     try {
-      const { value: ended, at, late } = await reader.history(sinceMsOf(query)).get();
+      const { value, at, late } = await reader.history(sinceMsOf(query)).get();
       const titleOf = (org: string, project: string) => reader.knownProject(org, project)?.name ?? project;
       const temporalOf = inTemporal && (({ workflowId, runId }: EndedRun) => inTemporal(workflowId, runId));
-      const shown = { viewer: viewerIn(c, app), query, organizations, ended, titleOf, temporalOf, at, late };
+      const shown = { viewer: viewerIn(c, app), query, organizations, ...value, titleOf, temporalOf, at, late };
       return page(c, <HistoryPage {...shown} />);
     } catch (error) {
       return failurePage(c, app, error, '/history');

@@ -131,7 +131,7 @@ export async function listPasses(
     .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
     .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
-    .orderBy('started_at', 'desc')
+    .orderBy(endedSince === undefined ? 'started_at' : 'finished_at', 'desc')
     .orderBy('pass_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
     .execute();

@@ -71,7 +71,7 @@ export interface RunFilter {
   outcome?: RunOutcome;
   /** They began at this moment or later, UTC ISO 8601. */
   since?: string;
-  /** They ended at this moment or later, UTC ISO 8601. */
+  /** They ended at this moment or later, UTC ISO 8601; the latest end comes first then, else the latest start. */
   endedSince?: string;
   limit?: number;
 }

@@ -31,7 +31,7 @@ export async function listExportRuns(
     .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
     .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
-    .orderBy('started_at', 'desc')
+    .orderBy(endedSince === undefined ? 'started_at' : 'finished_at', 'desc')
     .orderBy('run_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
     .execute();

@@ -176,6 +176,7 @@ const tables = {
       // The latest pass of each kind: a rare kind would be looked for among all of the frequent ones.
       'create index sync_passes_by_kind on sync_passes (org_id, project_id, pass, started_at)',
       'create index sync_passes_by_run on sync_passes (run_id)',
+      'create index sync_passes_by_end on sync_passes (finished_at)',
       "create index sync_passes_running on sync_passes (org_id, project_id) where outcome = 'running'",
     ],
   },
@@ -335,7 +336,10 @@ const tables = {
       job_ms: column<number | string | null>('bigint'),
     },
     key: 'workflow_id, run_id',
-    after: ['create index export_runs_by_domain on export_runs (org_id, domain, started_at)'],
+    after: [
+      'create index export_runs_by_domain on export_runs (org_id, domain, started_at)',
+      'create index export_runs_by_end on export_runs (finished_at)',
+    ],
   },
   /** One row for each erasure: counts of what it removed, and a keyed hash of the person, who stays out of the store. */
   erasures: {

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ExportRunRow } from '../../../src/feedback/store/run-records.ts';
+import { endedRuns } from '../../../src/operations/history.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
@@ -77,4 +78,38 @@ it('lists what ended in a day, failed runs first, and narrows it down by its add
   expect(await kinds('?since=1h')).toEqual(['sweep cancelled']);
   expect((await kinds('?since=7d')).at(-1)).toBe('export unchanged');
   expect((await kinds('?since=constructor&page=9999')).length).toBe(4);
+});
+
+it('reads the newest and what went wrong, where more ended than a page can hold', async () => {
+  const at = await temporaryStore();
+  onTestFinished(() => at[Symbol.asyncDispose]());
+  const row = { workflowId: 'export:acme:a.example', org: 'acme', domain: 'a.example', jobId: null, jobsStarted: 1 };
+  const rest = { version: null, contentDigest: null, polls: 1, detail: '{}', jobMs: null };
+  const outcomes = [
+    'rejected',
+    'published',
+    'rollout-failed',
+    'unchanged',
+    'failed',
+    'published',
+    'unchanged',
+  ] as const;
+  for (const [hour, outcome] of outcomes.entries()) {
+    // The first of them began last: the limit keeps the latest ends.
+    const times = { startedAt: ago(20 + hour).toISOString(), finishedAt: ago(10 - hour).toISOString() };
+    await at.store.recordExportRun({ ...row, ...rest, ...times, runId: `${hour}`, outcome });
+  }
+  const since = ago(24).toISOString();
+  const ended = (most?: number) => endedRuns(at.store, since, [{ org: 'acme', domain: 'a.example' }], most);
+  const { runs, more } = await ended(2);
+  expect(runs.map(({ outcome }) => outcome)).toEqual([
+    'failed',
+    'rollout-failed',
+    'rejected',
+    'unchanged',
+    'published',
+  ]);
+  expect(more).toBe(true);
+  expect(await ended(8)).toEqual(await ended());
+  expect((await ended()).more).toBe(false);
 });
