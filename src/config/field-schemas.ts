@@ -206,10 +206,9 @@ export function address() {
     .string(message)
     .refine(
       (value) => {
-        const url = URL.canParse(value) ? new URL(value) : null;
-        return (
-          url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
-        );
+        if (!URL.canParse(value)) return false;
+        const { protocol, username, password, search, hash } = new URL(value);
+        return /^https?:$/.test(protocol) && username + password + search + hash === '';
       },
       { error: message, abort: true },
     )

@@ -254,12 +254,15 @@ const exampleHint = 'write an example with `docferry config init` and adapt it, 
 
 function readFile(file: string, byDefault: boolean): { text: string; writtenAt: number } {
   const buffer = Buffer.alloc(maxFileBytes + 1);
-  let bytes: number;
+  let bytes = 0;
   let writtenAt: number;
   try {
     const descriptor = openSync(file, 'r');
     try {
-      bytes = readSync(descriptor, buffer);
+      // A pipe gives its text in parts: the first alone may be a whole file of fewer sites.
+      for (let read = -1; read !== 0 && bytes <= maxFileBytes; bytes += read) {
+        read = readSync(descriptor, buffer, bytes, buffer.length - bytes, null);
+      }
       writtenAt = Math.floor(fstatSync(descriptor).mtimeMs);
     } finally {
       closeSync(descriptor);

@@ -27,7 +27,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
 const maxAliases = 10_000;
 
 /** Values of these keys are secrets, and so is the address of a webhook: never expanded on loading, never shown. */
-const secretKeys = new Set<unknown>(['apiKey', 'hashKey', 'headers', 'password', 'secret', 'token']);
+const secretKeys = new Set<unknown>('apiKey clientSecret codecToken hashKey headers password secret token'.split(' '));
 
 function isSecret(path: readonly PropertyKey[]): boolean {
   return path.some((key) => secretKeys.has(key)) || (path.includes('webhooks') && path.includes('url'));

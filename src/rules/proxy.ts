@@ -20,7 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * The proxy for `url` by `HTTPS_PROXY` or `HTTP_PROXY`, else `ALL_PROXY`, with the exceptions of `NO_PROXY` (names in
  * lower case win); null for none. Loopback addresses never go through a proxy. Throws `ProxyFailed` for an address
- * that is no http(s) URL, without quoting it: it may hold a password.
+ * that is no http(s) URL, or whose credentials cannot be decoded, without quoting it: it may hold a password.
  */
 export function proxyFor(url: URL, environment: Environment): URL | null {
   const names = [url.protocol === 'https:' ? 'https_proxy' : 'http_proxy', 'all_proxy'];
@@ -32,6 +32,11 @@ export function proxyFor(url: URL, environment: Environment): URL | null {
   const proxy = URL.canParse(text) ? new URL(text) : null;
   if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
     throw new ProxyFailed(`${name.toUpperCase()} is not an http:// or https:// address`);
+  }
+  try {
+    decodeURIComponent(`${proxy.username}:${proxy.password}`);
+  } catch {
+    throw new ProxyFailed(`${name.toUpperCase()} has a % in its user or password: write it as %25`);
   }
   return proxy;
 }

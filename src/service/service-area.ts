@@ -180,7 +180,7 @@ export function openArea(baseUrl: string, options: AreaOptions) {
 
 function readBaseUrl(text: string, allowInsecure: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || url.username !== '' || url.search !== '' || url.hash !== '') {
+  if (url === null || url.username + url.password + url.search + url.hash !== '') {
     throw new TypeError('the base address must be a URL without credentials, query and fragment');
   }
   if (url.protocol === 'https:') return url;

@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -60,6 +61,15 @@ describe('loadConfig', () => {
       },
     });
     expect(config.organizations[0]?.apiKey.read()).toBe(key);
+  });
+
+  it('reads the whole of a pipe, which gives its text in parts', () => {
+    const sites = Array.from({ length: 4_000 }, (_, index) => `  - { domain: docs-${index}.acme.example }`);
+    const cwd = folderWith({ 'whole.yaml': organizationWith(`sites:\n${sites.join('\n')}`) });
+    execFileSync('mkfifo', [path.join(cwd, 'pipe')]);
+    spawn('sh', ['-c', 'cat whole.yaml > pipe'], { cwd, stdio: 'ignore' });
+    const config = loadConfig({ file: 'pipe', env: { ACME_API_KEY: key }, cwd, secrets: 'required' });
+    expect(config.organizations[0]?.sites).toHaveLength(4_000);
   });
 
   it('keeps feedback fresh with half of the requests unless told otherwise, and not at all unless told', () => {

@@ -221,6 +221,11 @@ describe('values', () => {
     ['service.baseUrl', minimal.replace('https:', 'http:'), /allowInsecure/],
     ['service.baseUrl', minimal.replace('https:', 'ftp:'), /http\(s\) address/],
     [
+      'service.baseUrl',
+      minimal.replace('https://', 'https://:hunter2@'),
+      /without credentials.*it is "https:\/\/…@docs/,
+    ],
+    [
       'service.linkHosts[0]',
       `${minimal.replace(' }', ', linkHosts: ["https://a.example"] }')}`,
       /expected a host name in lower case, or host:port/,

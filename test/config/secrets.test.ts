@@ -87,6 +87,31 @@ describe('API keys', () => {
   });
 });
 
+describe('Other secrets', () => {
+  const others: [field: string, yaml: (value: string) => string][] = [
+    ['temporal.codecToken', (value) => `${minimal}temporal: { codecToken: ${value} }\n`],
+    [
+      'console.oidc.clientSecret',
+      (value) => `${minimal}console: { oidc: { issuer: "https://id.example", clientId: c, clientSecret: ${value} } }\n`,
+    ],
+  ];
+
+  it.each(others)('are read when they are used, as they are in the environment: %s', (_field, yaml) => {
+    const written = yaml(`"\${OTHER_SECRET}"`);
+    const unset = load(written, { secrets: 'deferred' });
+    expect(JSON.stringify(unset)).toContain('the environment variable OTHER_SECRET');
+    const OTHER_SECRET = `of-\${A}-and-$\${B}-longer`;
+    const { temporal, console } = load(written, { env: { ACME_API_KEY: 'k', OTHER_SECRET } });
+    expect((temporal.codecToken ?? console.oidc?.clientSecret)?.read()).toBe(OTHER_SECRET);
+  });
+
+  it.each(others)('never show in errors about them: %s', (field, yaml) => {
+    const [problem] = problemsOf(yaml('4711'));
+    expect(problem).toMatch(new RegExp(`^${field}: expected`));
+    expect(problem).not.toContain('4711');
+  });
+});
+
 describe(`\${NAME}`, () => {
   it('is replaced by the environment, once, anywhere in a value', () => {
     const env = { A: 'x', B: `\${A}` };

@@ -52,6 +52,12 @@ describe('proxyFor', () => {
     expect(read).toThrow(/^HTTPS_PROXY is not an http:\/\/ or https:\/\/ address$/);
     expect(() => proxyFor(https, { all_proxy: 'socks5://proxy.example' })).toThrow(/^ALL_PROXY is not/);
   });
+
+  it('says what is wrong with credentials that cannot be decoded, without quoting them', () => {
+    expect(proxyFor(https, { HTTPS_PROXY: 'http://user:100%25@proxy.example' })?.password).toBe('100%25');
+    const read = () => proxyFor(https, { HTTPS_PROXY: 'http://user:100%hunter2@proxy.example' });
+    expect(read).toThrow(/^HTTPS_PROXY has a % in its user or password: write it as %25$/);
+  });
 });
 
 /** A proxy in `ALL_PROXY` that opens no tunnel; what it was asked for. */

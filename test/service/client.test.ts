@@ -84,12 +84,16 @@ describe('every operation', () => {
     expect(received).toEqual([]);
   });
 
-  it.each(['ftp://a.example', 'nonsense', 'https://u:p@a.example', 'https://a.example?x=1', 'http://a.example'])(
-    'refuses the base address %s without quoting it',
-    (baseUrl) => {
-      expect(() => serviceAt(baseUrl)).toThrow(/^the base address must [^@]*$/);
-    },
-  );
+  it.each([
+    'ftp://a.example',
+    'nonsense',
+    'https://u:p@a.example',
+    'https://:p@a.example',
+    'https://a.example?x=1',
+    'http://a.example',
+  ])('refuses the base address %s without quoting it', (baseUrl) => {
+    expect(() => serviceAt(baseUrl)).toThrow(/^the base address must [^@]*$/);
+  });
 
   it('permits http:// elsewhere only with allowInsecure', () => {
     expect(() => serviceAt('http://a.example', { allowInsecure: true })).not.toThrow();
