@@ -7,6 +7,7 @@ import { errorCode, ifMissing } from '../../files.ts';
 import { counted } from '../../rules/text.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
 import { type ContentChanges, changesText } from '../rules/site-export.ts';
+import { printablePath } from '../rules/verification-rules.ts';
 import { summarizeChanges } from '../store/compare-manifests.ts';
 import { fileTrouble, type Place, type RolloutRequest, TargetRefused, unpackInto } from './rollout-target.ts';
 
@@ -229,6 +230,13 @@ function messageOf({ domain, manifest, previous }: RolloutRequest): string {
 
 const marker = '.docferry.json';
 
+/** Git tracks no such file, and would take the folder for a repository, whose settings can name programs to run. */
+function requireNoGitFolder({ files }: RolloutRequest['manifest']): void {
+  const found = files.find(({ path }) => /(^|\/)\.git(\/|$)/i.test(path));
+  if (found)
+    throw new TargetRefused(`git keeps no file called .git: leave ${printablePath(found.path)} out of the site`);
+}
+
 /** A folder of a repository that holds the files of a site, beside others that stay. */
 export class SiteFolder implements Place {
   readonly #path: string;
@@ -250,8 +258,11 @@ export class SiteFolder implements Place {
   /** Replaces the files of the version before. Throws `TargetRefused`, `UnpackMismatch` and the signal's reason. */
   async take(request: RolloutRequest): Promise<string> {
     const { manifest, guard } = request;
+    requireNoGitFolder(manifest);
+    await this.#requireNoLink([marker]);
     const { version, files } = await this.#marked();
     if (version === manifest.version) return `${manifest.version} was in service`;
+    await this.#requireNoLink([...files, ...manifest.files.map(({ path }) => path)].map(dirname));
     await guard();
     for (const file of files) await rm(join(this.#path, file), { force: true });
     try {
@@ -264,6 +275,18 @@ export class SiteFolder implements Place {
     const record = { version: manifest.version, files: manifest.files.map(({ path }) => path) };
     await writeFile(join(this.#path, marker), `${JSON.stringify(record, null, 1)}\n`);
     return `${manifest.version} in service (${manifest.files.length} files), before: ${version ?? 'none'}`;
+  }
+
+  /** Throws `TargetRefused` where one of the paths, or a folder above it, is a link: it may lead out of the checkout. */
+  async #requireNoLink(paths: readonly string[]): Promise<void> {
+    const steps = paths.flatMap((path) =>
+      path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/')),
+    );
+    for (const step of new Set(steps)) {
+      const path = join(this.#path, step);
+      const found = await lstat(path).catch(ifMissing(null));
+      if (found?.isSymbolicLink()) throw new TargetRefused(`${path} is a symbolic link: remove it from the repository`);
+    }
   }
 
   /** What docferry has put there; nothing when the marker is missing or damaged. */

@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GitPlace, SiteFolder } from '../../../src/exports/rollout/git-place.ts';
 import { HelmValuesPlace } from '../../../src/exports/rollout/helm-values-place.ts';
@@ -294,4 +295,62 @@ it('puts the files of a site into a folder of a repository, beside others, which
     name: 'TargetRefused',
     message: expect.stringMatching(/site\/mine.txt is in the way \(EEXIST\): move it away/),
   });
+});
+
+it.each([
+  ['a folder of the site', 'css', 'elsewhere', []],
+  ['the folder of a file to remove', 'css', 'elsewhere', ['css/theirs.css']],
+  ['the record of what is there', '.docferry.json', 'elsewhere/theirs.css', []],
+])('follows no symbolic link out of the repository: %s', async (_what, name, to, listed) => {
+  withAuthor();
+  const { folder, bare, clone } = await remote();
+  const elsewhere = join(folder, 'elsewhere');
+  await mkdir(elsewhere);
+  await writeFile(join(elsewhere, 'theirs.css'), '{}');
+  await mkdir(join(clone, 'site'));
+  await symlink(join(folder, to), join(clone, 'site', name));
+  if (listed.length > 0) {
+    await writeFile(join(clone, 'site/.docferry.json'), JSON.stringify({ version: versionAt(1), files: listed }));
+  }
+  git(clone, 'add', '--all');
+  git(clone, 'commit', '--quiet', '-m', 'link');
+  git(clone, 'push', '--quiet', 'origin', 'main');
+  const domain = 'docs.acme.example';
+  const bundle = tarGz([...smallSite, ...(listed.length > 0 ? [] : [{ name: 'css/site.css', content: 'ours' }])]);
+  const { store, manifest } = await publishSite({ root: join(folder, 'b'), domain, version: versionAt(2), bundle });
+  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, versionAt(2), use);
+  const place = new GitPlace({ repository: bare, branch: 'main' }, 'site', (path) => new SiteFolder(path));
+  await expect(place.take(requestFor(versionAt(2), { manifest, withArchive }))).rejects.toMatchObject({
+    name: 'TargetRefused',
+    mayPass: false,
+    message: expect.stringMatching(/is a symbolic link/),
+  });
+  expect(await readdir(elsewhere)).toEqual(['theirs.css']);
+  expect(await readFile(join(elsewhere, 'theirs.css'), 'utf8')).toBe('{}');
+});
+
+it('takes no repository within a site for its own, and runs nothing that its settings name', async () => {
+  withAuthor();
+  const { folder, bare } = await remote();
+  const ran = join(folder, 'ran');
+  // A repository with a commit, as another program of git makes it.
+  const inner = join(folder, 'inner');
+  execFileSync('git', ['init', '--quiet', '--template=', inner]);
+  git(inner, 'commit', '--quiet', '--allow-empty', '-m', 'inner');
+  git(inner, 'config', 'core.fsmonitor', `touch ${ran}; false`);
+  const entries = await readdir(inner, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({ name: `docs/${relative(inner, path)}`, content: readFileSync(path) }));
+  const domain = 'docs.acme.example';
+  const bundle = tarGz([...smallSite, ...files]);
+  const { store, manifest } = await publishSite({ root: join(folder, 'b'), domain, version: versionAt(1), bundle });
+  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, versionAt(1), use);
+  const place = new GitPlace({ repository: bare, branch: 'main' }, 'site', (path) => new SiteFolder(path));
+  await expect(place.take(requestFor(versionAt(1), { manifest, withArchive }))).rejects.toMatchObject({
+    name: 'TargetRefused',
+    message: expect.stringMatching(/^git keeps no file called .git: leave docs\/.git\/\w+ out of the site/),
+  });
+  expect(existsSync(ran)).toBe(false);
 });
