@@ -10,6 +10,7 @@ import { pageText, readFiles } from '../verify/compare-pages.ts';
 import { isPage } from '../verify/site-links.ts';
 import { type RolloutRequest, type Step, VersionRefused } from './rollout-target.ts';
 
+const indexPage = 'index.html';
 /** Pages besides the index page that each round fetches. */
 const sampled = 4;
 /** So many rounds in a row must show the version. */
@@ -45,7 +46,10 @@ export class ReadersCheck implements Step {
       for (;;) {
         const found = await this.#round(pages, dispatcher, request);
         good = found === null ? good + 1 : 0;
-        if (good === goodRounds) return `${pages.length === 1 ? 'the index page' : `${pages.length} pages`} at ${url}`;
+        if (good === goodRounds) {
+          const [first, ...others] = pages.map(({ path }) => (path === indexPage ? 'the index page' : path));
+          return `${others.length === 0 ? first : `${pages.length} pages`} at ${url}`;
+        }
         // However late the first round was, a version that readers get is not refused.
         if (found !== null && performance.now() >= until) {
           const late = `readers of ${url} do not get the version within ${spanText(withinMs)}`;
@@ -67,7 +71,11 @@ export class ReadersCheck implements Step {
     const pages = differing
       ? [...differing.changed, ...differing.added, ...differing.moved]
       : manifest.files.map(({ path }) => path).filter(isPage);
-    const paths = ['index.html', ...spread(pages.filter((path) => path !== 'index.html'))];
+    // The rules let sites pass that have no index page, or no page at all.
+    const { files } = manifest;
+    const index = files.some(({ path }) => path === indexPage) ? [indexPage] : [];
+    const some = [...index, ...spread(pages.filter((path) => path !== indexPage))];
+    const paths = some.length > 0 ? some : files.slice(0, 1).map(({ path }) => path);
     const contents =
       this.#config.expect === 'status'
         ? null
@@ -171,8 +179,9 @@ function problemOf({ content, old }: ExpectedPage, answer: Answer): string | nul
   if (status === 401) return 'a sign-in page (401)';
   if (status === 403) return 'a sign-in page, or a file that is missing in a bucket (403)';
   if (status !== 200) return `no page, but status ${status}`;
+  if (content === null) return null;
   if (body === null) return 'an answer that does not end';
-  if (content === null || content.equals(body)) return null;
+  if (content.equals(body)) return null;
   if (old !== null && createHash('sha256').update(body).digest('hex') === old.sha256)
     return `the old version ${old.version}`;
   const [expected, found] = [content, body].map((html) => pageText(html.toString('utf8')));

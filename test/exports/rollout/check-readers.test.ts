@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
@@ -38,12 +39,12 @@ async function write(folder: string, files: Record<string, string>): Promise<voi
 }
 
 /** Version 2 after version 1, and a folder that a server serves. */
-async function scene() {
+async function scene(filesOf = siteAt) {
   const folder = await tempFolder();
   const root = join(folder, 'root');
-  await write(root, siteAt(2));
+  await write(root, filesOf(2));
   const publish = async (n: number) => {
-    const bundle = tarGz(Object.entries(siteAt(n)).map(([name, content]) => ({ name, content })));
+    const bundle = tarGz(Object.entries(filesOf(n)).map(([name, content]) => ({ name, content })));
     return publishSite({ root: join(folder, `b${n}`), domain, version: versionAt(n), bundle });
   };
   const [{ manifest: previous }, { store, manifest }] = [await publish(1), await publish(2)];
@@ -170,6 +171,23 @@ server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; proxy_cach
     };
     expect(await check(url, { headers }).take(request)).toContain('5 pages');
     expect(await check(url, { expect: 'status' }).take(request)).toContain('5 pages');
+  });
+
+  it('get pages of several megabytes, compared or not', async () => {
+    const words = Array.from({ length: 1_000 }, () => `<p>${randomBytes(1024).toString('hex')}</p>`).join('');
+    const page = (n: number) => `<p>Version ${n}</p>${words}`;
+    const { folder, root, request } = await scene((n) => ({ 'index.html': page(n) }));
+    const url = await nginx(folder, serving(root));
+    expect(await check(url).take(request)).toContain('the index page');
+    expect(await check(url, { expect: 'status' }).take(request)).toContain('the index page');
+  });
+
+  it('get a site without an index page, where the rules let it pass', async () => {
+    const { folder, root, request } = await scene((n) => ({ 'guide/start.html': `<p>Version ${n}</p>` }));
+    const url = await nginx(folder, serving(root));
+    expect(await check(url).take(request)).toContain('guide/start.html');
+    await write(root, { 'guide/start.html': '<p>Version 1</p>' });
+    await expect(check(url).take(request)).rejects.toMatchObject(refused(/guide\/start.html: the old version/));
   });
 
   it('get it late, but within the time', async () => {

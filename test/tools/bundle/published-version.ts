@@ -5,7 +5,7 @@ import { sealOf } from '../../../src/exports/store/manifests.ts';
 import { verifyArchive } from '../../../src/exports/verify/verify-archive.ts';
 import { smallSite, tarGz } from './build-archive.ts';
 
-const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
+const limits = { maxBytes: 10_000_000, maxFiles: 1000, maxRatio: 1000 };
 
 /** A version of `smallSite`, named by its content digest. */
 export const smallSiteVersion = '20261121T040200Z-d8b991f59c48';
