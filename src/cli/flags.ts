@@ -4,7 +4,7 @@ import { longestReason } from '../exports/rules/site-export.ts';
 import type { RecordFilter } from '../feedback/files/feedback-record.ts';
 import { knownSources, knownStatuses } from '../feedback/rules/feedback-entry.ts';
 import { boundsProblem } from '../feedback/rules/pass-bounds.ts';
-import { isoInstant } from '../rules/text.ts';
+import { inFourDigitYears, isoInstant } from '../rules/text.ts';
 import { usageFailure } from './failure.ts';
 
 /** `--from` and `--to`, as far as they are given. Throws a usage failure when they are not dates in this order. */
@@ -37,10 +37,13 @@ export const hostAndPort =
     throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be host:port, e.g. 127.0.0.1:8091`);
   };
 
-/** A positive duration, in milliseconds. */
+/** More would lead to years that no date has. */
+const longestDurationMs = 36_525 * 86_400_000;
+
+/** A positive duration of at most a century, in milliseconds. */
 export const duration = (flag: string) => (text: string) => {
   const ms = parseDuration(text);
-  if (ms !== null && ms > 0) return ms;
+  if (ms !== null && ms > 0 && ms <= longestDurationMs) return ms;
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h`);
 };
 
@@ -49,7 +52,7 @@ export const moment =
   (flag: string) =>
   (text: string): string => {
     const ago = parseDuration(text);
-    const ms = ago === null ? isoInstant(text) : Date.now() - ago;
+    const ms = ago === null ? isoInstant(text) : inFourDigitYears(Date.now() - ago);
     if (ms !== null) return new Date(ms).toISOString();
     throw usageFailure(
       `${flag} is ${JSON.stringify(text)}: it must be an ISO 8601 date or date-time, or how long ago: 30d`,

@@ -75,6 +75,15 @@ export function accessOf(config: Config): Access {
   };
 }
 
+/** Reaches Temporal and the stores for as long as the work takes. */
+export async function withInstallation<Result>(
+  config: Config,
+  work: (installation: Installation) => Promise<Result>,
+): Promise<Result> {
+  const installation = new Installation(accessOf(config));
+  return work(installation).finally(() => installation.close());
+}
+
 /** Acts as the person who called a command. */
 export async function withOperator<Result>(
   context: CommandContext,
@@ -94,19 +103,19 @@ export async function actingOn<Result>(
   work: (operator: Operator) => Promise<Result>,
   { bulk = false } = {},
 ): Promise<Result> {
-  const installation = new Installation(accessOf(config));
-  const operator = new Operator(installation, actorOf(flags), { bulk });
-  try {
-    return await work(operator);
-  } finally {
-    // What was done needs its audit entry: the first Ctrl-C waits for it, the second ends the program.
-    const interrupt = onInterrupt();
-    const lacking = await operator.end().finally(interrupt.dispose);
-    if (lacking !== null) {
-      const { message, hint } = explainFailure(lacking.error);
-      const why = hint === null ? message : `${message.replace(/\.$/, '')}. ${hint}`;
-      output.warn(`it is done, but \`docferry audit\` will not show it: ${why}`);
+  return withInstallation(config, async (installation) => {
+    const operator = new Operator(installation, actorOf(flags), { bulk });
+    try {
+      return await work(operator);
+    } finally {
+      // What was done needs its audit entry: the first Ctrl-C waits for it, the second ends the program.
+      const interrupt = onInterrupt();
+      const lacking = await operator.end().finally(interrupt.dispose);
+      if (lacking !== null) {
+        const { message, hint } = explainFailure(lacking.error);
+        const why = hint === null ? message : `${message.replace(/\.$/, '')}. ${hint}`;
+        output.warn(`it is done, but \`docferry audit\` will not show it: ${why}`);
+      }
     }
-    await installation.close();
-  }
+  });
 }

@@ -7,7 +7,7 @@ import { spanText } from '../rules/text.ts';
 import { type ScheduleTarget, targetName } from '../rules/workflow-ids.ts';
 import type { AuditEntry } from '../runs/rules/audit.ts';
 import { ConsoleFailure, required } from './console-failure.ts';
-import type { KnownProject, KnownSite } from './readings/console-reader.ts';
+import type { KnownProject, KnownSite } from './readings/facts.ts';
 import type { Sessions } from './security/sessions.ts';
 
 /** A form that was sent, and the operator who acts for its sender. */

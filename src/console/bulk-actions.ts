@@ -5,7 +5,8 @@ import { type ScheduleTarget, targetName, targetOfWorkflowId, workflowIdOf } fro
 import { desiredSchedules } from '../schedules/rules/desired-schedules.ts';
 import type { FormSubmission } from './actions.ts';
 import { ConsoleFailure } from './console-failure.ts';
-import type { ConsoleReader, KnownProject, KnownSite } from './readings/console-reader.ts';
+import type { ConsoleReader } from './readings/console-reader.ts';
+import type { KnownProject, KnownSite } from './readings/facts.ts';
 
 export const bulkVerbs = ['start', 'approve', 'hold', 'release', 'pause', 'resume'] as const;
 type BulkVerb = (typeof bulkVerbs)[number];

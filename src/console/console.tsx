@@ -87,9 +87,9 @@ function readingOf(c: ConsoleContext, { reader }: ConsoleApp): Listening | null 
   if (of === 'overview') return reader.overview;
   if (of === 'budget') return reader.budgets;
   const site = of === 'site' ? reader.knownSite(org, name) : null;
-  if (site !== null) return reader.site(site);
+  if (site !== null) return reader.sites.of(site);
   const project = of === 'project' ? reader.knownProject(org, name) : null;
-  return project === null ? null : both(reader.project(project), reader.charts.of(project));
+  return project === null ? null : both(reader.projects.of(project), reader.charts.of(project));
 }
 
 export interface RunningConsole extends RunningServer {

@@ -5,6 +5,7 @@ import type { LatestRecords, ProjectRecord, SiteRecord } from '../feedback/store
 import { exportWorkflowId, workflowIdOf } from '../rules/workflow-ids.ts';
 import { type NextStart, nextStarts } from '../schedules/schedules.ts';
 import { type RunningWork, runningWork } from '../temporal/runs.ts';
+import type { Installation } from './installation.ts';
 import { type WaitingSyncs, waitingSyncs } from './syncs.ts';
 
 /** Sites and projects that are looked at. */
@@ -196,6 +197,16 @@ interface FactSources {
   inService(): Promise<ReadonlyMap<string, InService>>;
 }
 
+/** One connection to Temporal and to each store answers for all that is selected. */
+export function factSources({ access, temporal, feedback, bundles }: Installation, selection: Selection): FactSources {
+  const domains = selection.sites.map(({ domain }) => domain);
+  return {
+    live: async () => readLive(await temporal(), access.taskQueue, selection),
+    records: async () => (await feedback()).latestRecords(selection),
+    inService: async () => (domains.length === 0 ? new Map() : (await bundles()).inService(domains)),
+  };
+}
+
 /** The answers of Temporal and the stores, asked at once. A part that does not answer is named; its facts are null. */
 export async function gatherFacts(
   sources: FactSources,
@@ -231,11 +242,7 @@ const byPart = (a: Unavailable, b: Unavailable): number => parts.indexOf(a.part)
  * What runs and starts next on the task queue, and what the budgets of the selected projects say, in a few requests. One
  * that Temporal does not answer leaves the others; throws when it answers none.
  */
-export async function readLive(
-  client: Client,
-  taskQueue: string,
-  { projects }: Selection,
-): ReturnType<FactSources['live']> {
+async function readLive(client: Client, taskQueue: string, { projects }: Selection): ReturnType<FactSources['live']> {
   const [running, starts] = await Promise.allSettled([runningWork(client, taskQueue), nextStarts(client, taskQueue)]);
   if (running.status === 'rejected' && starts.status === 'rejected') throw running.reason;
   const failures = [

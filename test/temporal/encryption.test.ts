@@ -296,6 +296,22 @@ describe('the codec server', () => {
     ).toBe(status);
   });
 
+  it('reads no more of a body than its limit, also where the client names no length', async () => {
+    const ask = await started();
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        sent += 1;
+        if (sent > 200) return controller.close();
+        controller.enqueue(Buffer.alloc(1024 ** 2, ' '));
+      },
+    });
+    const answer = ask(`/${token}/decode`, { method: 'POST', body, duplex: 'half' } as RequestInit);
+    // The connection may end before the client has read the answer.
+    expect(await answer.then(({ status }) => status).catch(() => 400)).toBe(400);
+    expect(sent).toBeLessThan(100);
+  });
+
   it('refuses a body that makes no sense', async () => {
     const ask = await started();
     expect((await ask(`/${token}/decode`, { method: 'POST', body: '{"payloads":7}' })).status).toBe(400);

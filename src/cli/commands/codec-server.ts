@@ -1,6 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import { json } from 'node:stream/consumers';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
@@ -114,8 +113,14 @@ export function codecServer({ codec, token, origin }: CodecSetting) {
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 async function payloadsIn(request: IncomingMessage): Promise<JsonPayload[]> {
-  if (Number(request.headers['content-length'] ?? longestBody) > longestBody) throw new RangeError('too long');
-  const body = (await json(request)) as { payloads?: JsonPayload[] };
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > longestBody) throw new RangeError('too long');
+    chunks.push(chunk);
+  }
+  const body: { payloads?: JsonPayload[] } = JSON.parse(Buffer.concat(chunks).toString());
   return body.payloads ?? [];
 }
 

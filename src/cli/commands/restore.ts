@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { succeedDirectoryStore } from '../../exports/store/directory-snapshot.ts';
 import { openAlone } from '../../feedback/store/copy-database.ts';
 import { succeedSqliteStore } from '../../feedback/store/sqlite-store.ts';
-import { copyDurably, flushPath, hashFile, isThere } from '../../files.ts';
+import { copyDurably, flushPath, hashFile, ifMissing, isThere } from '../../files.ts';
 import { devServerTool, resolveBinary } from '../../local/binaries.ts';
 import { startDevServer } from '../../local/dev-server.ts';
 import { findFreePort } from '../../local/ports.ts';
@@ -150,8 +150,7 @@ function restoredPlaces({ store }: Config, temporalFile: string, backup: BackupM
 async function requireFreePlaces(places: RestoredPlaces, force: boolean): Promise<void> {
   const taken: string[] = [];
   for (const file of [places.temporal, places.feedback]) if (file !== null && (await isThere(file))) taken.push(file);
-  const published = places.bundles === null ? [] : await readdir(places.bundles).catch(() => []);
-  if (places.bundles !== null && published.length > 0) taken.push(places.bundles);
+  if (places.bundles !== null && !(await isEmptyFolder(places.bundles))) taken.push(places.bundles);
   if (taken.length > 0 && !force) {
     const what = `${taken.join(', ')} ${taken.length === 1 ? 'is' : 'are'} there already`;
     throw operationFailure('PlaceTaken', what, 'restore into an empty folder, or set what is there aside with --force');
@@ -164,6 +163,15 @@ async function requireFreePlaces(places: RestoredPlaces, force: boolean): Promis
   }
   alone.close();
 }
+
+/** Also of a folder that is not there; what cannot be read may hold something. */
+const isEmptyFolder = (path: string): Promise<boolean> =>
+  readdir(path)
+    .catch(ifMissing([]))
+    .then(
+      (names) => names.length === 0,
+      () => false,
+    );
 
 interface Restored {
   /** Organizations whose budgets start full (B7). */

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
-import type { InService } from '../../exports/store/bundle-store.ts';
-import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
+import { endsWell } from '../../exports/rules/site-export.ts';
 import {
   type Facts,
+  factSources,
   gatherFacts,
   lineStates,
   needsPerson,
   type ProjectLine,
   projectLines,
-  readLive,
   type Selection,
   type SiteLine,
   shownLines,
@@ -24,9 +23,8 @@ import { type CommandContext, type CommandFile, loadContextConfig } from '../con
 import { explainFailure } from '../explain-failure.ts';
 import { CliFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts';
 import { duration } from '../flags.ts';
+import { withInstallation } from '../operator.ts';
 import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
-import { withTemporal } from '../session.ts';
-import { withFeedbackStore } from '../stores.ts';
 import { fittingLines, type Output, type Paint, type Screen, type Step, type Surface } from '../terminal/output.ts';
 import { onInterrupt } from '../terminal/prompts.ts';
 import { tableLines } from '../terminal/text.ts';
@@ -52,13 +50,9 @@ export default {
 
 /** Asks Temporal and the stores, and names what does not answer; throws if Temporal and the feedback store are down. */
 async function readStatus(config: Config, selection: Selection): Promise<{ facts: Facts; unavailable: Unavailable[] }> {
-  const { taskQueue } = config.temporal;
-  const sources = {
-    live: () => withTemporal(config, ({ client }) => readLive(client, taskQueue, selection)),
-    records: () => withFeedbackStore(config, (store) => store.latestRecords(selection)),
-    inService: () => readInService(config, selection),
-  };
-  const found = await gatherFacts(sources, explainFailure);
+  const found = await withInstallation(config, (installation) =>
+    gatherFacts(factSources(installation, selection), explainFailure),
+  );
   const away = (part: Unavailable['part']) => found.unavailable.find((one) => one.part === part);
   const temporal = away('temporal');
   if (temporal && away('feedback store')) {
@@ -67,13 +61,6 @@ async function readStatus(config: Config, selection: Selection): Promise<{ facts
   return found;
 }
 
-async function readInService(config: Config, { sites }: Selection): Promise<Map<string, InService>> {
-  if (sites.length === 0) return new Map();
-  const store = await openBundleStore(config.store.bundles);
-  return store.inService(sites.map(({ domain }) => domain));
-}
-
-const good: ReadonlySet<string> = new Set(['published', 'unchanged', 'completed', 'rolled-back']);
 const dayMs = 86_400_000;
 /** Columns that a narrow terminal leaves out, in this order. */
 const spareColumns = ['in service', 'complete as of', 'ended (UTC)', 'next (UTC)'];
@@ -164,7 +151,7 @@ function stateText(state: string | null, paint: Paint): string {
 
 function outcomeText(outcome: string | null, paint: Paint): string {
   if (outcome === null) return '-';
-  return good.has(outcome) || outcome === 'cancelled' ? outcome : paint.red(outcome);
+  return endsWell(outcome) || outcome === 'cancelled' ? outcome : paint.red(outcome);
 }
 
 function notesOf(

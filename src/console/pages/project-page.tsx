@@ -13,8 +13,7 @@ import {
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
-import type { KnownProject } from '../readings/console-reader.ts';
-import type { ProjectFacts } from '../readings/facts.ts';
+import type { KnownProject, ProjectFacts } from '../readings/facts.ts';
 import { feedbackAddress } from '../readings/feedback-query.ts';
 import { Page } from './layout.tsx';
 import {
@@ -230,7 +229,7 @@ interface Project {
   viewer: Viewer;
   project: KnownProject;
   facts: ProjectFacts;
-  /** The charts that `ProjectCharts` has drawn; null while they are made, or cannot be. */
+  /** As HTML; null while they are made, or cannot be. */
   charts: string | null;
   at: number;
   late: boolean;

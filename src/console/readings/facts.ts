@@ -10,8 +10,9 @@ import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
-import { exportHandle, exportState } from '../../operations/exports.ts';
+import { describeWorkflow, exportHandle, exportState } from '../../operations/exports.ts';
 import type { Installation } from '../../operations/installation.ts';
+import type { Project, Site } from '../../operations/operator.ts';
 import type { Trouble } from '../../operations/status.ts';
 import { syncHandle, syncState } from '../../operations/syncs.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
@@ -19,7 +20,17 @@ import { type Retry, retriesIn } from '../../temporal/connection.ts';
 import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Drift } from './overview-filter.ts';
-import { readerNoting } from './shared-reading.ts';
+
+/** A site as the configuration has it. */
+export interface KnownSite extends Site {
+  targets: readonly string[];
+}
+
+export interface KnownProject extends Project {
+  name: string | null;
+  /** As configured. */
+  budget: WindowSettings;
+}
 
 /** What runs of a site. */
 interface RunningExport {
@@ -53,10 +64,22 @@ export interface SiteFacts {
 const shownRuns = 20;
 const shownAuditEntries = 20;
 
+/** Reads one part of a page: null, with its trouble noted, for what cannot be read, so that the others are shown. */
+function readerNoting(troubles: Trouble[], { explain }: Pick<ConsoleSetting, 'explain'>) {
+  return async <Found>(ask: () => Promise<Found>): Promise<Found | null> => {
+    try {
+      return await ask();
+    } catch (error) {
+      troubles.push(explain(error));
+      return null;
+    }
+  };
+}
+
 export async function readSite(
   setting: ConsoleSetting,
   installation: Installation,
-  site: { org: string; domain: string; targets: readonly string[] },
+  site: KnownSite,
 ): Promise<SiteFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
@@ -75,16 +98,11 @@ export async function readSite(
 async function readRunning(
   setting: ConsoleSetting,
   installation: Installation,
-  { org, domain }: { org: string; domain: string },
+  { org, domain }: Site,
   troubles: Trouble[],
 ): Promise<RunningExport | null> {
   const client = await installation.temporal();
-  const described = await exportHandle(client, org, domain)
-    .describe()
-    .catch((error: unknown) => {
-      if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
-      throw error;
-    });
+  const described = await describeWorkflow(exportHandle(client, org, domain));
   if (described?.status.name !== 'RUNNING') return null;
   const running = { runId: described.runId, retries: await retriesIn(client, described) };
   try {
@@ -95,10 +113,7 @@ async function readRunning(
   }
 }
 
-async function readStored(
-  store: BundleStore,
-  { domain, targets }: { domain: string; targets: readonly string[] },
-): Promise<StoredSite> {
+async function readStored(store: BundleStore, { domain, targets }: KnownSite): Promise<StoredSite> {
   const [current, hold, versions, seen, rolledOut] = await Promise.all([
     store.current(domain),
     store.holds.of(domain),
@@ -117,10 +132,7 @@ async function readStored(
 }
 
 /** Drift that the watch has seen: a target runs another version than was rolled out last. */
-export async function driftedSites(
-  store: BundleStore,
-  sites: readonly { domain: string; targets: readonly string[] }[],
-): Promise<Map<string, Drift>> {
+export async function driftedSites(store: BundleStore, sites: readonly KnownSite[]): Promise<Map<string, Drift>> {
   const drifts = new Map<string, Drift>();
   await inBatches(sites, callsAtOnce, async ({ domain, targets }) => {
     const seen = Object.entries(await store.observed(domain)).filter(([name]) => targets.includes(name));
@@ -137,10 +149,7 @@ export async function driftedSites(
   return drifts;
 }
 
-async function feedbackAuditEntries(
-  { feedback }: Installation,
-  { org, domain }: { org: string; domain: string },
-): Promise<AuditEntry[]> {
+async function feedbackAuditEntries({ feedback }: Installation, { org, domain }: Site): Promise<AuditEntry[]> {
   const auditEntries: AuditEntry[] = [];
   for await (const entry of (await feedback()).listAuditEntries({ org, subject: domain })) {
     auditEntries.push(entry);
@@ -174,7 +183,7 @@ const shownPasses = 20;
 export async function readProject(
   setting: ConsoleSetting,
   installation: Installation,
-  { org, project, budget: configured }: { org: string; project: string; budget: WindowSettings },
+  { org, project, budget: configured }: KnownProject,
   delaysWith: (window: WindowView) => Promise<ProjectDelays | null>,
 ): Promise<ProjectFacts> {
   const troubles: Trouble[] = [];
@@ -204,12 +213,7 @@ async function readPass(
   input: { org: string; project: string; pass: PassKind },
 ): Promise<RunningPass | null> {
   const client = await installation.temporal();
-  const described = await syncHandle(client, input)
-    .describe()
-    .catch((error: unknown) => {
-      if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
-      throw error;
-    });
+  const described = await describeWorkflow(syncHandle(client, input));
   if (described?.status.name !== 'RUNNING') return null;
   const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
   return { pass: input.pass, runId: described.runId, state, retries: await retriesIn(client, described) };

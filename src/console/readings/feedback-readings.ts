@@ -9,8 +9,7 @@ import type {
 } from '../../feedback/search/feedback-search.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { beginningOf, shortTexts } from '../../rules/text.ts';
-import type { ReadingTimes, SharedReading } from './shared-reading.ts';
-import { LatestReadings } from './shared-reading.ts';
+import { Readings, type ReadingTimes } from './shared-reading.ts';
 
 /**
  * Readings kept at a time, of each kind. One of 50 entries, of 200 documents or of an entry with 200 changes has up to 1.4
@@ -27,59 +26,38 @@ export interface ShownEntry extends EntryDetail {
   leftOut: { comment: number; code: number };
 }
 
-/** What people search, read once for all viewers who ask the same. */
-export class FeedbackReadings {
-  readonly #store: () => Promise<FeedbackStore>;
-  readonly #entries: LatestReadings<SearchAnswer>;
-  readonly #documents: LatestReadings<DocumentAnswer>;
-  readonly #trends: LatestReadings<string | null>;
-  readonly #details: LatestReadings<ShownEntry | null>;
-
-  constructor(store: () => Promise<FeedbackStore>, times: ReadingTimes) {
-    this.#store = store;
-    this.#entries = new LatestReadings(mostKept, times);
-    this.#documents = new LatestReadings(mostKept, times);
-    this.#trends = new LatestReadings(mostKept, times);
-    this.#details = new LatestReadings(mostKept, times);
-  }
-
-  entries(query: SearchQuery): SharedReading<SearchAnswer> {
-    return this.#entries.of(keyOf(query), async () =>
-      shortTexts(await (await this.#store()).findEntries(query), longestField),
-    );
-  }
-
-  documents(query: SearchQuery): SharedReading<DocumentAnswer> {
-    return this.#documents.of(keyOf(query), async () =>
-      shortTexts(await (await this.#store()).findDocuments(query), longestField),
-    );
-  }
-
-  /** The figure of what readers made of a page in twelve weeks, as HTML; null when they made nothing of it. */
-  trend(page: EntrySelection): SharedReading<string | null> {
-    return this.#trends.of(keyOf(page), async () => {
+/**
+ * What people search, read once for all viewers who ask the same. Viewers who may see contacts and viewers who may not
+ * never share a reading: the permission is part of the question.
+ */
+export function feedbackReadings(feedback: () => Promise<FeedbackStore>, times: ReadingTimes) {
+  const readings = <Asked, Value>(read: (store: FeedbackStore, asked: Asked) => Promise<Value>) =>
+    new Readings((asked: Asked) => async () => read(await feedback(), asked), times, mostKept);
+  return {
+    entries: readings(
+      async (store, query: SearchQuery): Promise<SearchAnswer> =>
+        shortTexts(await store.findEntries(query), longestField),
+    ),
+    documents: readings(
+      async (store, query: SearchQuery): Promise<DocumentAnswer> =>
+        shortTexts(await store.findDocuments(query), longestField),
+    ),
+    /** The figure of what readers made of a page in twelve weeks, as HTML; null when they made nothing of it. */
+    trends: readings(async (store, page: EntrySelection): Promise<string | null> => {
       const axis = lastWeeks(12, new Date());
-      const trend = await (await this.#store()).findTrend(page, axis);
+      const trend = await store.findTrend(page, axis);
       if (trend.every(({ yes, no, comments }) => yes + no + comments === 0)) return null;
       // Loads the chart library, which few pages need.
       const { trendFigure } = await import('../../feedback/report/sections.ts');
       return await htmlText(trendFigure(axis, trend));
-    });
-  }
-
-  /** Null when there is no such entry. */
-  entry(project: string, id: string, contacts: boolean): SharedReading<ShownEntry | null> {
-    return this.#details.of(keyOf({ project, id, contacts }), async () => {
-      const found = await (await this.#store()).entryDetail(project, id, { contacts });
+    }),
+    /** Null when there is no such entry. */
+    entry: readings(async (store, { project, id, contacts }: { project: string; id: string; contacts: boolean }) => {
+      const found = await store.entryDetail(project, id, { contacts });
       return found && shownOf(found);
-    });
-  }
+    }),
+  };
 }
-
-/**
- * Viewers who may see contacts and viewers who may not never share a reading: the permission is part of the question.
- */
-const keyOf = (asked: object): string => JSON.stringify(asked);
 
 function shownOf(entry: EntryDetail): ShownEntry {
   const { comment, code } = entry;

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Trouble } from '../../operations/status.ts';
 import { ExplainedError } from '../../rules/errors.ts';
-import type { ConsoleSetting } from '../console-setting.ts';
 
 /** What was read, and when. */
 interface Read<Value> {
@@ -140,20 +138,22 @@ function digestOf(value: unknown): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Shared readings of what many pages may show and few do; the ones unasked for longest are dropped. */
-export class LatestReadings<Value> {
-  readonly #most: number;
+/** Shared readings of what is asked; of very many, those unasked for longest are dropped. */
+export class Readings<Asked, Value> {
+  readonly #readerOf: (asked: Asked) => () => Promise<Value>;
   readonly #times: ReadingTimes;
+  readonly #most: number;
   readonly #kept = new Map<string, SharedReading<Value>>();
 
-  constructor(most: number, times: ReadingTimes) {
-    this.#most = most;
+  constructor(readerOf: (asked: Asked) => () => Promise<Value>, times: ReadingTimes, most = Number.POSITIVE_INFINITY) {
+    this.#readerOf = readerOf;
     this.#times = times;
+    this.#most = most;
   }
 
-  /** The reading of this name; `read` is used when there is none yet. */
-  of(key: string, read: () => Promise<Value>): SharedReading<Value> {
-    const reading = this.#kept.get(key) ?? new SharedReading(read, this.#times);
+  of(asked: Asked): SharedReading<Value> {
+    const key = JSON.stringify(asked);
+    const reading = this.#kept.get(key) ?? new SharedReading(this.#readerOf(asked), this.#times);
     // The one asked for last is the last.
     this.#kept.delete(key);
     this.#kept.set(key, reading);
@@ -161,20 +161,9 @@ export class LatestReadings<Value> {
     if (this.#kept.size > this.#most && longestUnasked !== undefined) this.#kept.delete(longestUnasked);
     return reading;
   }
+
   /** A person acted: all readings are out of date. */
   forget(): void {
     for (const reading of this.#kept.values()) reading.forget();
   }
-}
-
-/** Reads one part of a page: null, with its trouble noted, for what cannot be read, so that the others are shown. */
-export function readerNoting(troubles: Trouble[], { explain }: Pick<ConsoleSetting, 'explain'>) {
-  return async <Found>(ask: () => Promise<Found>): Promise<Found | null> => {
-    try {
-      return await ask();
-    } catch (error) {
-      troubles.push(explain(error));
-      return null;
-    }
-  };
 }

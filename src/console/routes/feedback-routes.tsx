@@ -152,14 +152,14 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
       };
       const reading =
         query.by === 'document'
-          ? reader.feedback.documents({ ...selection, limit: shownDocuments })
-          : reader.feedback.entries(search);
+          ? reader.feedback.documents.of({ ...selection, limit: shownDocuments })
+          : reader.feedback.entries.of(search);
       const [{ value: found, at, late }, trend] = await Promise.all([
         reading.get(),
-        query.document === '' ? null : reader.feedback.trend(selectionOf(pageOf(query))).get(),
+        query.document === '' ? null : reader.feedback.trends.of(selectionOf(pageOf(query))).get(),
       ]);
       const isUnknown = query.document !== '' && found.total.count === 0;
-      const all = isUnknown ? await reader.feedback.documents(everywhere(query)).get() : null;
+      const all = isUnknown ? await reader.feedback.documents.of(everywhere(query)).get() : null;
       const shown = {
         viewer,
         query,
@@ -193,7 +193,7 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
     orRefusal(c, app, async () => {
       const { project, id } = c.req.param();
       const viewer = viewerIn(c, app);
-      const { value, at, late } = await reader.feedback.entry(project, id, viewer.seesContacts).get();
+      const { value, at, late } = await reader.feedback.entry.of({ project, id, contacts: viewer.seesContacts }).get();
       if (value === null) return notFound(c, app);
       return page(c, <EntryPage viewer={viewer} entry={value} choices={choices} at={at} late={late} />);
     }),

@@ -20,22 +20,27 @@ import { ProjectPage } from '../pages/project-page.tsx';
 import { type ScheduleLine, SchedulesPage, scheduleQuery } from '../pages/schedules-page.tsx';
 import { SitePage } from '../pages/site-page.tsx';
 import { auditQuery } from '../readings/audit-query.ts';
-import type { KnownProject, OverviewFacts } from '../readings/console-reader.ts';
-import type { SiteFacts, StoredSite } from '../readings/facts.ts';
+import type { OverviewFacts } from '../readings/console-reader.ts';
+import type { KnownProject, SiteFacts, StoredSite } from '../readings/facts.ts';
 import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
 import { policyFraming } from '../security/page-headers.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
+
+/** Ages grow, and what is late becomes stale, also while nothing else changes. */
+const linesTrueMs = 30_000;
 
 /** Pages that show something. */
 export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const { reader } = app;
   const organizations = reader.setting.organizations.map(({ id }) => id);
   const inTemporal = temporalAddresses(app);
-  const overviews = new WeakMap<OverviewFacts, { lines: OverviewLine[]; written: WrittenTables }>();
+  const overviews = new WeakMap<OverviewFacts, { at: number; lines: OverviewLine[]; written: WrittenTables }>();
   hono.get('/', async (c) => {
     const { value, at, late } = await reader.overview.get();
     const query = overviewQuery(new URL(c.req.url).searchParams);
-    const prepared = overviews.get(value) ?? { lines: linesOf(app, value, at), written: new Map() };
+    const before = overviews.get(value);
+    const isTrue = before !== undefined && Math.abs(at - before.at) < linesTrueMs;
+    const prepared = isTrue ? before : { at, lines: linesOf(app, value, at), written: new Map() };
     overviews.set(value, prepared);
     const { unavailable } = value;
     const shown = { viewer: viewerIn(c, app), query, lines: prepared.lines, organizations, unavailable, at, late };
@@ -46,7 +51,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const { org, domain } = c.req.param();
     const site = reader.knownSite(org, domain);
     if (site === null) return notFound(c, app);
-    const { value, at, late } = await reader.site(site).get();
+    const { value, at, late } = await reader.sites.of(site).get();
     const temporal = inTemporal?.(exportWorkflowId(org, domain)) ?? null;
     const shown = { viewer: viewerIn(c, app), site, facts: value, at, late, temporal };
     return page(c, <SitePage {...shown} />);
@@ -56,10 +61,10 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const site = reader.knownSite(org, domain);
     if (site === null || !isStoreName(version)) return notFound(c, app);
     try {
-      const { value: facts } = await reader.site(site).get();
+      const { value: facts } = await reader.sites.of(site).get();
       const waiting = facts.running?.state?.approval?.version ?? null;
       const { current } = storedIn(facts);
-      const { value: changes } = await reader.changes.of(domain, current, version).get();
+      const { value: changes } = await reader.changes.of({ domain, from: current, to: version }).get();
       return page(c, <ChangesPage viewer={viewerIn(c, app)} site={site} changes={changes} waiting={waiting} />);
     } catch (error) {
       return failurePage(c, app, error, siteAddress(org, domain));
@@ -70,7 +75,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const site = reader.knownSite(org, domain);
     if (site === null || !isStoreName(version)) return notFound(c, app);
     try {
-      const { value: facts } = await reader.site(site).get();
+      const { value: facts } = await reader.sites.of(site).get();
       const { session } = c.get('signedIn');
       const path = c.req.query('page') ?? null;
       const show = async (of: string) => {
@@ -95,7 +100,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const project = reader.knownProject(org, id);
     if (project === null) return notFound(c, app);
     const charts = chartsOf(app, project);
-    const { value, at, late } = await reader.project(project).get();
+    const { value, at, late } = await reader.projects.of(project).get();
     const shown = { viewer: viewerIn(c, app), project, facts: value, charts: await charts, at, late };
     return page(c, <ProjectPage {...shown} />);
   });
@@ -106,7 +111,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.get('/history', async (c) => {
     const query = historyQuery(new URL(c.req.url).searchParams);
     try {
-      const { value, at, late } = await reader.history(sinceMsOf(query)).get();
+      const { value, at, late } = await reader.history.of(sinceMsOf(query)).get();
       const titleOf = (org: string, project: string) => reader.knownProject(org, project)?.name ?? project;
       const temporalOf = inTemporal && (({ workflowId, runId }: EndedRun) => inTemporal(workflowId, runId));
       const shown = { viewer: viewerIn(c, app), query, organizations, ...value, titleOf, temporalOf, at, late };
@@ -192,7 +197,7 @@ export function addAuditRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.get('/audit', async (c) => {
     try {
       const query = auditQuery(new URL(c.req.url).searchParams);
-      const { value: facts, at, late } = await reader.audit(query).get();
+      const { value: facts, at, late } = await reader.audit.of(query).get();
       const shown = { viewer: viewerIn(c, app), query, organizations, facts, addressOf, at, late };
       return page(c, <AuditPage {...shown} />);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { access, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DirectoryBundleStore } from '../../../src/exports/store/directory-store.ts';
@@ -43,6 +43,18 @@ it('names what a backup does not hold, and refuses a place that is in use', asyn
     exitCode: 1,
     document: { error: { code: 'PlaceTaken', hint: expect.stringContaining('--force') } },
   });
+});
+
+it('does not move a file away that stands where the bundles go', async () => {
+  const { cwd } = await backedUp();
+  const fresh = await folderWithConfig();
+  await mkdir(join(fresh, 'data'));
+  await writeFile(join(fresh, 'data', 'bundles'), 'something else');
+  expect(await docferryJson(['restore', join(cwd, 'kept')], { cwd: fresh })).toMatchObject({
+    exitCode: 1,
+    document: { error: { code: 'PlaceTaken' } },
+  });
+  expect(await readFile(join(fresh, 'data', 'bundles'), 'utf8')).toBe('something else');
 });
 
 it('sets aside what is there with --force, and restores both stores as successors of the originals', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
 import { ExplainedError } from '../../../src/rules/errors.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
@@ -52,6 +52,31 @@ describe('the overview', () => {
     expect(refused).toContain('<span class="state bad">rejected</span>');
     expect(refused).toContain('<bdi>path-traversal: a path leads out.</bdi>');
     expect(await withRecord({ lastOutcome: 'cancelled' })).toContain('<span class="state">cancelled</span>');
+  });
+
+  it('shows that a site has become stale, and ages, also while nothing else changes', async () => {
+    vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const setting = fakeSetting({ calls: [], auditEntries: [] });
+    const [organization] = setting.organizations;
+    const feedback = await setting.openFeedback();
+    const [record] = (await feedback.latestRecords({ sites: [], projects: [] })).sites;
+    const site = { ...record, lastOutcome: 'published', failingSince: null, lastAt: new Date().toISOString() };
+    const latestRecords = async () => ({ sites: [site], projects: [] });
+    const sites = [{ domain: 'docs.acme.example', lateAfterMs: 60_000, rollout: [] }];
+    const console = await runningConsole({
+      setting: {
+        ...setting,
+        organizations: organization ? [{ ...organization, sites }] : [],
+        openFeedback: async () => ({ ...feedback, latestRecords }) as never,
+      },
+      idleMs: 3_600_000,
+    });
+    const cookie = await signIn(console);
+    const look = async () => (await ask(console, '/', { headers: { cookie } })).text;
+    expect(await look()).toMatch(/stale <b>0<[\s\S]*just now/);
+    vi.setSystemTime(Date.now() + 600_000);
+    expect(await look()).toMatch(/stale <b>1<[\s\S]*10 min ago/);
   });
 
   it('says of the schedules that they are not known, and not that none starts', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ProjectCharts } from '../../../src/console/readings/console-reader.ts';
-import { LatestReadings } from '../../../src/console/readings/shared-reading.ts';
+import { projectCharts } from '../../../src/console/readings/console-reader.ts';
+import { Readings } from '../../../src/console/readings/shared-reading.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
@@ -10,7 +10,7 @@ describe("a project's charts", () => {
   it('are those of the report, without what people wrote', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'sweep-1', [entry('e', { comment: 'a secret remark', helpful: true })]);
-    const charts = new ProjectCharts(async () => at.store, times);
+    const charts = projectCharts(async () => at.store, times);
     // They come later than a page waits for while the chart library loads.
     const drawn = () =>
       charts
@@ -32,7 +32,7 @@ describe("a project's charts", () => {
         return at.store.reportFigures(query);
       },
     };
-    const charts = new ProjectCharts(async () => store as FeedbackStore, times);
+    const charts = projectCharts(async () => store as FeedbackStore, times);
     const project = { org: 'acme', project: 'prj_1' };
     const all = await Promise.all(Array.from({ length: 20 }, () => charts.of(project).get()));
     expect(new Set(all.map(({ value }) => value)).size).toBe(1);
@@ -42,16 +42,11 @@ describe("a project's charts", () => {
 
 describe('the latest readings', () => {
   it('are kept by name, a bounded number of them', async () => {
-    const readings = new LatestReadings<number>(2, times);
-    let reads = 0;
-    const read = async () => {
-      reads += 1;
-      return reads;
-    };
-    const [a, b] = [readings.of('a', read), readings.of('b', read)];
-    expect(readings.of('a', read)).toBe(a);
-    readings.of('c', read);
-    expect(readings.of('a', read)).toBe(a);
-    expect(readings.of('b', read)).not.toBe(b);
+    const readings = new Readings((name: string) => async () => name, times, 2);
+    const [a, b] = [readings.of('a'), readings.of('b')];
+    expect(readings.of('a')).toBe(a);
+    readings.of('c');
+    expect(readings.of('a')).toBe(a);
+    expect(readings.of('b')).not.toBe(b);
   });
 });

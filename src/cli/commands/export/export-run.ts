@@ -12,10 +12,10 @@ import { type Ended, exportOf, forEach, planCancel, runIdOf, runs } from '../../
 import { exportState } from '../../../operations/exports.ts';
 import { runningExport, type Site } from '../../../operations/operator.ts';
 import { type Answer, EndedBadly, isRunning, onSelected, runBulk, runningNow } from '../../bulk.ts';
-import type { CommandContext, CommandFile } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failure.ts';
 import { addWaitFlags, duration, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
-import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
+import { type ActorFlags, addActorFlag, withInstallation, withOperator } from '../../operator.ts';
 import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
 import { refusedKey, type Session } from '../../session.ts';
 import type { Paint } from '../../terminal/output.ts';
@@ -95,8 +95,9 @@ async function watchExport(
   flags: Pick<WaitFlags, 'timeout'>,
 ): Promise<ExitCode> {
   const timeoutMs = waitTimeout({ ...flags, wait: true });
-  return withOperator(context, {}, async ({ config, operator: { installation } }) => {
-    const { org, domain } = findSite(config, name);
+  const config = await loadContextConfig(context);
+  const { org, domain } = findSite(config, name);
+  return withInstallation(config, async (installation) => {
     const client = await installation.temporal();
     const { workflowId, runId } = await runningExport(installation, { org, domain });
     // This run: a schedule may start the next one as soon as it ends.

@@ -18,7 +18,7 @@ import { explainFailure } from '../../explain-failure.ts';
 import { operationFailure } from '../../failure.ts';
 import { currentVersion, findVersion, versionBefore } from '../../find-version.ts';
 import { siteHelp } from '../../flags.ts';
-import { actingOn } from '../../operator.ts';
+import { withInstallation } from '../../operator.ts';
 import { findSite } from '../../selection.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { holdText } from '../../terminal/progress.ts';
@@ -137,7 +137,7 @@ async function waitingBeside(
   const held = (await store.holds.of(site.domain))?.waiting ?? null;
   if (held !== null && names.includes(held)) return held;
   try {
-    return await actingOn(config, context, {}, ({ installation }) => waitingVersion(installation, site));
+    return await withInstallation(config, (installation) => waitingVersion(installation, site));
   } catch (error) {
     context.output.warn(`whether a version waits for approval is unknown: ${explainFailure(error).message}`);
     return null;
