@@ -60,11 +60,6 @@ export class SiteHeld extends Error {
   }
 }
 
-/** Throws `SiteHeld` when the hold keeps the version from becoming current. */
-export function requireNotHeldElsewhere(domain: string, hold: SiteHold | null, version: string): void {
-  if (hold !== null && hold.version !== version) throw new SiteHeld(domain, hold);
-}
-
 /** The hold after the request, given the one before. */
 export function holdAfter(before: SiteHold | null, version: string, { reason, at, refused }: HoldRequest): SiteHold {
   if (refused) {
@@ -122,7 +117,7 @@ export type Current = z.infer<typeof currentSchema>;
 const mostBefore = 5;
 
 /** The pointer's `before` after it has moved from `now` to `version`. */
-export function inServiceBefore(now: Current | null, version: string, hold: SiteHold | null): Pick<Current, 'before'> {
+function inServiceBefore(now: Current | null, version: string, hold: SiteHold | null): Pick<Current, 'before'> {
   if (now === null) return {};
   const forgotten = [version, hold?.refused?.version];
   const before = [now.version, ...(now.before ?? [])].filter((one) => !forgotten.includes(one)).slice(0, mostBefore);
@@ -255,7 +250,7 @@ export interface BundleStore {
   inventory(domain: string): Promise<StoredVersion[]>;
   /** The content of a version's file, or a range of it; null when the file does not exist. */
   open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
-  /** The keys, one of which must have signed each manifest; null for none. Throws `SigningKeyUnusable`. */
+  /** Each manifest must be signed by one of these keys; null where none has to be. Throws `SigningKeyUnusable`. */
   verificationKeys(): Promise<TrustedKeys | null>;
   /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
   checkWritable(): Promise<void>;
@@ -276,13 +271,31 @@ export const replacesClaim = (before: Date | null, since: Date): boolean =>
   before === null || before < since || isAhead(before, since);
 
 /** Throws `PointerMoved` when the domain was claimed after the mover's step was scheduled. */
-export function requireUnclaimed(domain: string, claimedAt: Date | null, mover: Mover | undefined): void {
+function requireUnclaimed(domain: string, claimedAt: Date | null, mover: Mover | undefined): void {
   if (claimedAt === null || mover === undefined || claimedAt <= mover.since) return;
   if (isAhead(claimedAt, mover.since)) return;
   const [claimed, own] = [claimedAt.toISOString(), mover.since.toISOString()];
   throw new PointerMoved(
     `a run that began this step at ${claimed} has claimed ${domain}, and this run began it at ${own}, by Temporal's clock`,
   );
+}
+
+/** The pointer after it has moved. Throws `SiteHeld`, `PointerMoved`. */
+export function movedPointer(
+  domain: string,
+  { now, hold, claimedAt }: { now: Current | null; hold: SiteHold | null; claimedAt: Date | null },
+  move: { version: string; contentDigest: string; expectedEpoch: number; publishedAt: Date },
+  mover: Mover | undefined,
+): Current {
+  const { version, contentDigest, expectedEpoch, publishedAt } = move;
+  if (hold !== null && hold.version !== version) throw new SiteHeld(domain, hold);
+  requireUnclaimed(domain, claimedAt, mover);
+  const epoch = now?.epoch ?? 0;
+  if (epoch !== expectedEpoch) {
+    throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
+  }
+  const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
+  return { ...next, ...inServiceBefore(now, version, hold) };
 }
 
 export class NoSuchVersion extends ExplainedError {
@@ -396,17 +409,6 @@ export const versionPath = (domain: string, version: string): string =>
   `${versionsPath(domain)}/${storeName('version', version)}`;
 export const manifestPath = (domain: string, version: string): string =>
   `${versionPath(domain, version)}/${manifestName}`;
-export const currentPath = (domain: string): string => `${storeName('domain', domain)}/current.json`;
-/** The version that each target last rolled out successfully. */
-export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
-/** Whether, and at which version, a person holds the site. */
-export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
-/** What was read back of the targets. */
-export const observedPath = (domain: string): string => `${storeName('domain', domain)}/observed.json`;
-/** From when on a step must be scheduled to move the pointer (E11); absent: any. */
-export const claimPath = (domain: string): string => `${storeName('domain', domain)}/claim.json`;
-/** What must not be removed now (`retention.ts`). */
-export const inUsePath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
 
 export const manifestName = 'manifest.json';
 /** The manifest's signature, where the store signs (`signing/`). */

@@ -27,31 +27,22 @@ import {
   bundleName,
   type Current,
   changing,
-  claimPath,
-  currentPath,
   type HoldRequest,
   holdAfter,
-  holdPath,
   holdWaiting,
   type InService,
   identityPath,
-  inServiceBefore,
-  inUsePath,
   isStoreName,
   type Manifest,
   type Mover,
   manifestName,
   manifestPath,
+  movedPointer,
   NoSuchVersion,
   type ObservedTargets,
-  observedPath,
-  PointerMoved,
   type PublishedVersion,
   publishedAddress,
   replacesClaim,
-  requireNotHeldElsewhere,
-  requireUnclaimed,
-  rolloutsPath,
   type SiteHold,
   type SiteHolds,
   StagedChanged,
@@ -66,15 +57,13 @@ import {
 } from './bundle-store.ts';
 import { withStoreLock } from './directory-snapshot.ts';
 import {
-  parseClaim,
-  parseCurrent,
-  parseHold,
   parseIdentity,
-  parseInUse,
   parseManifest,
-  parseObserved,
-  parseRollouts,
+  parseRecord,
   publishedVersion,
+  type RecordKind,
+  recordPath,
+  records,
   requireSameContent,
   requireSealed,
   type StoreIdentity,
@@ -116,13 +105,13 @@ export class DirectoryBundleStore implements BundleStore {
       this.#locked(() => {
         const hold = this.#hold(domain);
         if (refused !== undefined && hold?.refused?.version !== refused) return null;
-        removeFileSync(join(this.#root, holdPath(domain)));
+        removeFileSync(this.#recordFile(domain, records.hold));
         return hold;
       }),
     noteWaiting: (domain, version) =>
       this.#locked(() => {
         const hold = holdWaiting(this.#hold(domain), version);
-        return hold && this.#record(holdPath(domain), hold);
+        return hold && this.#record(domain, records.hold, hold);
       }),
   };
   readonly #root: string;
@@ -189,7 +178,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async current(domain: string): Promise<Current | null> {
-    return this.#read(currentPath(domain), parseCurrent);
+    return this.#read(domain, records.current);
   }
 
   async moveCurrent(
@@ -202,31 +191,25 @@ export class DirectoryBundleStore implements BundleStore {
     const { contentDigest } = await this.manifest(domain, version);
     await mover?.confirm();
     return this.#locked(() => {
-      const now = this.#read(currentPath(domain), parseCurrent);
+      const now = this.#read(domain, records.current);
       if (now?.version === version) return now;
-      const hold = this.#hold(domain);
-      requireNotHeldElsewhere(domain, hold, version);
-      requireUnclaimed(domain, this.#claimedAt(domain), mover);
-      const epoch = now?.epoch ?? 0;
-      if (epoch !== expectedEpoch) {
-        throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
-      }
+      const known = { now, hold: this.#hold(domain), claimedAt: this.#claimedAt(domain) };
+      const next = movedPointer(domain, known, { version, contentDigest, expectedEpoch, publishedAt }, mover);
       this.#requireVersion(domain, version);
-      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
-      return this.#record(currentPath(domain), { ...next, ...inServiceBefore(now, version, hold) });
+      return this.#record(domain, records.current, next);
     });
   }
 
   async unsetCurrent(domain: string, version: string): Promise<void> {
     await this.#locked(() => {
-      if (this.#current(domain) === version) removeFileSync(join(this.#root, currentPath(domain)));
+      if (this.#current(domain) === version) removeFileSync(this.#recordFile(domain, records.current));
     });
   }
 
   async claim(domain: string, since: Date): Promise<void> {
     await this.#makeFolder(domain);
     await this.#locked(() => {
-      if (replacesClaim(this.#claimedAt(domain), since)) this.#record(claimPath(domain), { since });
+      if (replacesClaim(this.#claimedAt(domain), since)) this.#record(domain, records.claim, { since });
     });
   }
 
@@ -266,26 +249,26 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async observed(domain: string): Promise<ObservedTargets> {
-    return this.#read(observedPath(domain), parseObserved) ?? {};
+    return this.#read(domain, records.observed) ?? {};
   }
 
   async recordObserved(domain: string, observed: ObservedTargets): Promise<void> {
     await this.#makeFolder(domain);
-    await this.#locked(() => this.#record(observedPath(domain), observed));
+    await this.#locked(() => this.#record(domain, records.observed, observed));
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
     await this.#locked(() => {
       this.#requireVersion(domain, version);
-      this.#record(inUsePath(domain), withRollout(this.#inUse(domain), target, version));
+      this.#record(domain, records.inUse, withRollout(this.#inUse(domain), target, version));
     });
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
     await this.#makeFolder(domain);
     await this.#locked(() => {
-      this.#record(rolloutsPath(domain), { ...this.#rollouts(domain), [target]: version });
-      this.#record(inUsePath(domain), withoutRollout(this.#inUse(domain), target, version));
+      this.#record(domain, records.rollouts, { ...this.#rollouts(domain), [target]: version });
+      this.#record(domain, records.inUse, withoutRollout(this.#inUse(domain), target, version));
     });
   }
 
@@ -359,7 +342,7 @@ export class DirectoryBundleStore implements BundleStore {
     const version = request.version ?? this.#current(domain);
     if (version === null) throw new NoSuchVersion(`nothing of ${domain} is published`);
     this.#requireVersion(domain, version);
-    return this.#record(holdPath(domain), holdAfter(this.#hold(domain), version, request));
+    return this.#record(domain, records.hold, holdAfter(this.#hold(domain), version, request));
   }
 
   /** Under the lock: throws `NoSuchVersion` when retention has removed it meanwhile. */
@@ -389,34 +372,38 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   #current(domain: string): string | null {
-    return this.#read(currentPath(domain), parseCurrent)?.version ?? null;
+    return this.#read(domain, records.current)?.version ?? null;
   }
 
   #hold(domain: string): SiteHold | null {
-    return this.#read(holdPath(domain), parseHold);
+    return this.#read(domain, records.hold);
   }
 
   #claimedAt(domain: string): Date | null {
-    return this.#read(claimPath(domain), parseClaim)?.since ?? null;
+    return this.#read(domain, records.claim)?.since ?? null;
   }
 
   #rollouts(domain: string): Record<string, string> {
-    return this.#read(rolloutsPath(domain), parseRollouts) ?? {};
+    return this.#read(domain, records.rollouts) ?? {};
   }
 
   #inUse(domain: string): InUse {
-    return this.#read(inUsePath(domain), parseInUse) ?? nothingInUse;
+    return this.#read(domain, records.inUse) ?? nothingInUse;
   }
 
-  #read<Found>(path: string, parse: (text: string) => Found): Found | null {
-    const text = readIfExistsSync(join(this.#root, path));
-    return text === null ? null : parse(text);
+  #read<Content>(domain: string, record: RecordKind<Content>): Content | null {
+    const text = readIfExistsSync(this.#recordFile(domain, record));
+    return text === null ? null : parseRecord(record, text);
   }
 
   /** Under the lock: writes a record, and returns it. */
-  #record<Written extends object>(path: string, record: Written): Written {
-    replaceFileSync(join(this.#root, path), toJson(record));
-    return record;
+  #record<Written extends object>(domain: string, record: RecordKind<unknown>, written: Written): Written {
+    replaceFileSync(this.#recordFile(domain, record), toJson(written));
+    return written;
+  }
+
+  #recordFile(domain: string, record: RecordKind<unknown>): string {
+    return join(this.#root, recordPath(domain, record));
   }
 
   async #makeFolder(domain: string): Promise<void> {

@@ -5,50 +5,72 @@ import { versionTime } from '../rules/site-export.ts';
 import { checkSignature, type TrustedKeys } from '../signing/minisign.ts';
 import {
   type BundleStore,
-  type Current,
   currentSchema,
   holdSchema,
+  identityPath,
   type Manifest,
   manifestName,
   manifestSchema,
   NoSuchVersion,
-  type ObservedTargets,
   observedSchema,
   type PublishedVersion,
   RecordDamaged,
-  type SiteHold,
   StagedChanged,
   type StagedManifest,
   signatureName,
   stagedSchema,
+  storeName,
   VersionConflict,
   VersionDamaged,
 } from './bundle-store.ts';
-import { type InUse, inUseSchema } from './retention.ts';
+import { inUseSchema } from './retention.ts';
 
-/** Nothing is in service: a run has claimed the domain but published nothing yet, or a check refused its first version. */
-const claimedSchema = z.object({ version: z.null() }).transform(() => null);
-const claimSchema = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
-/** By the name of the target. */
-const rolloutsSchema = z.record(z.string(), z.string());
-const identitySchema = z.object({ identity: z.string().min(1), predecessors: z.array(z.string()).default([]) });
+/**
+ * In a bucket, which has no lock, a record that ends is replaced instead of removed: nothing is in service yet or any
+ * more, or nobody holds the site.
+ */
+const nothingSchema = z.object({ version: z.null() }).transform(() => null);
+
+/** A JSON record of a domain that changes, and its file's name (contracts.md "bundle store"). */
+export interface RecordKind<Content> {
+  file: string;
+  schema: z.ZodType<Content>;
+}
+const kind = <Content>(file: string, schema: z.ZodType<Content>): RecordKind<Content> => ({ file, schema });
+
+export const records = {
+  current: kind('current.json', z.union([currentSchema, nothingSchema])),
+  /** Whether, and at which version, a person holds the site. */
+  hold: kind('hold.json', z.union([holdSchema, nothingSchema])),
+  /** The version that each target last rolled out successfully. */
+  rollouts: kind('rollouts.json', z.record(z.string(), z.string())),
+  /** What was read back of the targets. */
+  observed: kind('observed.json', observedSchema),
+  /** What must not be removed now (`retention.ts`). */
+  inUse: kind('in-use.json', inUseSchema),
+  /** From when on a step must be scheduled to move the pointer (E11); absent: any. */
+  claim: kind('claim.json', z.object({ since: z.iso.datetime().transform((text) => new Date(text)) })),
+};
+
+/** Throws `RangeError`. */
+export const recordPath = (domain: string, { file }: Pick<RecordKind<unknown>, 'file'>): string =>
+  `${storeName('domain', domain)}/${file}`;
+
+const staged = kind('staged.json', stagedSchema);
+const published = kind(manifestName, manifestSchema);
+const identity = kind(
+  identityPath,
+  z.object({ identity: z.string().min(1), predecessors: z.array(z.string()).default([]) }),
+);
 
 /** `.store.json`. */
-export type StoreIdentity = z.infer<typeof identitySchema>;
+export type StoreIdentity = z.infer<typeof identity.schema>;
 
-// The JSON files of a bundle store (contracts.md). Each throws `RecordDamaged` when the text is another.
-const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
-export const parseManifest = (text: string): Manifest => parsed('manifest.json', manifestSchema, text);
-export const parseCurrent = (text: string): Current | null =>
-  parsed('current.json', z.union([currentSchema, claimedSchema]), text);
-export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
-export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
-export const parseObserved = (text: string): ObservedTargets => parsed('observed.json', observedSchema, text);
-export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
-export const parseClaim = (text: string): { since: Date } => parsed('claim.json', claimSchema, text);
-export const parseIdentity = (text: string): StoreIdentity => parsed('.store.json', identitySchema, text);
+export const parseManifest = (text: string): Manifest => parseRecord(published, text);
+export const parseIdentity = (text: string): StoreIdentity => parseRecord(identity, text);
 
-function parsed<Record>(file: string, schema: z.ZodType<Record>, text: string): Record {
+/** Throws `RecordDamaged` when the text is another. */
+export function parseRecord<Content>({ file, schema }: RecordKind<Content>, text: string): Content {
   try {
     return schema.parse(JSON.parse(text));
   } catch {
@@ -181,7 +203,7 @@ export function sealOf(manifest: StagedManifest): string {
 
 /** The sealed record; null when there is none, or another. */
 export function sealedManifest(text: string | null, seal: string): StagedManifest | null {
-  return text !== null && sha256Of(text) === seal ? parseStaged(text) : null;
+  return text !== null && sha256Of(text) === seal ? parseRecord(staged, text) : null;
 }
 
 /** The sealed record. Throws `StagedChanged`. */

@@ -2,27 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Current,
-  claimPath,
-  currentPath,
   type HoldRequest,
   holdAfter,
-  holdPath,
   holdWaiting,
   type InService,
-  inServiceBefore,
-  inUsePath,
   type Manifest,
   type Mover,
   manifestPath,
   marksRoot,
+  movedPointer,
   NoSuchVersion,
   type ObservedTargets,
-  observedPath,
-  PointerMoved,
   replacesClaim,
-  requireNotHeldElsewhere,
-  requireUnclaimed,
-  rolloutsPath,
   type SiteHold,
   type SiteHolds,
   StoreUnreachable,
@@ -30,7 +21,7 @@ import {
   versionPath,
   versionsPath,
 } from './bundle-store.ts';
-import { parseClaim, parseCurrent, parseHold, parseInUse, parseObserved, parseRollouts, toJson } from './manifests.ts';
+import { parseRecord, type RecordKind, recordPath, records, toJson } from './manifests.ts';
 import {
   type InUse,
   lastRolledOut,
@@ -123,16 +114,20 @@ export abstract class S3Records {
     of: (domain) => this.hold(domain),
     place: (domain, request) => this.#placeHold(domain, request),
     release: async (domain, refused) => {
-      const hold = await this.hold(domain);
-      if (refused !== undefined && hold?.refused?.version !== refused) return null;
-      await this.bucket.remove(holdPath(domain));
+      let released: SiteHold | null = null;
+      // Not removed: that would also end a hold that a person places at this moment.
+      await this.#change(domain, records.hold, (hold) => {
+        released = refused === undefined || hold?.refused?.version === refused ? hold : null;
+        return released && { version: null, releasedAt: new Date() };
+      });
       await this.#tidyMarks(domain);
-      return hold;
+      return released;
     },
     noteWaiting: async (domain, version) => {
-      const hold = await this.#changeHold(domain, (before) => holdWaiting(before, version));
+      const hold = await this.#change(domain, records.hold, (before) => holdWaiting(before, version));
+      if (hold === null || hold.refused) return null;
       // An older docferry may have died before it marked the hold.
-      if (hold !== null) await this.marks.holding(domain, hold.version);
+      await this.marks.holding(domain, hold.version);
       return hold;
     },
   };
@@ -145,22 +140,22 @@ export abstract class S3Records {
 
   abstract manifest(domain: string, version: string): Promise<Manifest>;
 
-  async current(domain: string): Promise<Current | null> {
-    return this.#read(currentPath(domain), parseCurrent);
+  current(domain: string): Promise<Current | null> {
+    return this.#read(domain, records.current);
   }
 
-  async hold(domain: string): Promise<SiteHold | null> {
-    return this.#read(holdPath(domain), parseHold);
+  hold(domain: string): Promise<SiteHold | null> {
+    return this.#read(domain, records.hold);
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    const reads = [this.#rollouts(domain), this.#read(inUsePath(domain), parseInUse)] as const;
+    const reads = [this.#rollouts(domain), this.#read(domain, records.inUse)] as const;
     const [rollouts, inUse] = await Promise.all(reads);
     return lastRolledOut(rollouts, inUse ?? nothingInUse, target);
   }
 
   async #rollouts(domain: string): Promise<Record<string, string>> {
-    return (await this.#read(rolloutsPath(domain), parseRollouts)) ?? {};
+    return (await this.#read(domain, records.rollouts)) ?? {};
   }
 
   /** Retention leaves the version alone during its promotion, which checks that it exists. Throws `NoSuchVersion`. */
@@ -176,14 +171,6 @@ export abstract class S3Records {
     }
   }
 
-  /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
-  async #renewEpoch(domain: string, known: Current): Promise<boolean> {
-    const found = await this.bucket.read(currentPath(domain));
-    if (found === null || parseCurrent(found.text)?.epoch !== known.epoch) return false;
-    const renewed = { ...known, epoch: known.epoch + 1 };
-    return this.bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
-  }
-
   /** Moves the pointer, then marks it: a repetition after a crash between the two marks it too. */
   moveCurrent(
     domain: string,
@@ -194,68 +181,57 @@ export abstract class S3Records {
   ): Promise<Current> {
     return this.#promoting(domain, version, async () => {
       const { contentDigest } = await this.manifest(domain, version);
-      const epoch = expectedEpoch + 1;
-      const next = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch };
-      const moved = await this.#swapCurrent(domain, next, mover);
+      const move = { version, contentDigest, expectedEpoch, publishedAt };
+      const moved = await this.#change(domain, records.current, async (now) => {
+        // Also when our own write arrived and its answer was lost.
+        if (now?.version === version) return null;
+        // Read after the pointer: a later hold or claim changes the pointer's ETag, and the write fails.
+        const hold = await this.hold(domain);
+        const claim = mover ? await this.#read(domain, records.claim) : null;
+        const next = movedPointer(domain, { now, hold, claimedAt: claim?.since ?? null }, move, mover);
+        await mover?.confirm();
+        return next;
+      });
+      if (moved === null) throw new StoreUnreachable('the object store lost a pointer');
       await this.marks.current(domain, moved);
       return moved;
     });
   }
 
-  /** Makes `next` the pointer if that is at the epoch before, or `next` already. Throws `PointerMoved`, `SiteHeld`. */
-  async #swapCurrent(domain: string, next: Current, mover?: Mover): Promise<Current> {
-    const path = currentPath(domain);
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const found = await this.bucket.read(path);
-      const now = found === null ? null : parseCurrent(found.text);
-      // Also when our own write arrived and its answer was lost.
-      if (now?.version === next.version) return now;
-      // Read after the pointer: a later hold or claim changes the pointer's ETag, and the swap fails.
-      const hold = await this.hold(domain);
-      requireNotHeldElsewhere(domain, hold, next.version);
-      if (mover) {
-        const claim = await this.#read(claimPath(domain), parseClaim);
-        requireUnclaimed(domain, claim?.since ?? null, mover);
-      }
-      const epoch = now?.epoch ?? 0;
-      if (epoch + 1 !== next.epoch) {
-        throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${next.epoch - 1}: another run has published`);
-      }
-      await mover?.confirm();
-      const condition = found === null ? 'absent' : { etag: found.etag };
-      const moved = { ...next, ...inServiceBefore(now, next.version, hold) };
-      if (await this.bucket.write(path, toJson(moved), condition)) return moved;
-      await waitAfterConflict(tries);
-    }
-    throw new StoreUnreachable('the object store refuses every change of current.json');
-  }
-
   /** By compare-and-swap; repeated after a crash, it also removes the mark. */
   async unsetCurrent(domain: string, version: string): Promise<void> {
-    await this.#change(currentPath(domain), (text) => {
-      const isCurrent = text !== null && parseCurrent(text)?.version === version;
-      return isCurrent ? toJson({ version: null, claimedAt: new Date() }) : null;
-    });
+    await this.#change(domain, records.current, (now) =>
+      now?.version === version ? { version: null, claimedAt: new Date() } : null,
+    );
     await this.marks.noCurrent(domain, version);
   }
 
   /** The pointer changes, or begins to exist without a version, which fails a swap that has begun. */
   async claim(domain: string, since: Date): Promise<void> {
-    await this.#change(claimPath(domain), (text) =>
-      replacesClaim(text === null ? null : parseClaim(text).since, since) ? toJson({ since }) : null,
+    await this.#change(domain, records.claim, (before) =>
+      replacesClaim(before?.since ?? null, since) ? { since } : null,
     );
-    await this.#change(currentPath(domain), (text) => {
-      const current = text === null ? null : parseCurrent(text);
-      return toJson(current === null ? { version: null, claimedAt: since } : { ...current, epoch: current.epoch + 1 });
+    await this.#change(domain, records.current, (now) =>
+      now === null ? { version: null, claimedAt: since } : { ...now, epoch: now.epoch + 1 },
+    );
+  }
+
+  /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
+  async #renewEpoch(domain: string, known: Current): Promise<boolean> {
+    let isRenewed = false;
+    await this.#change(domain, records.current, (now) => {
+      isRenewed = now?.epoch === known.epoch;
+      return isRenewed ? { ...known, epoch: known.epoch + 1 } : null;
     });
+    return isRenewed;
   }
 
   async observed(domain: string): Promise<ObservedTargets> {
-    return (await this.#read(observedPath(domain), parseObserved)) ?? {};
+    return (await this.#read(domain, records.observed)) ?? {};
   }
 
   async recordObserved(domain: string, observed: ObservedTargets): Promise<void> {
-    await this.bucket.write(observedPath(domain), toJson(observed), null);
+    await this.bucket.write(recordPath(domain, records.observed), toJson(observed), null);
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
@@ -267,9 +243,7 @@ export abstract class S3Records {
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#change(rolloutsPath(domain), (text) =>
-      toJson({ ...(text === null ? {} : parseRollouts(text)), [target]: version }),
-    );
+    await this.#change(domain, records.rollouts, (before) => ({ ...before, [target]: version }));
     await this.#changeInUse(domain, (inUse) => withoutRollout(inUse, target, version));
   }
 
@@ -326,7 +300,7 @@ export abstract class S3Records {
       const hold = await this.#promoting(domain, version, async () => {
         // Retention may have removed it since.
         await this.#requireManifest(domain, version);
-        return this.#changeHold(domain, (before) => holdAfter(before, version, request));
+        return this.#change(domain, records.hold, (before) => holdAfter(before, version, request));
       });
       if (hold === null) throw new StoreUnreachable('the object store lost a hold');
       // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
@@ -336,15 +310,6 @@ export abstract class S3Records {
       }
     }
     throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
-  }
-
-  async #changeHold(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {
-    let changed: SiteHold | null = null;
-    await this.#change(holdPath(domain), (text) => {
-      changed = change(text === null ? null : parseHold(text));
-      return changed && toJson(changed);
-    });
-    return changed;
   }
 
   /** Leaves the mark of the hold as it is now. A failure is ignored: a mark without a hold counts as none. */
@@ -371,25 +336,37 @@ export abstract class S3Records {
   }
 
   async #changeInUse(domain: string, change: (inUse: InUse) => InUse | Promise<InUse>): Promise<void> {
-    await this.#change(inUsePath(domain), async (text) => {
-      const inUse = text === null ? nothingInUse : parseInUse(text);
+    await this.#change(domain, records.inUse, async (before) => {
+      const inUse = before ?? nothingInUse;
       const changed = await change(inUse);
-      return changed === inUse ? null : toJson({ ...changed, changes: inUse.changes + 1 });
+      return changed === inUse ? null : { ...changed, changes: inUse.changes + 1 };
     });
   }
 
-  async #read<Found>(path: string, parse: (text: string) => Found): Promise<Found | null> {
-    const found = await this.bucket.read(path);
-    return found === null ? null : parse(found.text);
+  async #read<Content>(domain: string, record: RecordKind<Content>): Promise<Content | null> {
+    const found = await this.bucket.read(recordPath(domain, record));
+    return found === null ? null : parseRecord(record, found.text);
   }
 
-  /** Reads an object, changes it and writes it back, again when another writer was quicker; null changes nothing. */
-  async #change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
+  /**
+   * Reads a record, changes it and writes it back, again when another writer was quicker; null changes nothing. Returns
+   * the record as it is then.
+   */
+  async #change<Content>(
+    domain: string,
+    record: RecordKind<Content>,
+    change: (before: Content | null) => object | null | Promise<object | null>,
+  ): Promise<Content | null> {
+    const path = recordPath(domain, record);
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.bucket.read(path);
-      const text = await change(found?.text ?? null);
-      if (text === null) return;
-      if (await this.bucket.write(path, text, found === null ? 'absent' : { etag: found.etag })) return;
+      const before = found === null ? null : parseRecord(record, found.text);
+      const changed = await change(before);
+      if (changed === null) return before;
+      const text = toJson(changed);
+      if (await this.bucket.write(path, text, found === null ? 'absent' : { etag: found.etag })) {
+        return parseRecord(record, text);
+      }
       await waitAfterConflict(tries);
     }
     throw new StoreUnreachable(`the object store refuses every change of ${path}`);

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BundleStore, inUsePath, NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
-import { toJson } from '../../../src/exports/store/manifests.ts';
+import { type BundleStore, NoSuchVersion } from '../../../src/exports/store/bundle-store.ts';
+import { recordPath, records, toJson } from '../../../src/exports/store/manifests.ts';
 import { S3BundleStore } from '../../../src/exports/store/s3-store.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends, s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
@@ -86,7 +86,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', () => {
       const { store, write } = await s3Backend.scene();
       await fill(store);
       await write(
-        inUsePath(siteDomain),
+        recordPath(siteDomain, records.inUse),
         toJson({ rollingOut: {}, promoting: {}, removing: [versionAt(2), OLD], changes: 7 }),
       );
       const end = await ending(use.begin(store));

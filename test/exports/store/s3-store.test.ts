@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { StoreRefused, StoreUnreachable } from '../../../src/exports/store/bundle-store.ts';
 import { S3Bucket } from '../../../src/exports/store/s3-bucket.ts';
 import { abortUploads, copyIfAbsent, uploadArchive } from '../../../src/exports/store/s3-multipart.ts';
@@ -49,6 +49,25 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', () => {
     expect((await S3BundleStore.open(await options({ prefix: 'one' }))).identity).toBe(first.identity);
     expect([first.place, second.place]).toEqual([`s3://${bucket}/one`, `s3://${bucket}/two`]);
     expect(client.config.endpoint).toBeDefined();
+  });
+
+  it('keeps the hold of a person who places it while the hold of a check is released (E7)', async () => {
+    const where = await options({ prefix: 'released' });
+    const [store, other] = [await S3BundleStore.open(where), await S3BundleStore.open(where)];
+    await publish(store, v1);
+    const request = { version: v1, reason: null, at: new Date() };
+    const refused = { version: '20261122T040200Z-bbbbbbbbbbbb', contentDigest: 'ab'.repeat(32) };
+    await store.holds.place(siteDomain, { ...request, refused });
+    const read = S3Bucket.prototype.read;
+    const reading = vi.spyOn(S3Bucket.prototype, 'read').mockImplementation(async function (this: S3Bucket, path) {
+      const found = await read.call(this, path);
+      if (!path.endsWith('hold.json')) return found;
+      reading.mockRestore();
+      await other.holds.place(siteDomain, { ...request, reason: 'broken search' });
+      return found;
+    });
+    expect(await store.holds.release(siteDomain, refused.version)).toBeNull();
+    expect(await store.holds.of(siteDomain)).toMatchObject({ version: v1, reason: 'broken search' });
   });
 
   it('uploads and copies large archives in parts, with caching headers', async () => {
