@@ -26,7 +26,7 @@ const arrows = {
   schedules: ['rules', 'contract.ts', 'temporal'],
   operations: ['rules', 'contract.ts', 'config', 'temporal', 'budget', 'exports', 'feedback', 'runs', 'schedules'],
   workflows: ['rules', 'contract.ts'],
-  activities: ['rules', 'service', 'temporal', 'budget', 'exports', 'feedback', 'runs'],
+  activities: ['rules', 'config', 'service', 'temporal', 'budget', 'exports', 'feedback', 'runs'],
   local: ['rules', 'files.ts', 'http-server.ts'],
   'organizations.ts': ['rules', 'config', 'service', 'schedules', 'exports', 'activities'],
   'worker-metrics.ts': ['rules', 'service', 'temporal', 'activities'],

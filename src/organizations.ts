@@ -1,5 +1,5 @@
-import type { Organization, Site } from './activities/dependencies.ts';
-import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
+import type { Organization } from './activities/dependencies.ts';
+import type { Config, OrganizationConfig } from './config/config.ts';
 import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
 import { refreshedProjects } from './feedback/rules/refresh-run.ts';
 import { createDocumentationService, type DocumentationService } from './service/client.ts';
@@ -9,29 +9,17 @@ export function organizationsOf(config: Config): Organization[] {
   return config.organizations.map((organization) => ({
     id: organization.id,
     service: serviceOf(config, organization),
-    projects: organization.projects.map((project) => project.id),
+    projects: organization.projects,
     refresh: organization.refresh ? { ...organization.refresh, projects: refreshedProjects(organization) } : null,
-    webhooks: organization.webhooks.map(({ name, url, format, secret, events, entries, digest }) => ({
-      name,
-      format,
-      events,
-      entries,
-      digestMs: digest,
+    webhooks: organization.webhooks.map(({ url, secret, ...webhook }) => ({
+      ...webhook,
       url: () => url.read(),
       secret: () => secret?.read() ?? null,
       console: config.console.url,
     })),
-    watch: watchOf(organization),
-    sites: organization.sites.map((site) => siteOf(config, site)),
+    watchEveryMs: organization.watchEveryMs,
+    sites: organization.sites.map((site) => ({ ...site, targets: rolloutTargets(config, site) })),
   }));
-}
-
-function watchOf({ watchEveryMs, projects, sites }: OrganizationConfig): Organization['watch'] {
-  return {
-    everyMs: watchEveryMs,
-    freshness: new Map(projects.map(({ id, freshnessMs }) => [id, freshnessMs])),
-    lateAfter: new Map(sites.flatMap(({ domain, lateAfterMs: ms }) => (ms === undefined ? [] : [[domain, ms]]))),
-  };
 }
 
 function serviceOf({ service }: Config, { apiKey, budget }: OrganizationConfig): DocumentationService {
@@ -43,23 +31,6 @@ function serviceOf({ service }: Config, { apiKey, budget }: OrganizationConfig):
     // A request that is not answered within D is broken off, so that none arrives later (B1).
     timeouts: { connectMs: 10_000, firstByteMs: Math.min(30_000, budget.arrivalMs), overallMs: 60_000 },
   });
-}
-
-function siteOf(config: Config, site: SiteConfig): Site {
-  return {
-    domain: site.domain,
-    jobTimeoutMs: site.job.timeoutMs,
-    jobAttempts: site.job.attempts,
-    startTimeoutMs: site.job.startTimeoutMs,
-    approval: site.approval,
-    maxBytes: site.bundle.maxBytes,
-    maxFiles: site.bundle.maxFiles,
-    connections: site.bundle.connections,
-    downloadTimeoutMs: site.bundle.timeoutMs,
-    siteRules: site.bundle.rules,
-    render: site.bundle.render,
-    targets: rolloutTargets(config, site),
-  };
 }
 
 /** The service with the key of each of these organizations. Throws `ConfigError` without a key. */

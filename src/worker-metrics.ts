@@ -211,7 +211,7 @@ function beginFeedback(metrics: Metrics, { id: org, projects }: Organization): v
   beginRequests(metrics, org, 'feedback');
   const { seen: _seen, ...outcomes } = noEntries;
   for (const outcome of Object.keys(outcomes)) metrics.add('docferry_feedback_entries_total', { org, outcome }, 0);
-  for (const project of projects) {
+  for (const { id: project } of projects) {
     for (const outcome of ['completed', 'failed', 'cancelled']) {
       metrics.add('docferry_feedback_passes_total', { org, project, outcome }, 0);
     }

@@ -279,7 +279,7 @@ async function createWorkers(
       stopped,
     });
     void startWatches(organizations, {
-      start: ({ id, watch }) => applyWatch(client, taskQueue, { id, everyMs: watch.everyMs }, failover),
+      start: ({ id, watchEveryMs }) => applyWatch(client, taskQueue, { id, everyMs: watchEveryMs }, failover),
       onFailure: ({ id: org }, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
       stopped,
     });

@@ -18,8 +18,8 @@ export const createKeyActivities = (deps: ActivityDependencies) => ({
     return withHeartbeats(
       () => ({}),
       async (signal) => {
-        const lease = await askForOne(deps, org, project, patient);
-        return lease instanceof Lease ? checkUnder(lease, deps, { org, project }, signal) : lease;
+        const lease = await askForOne(deps, org, project.id, patient);
+        return lease instanceof Lease ? checkUnder(lease, deps, { org, project: project.id }, signal) : lease;
       },
     );
   },

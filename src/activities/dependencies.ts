@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { PermitSource } from '../budget/lease.ts';
 import type { WindowView } from '../budget/rules/permits.ts';
+import type { OrganizationConfig, SiteConfig } from '../config/config.ts';
 import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
 import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';
 import type { ExportPhase } from '../exports/rules/site-export.ts';
-import type { ChangeRuleLimits, RenderRuleLevels, SiteRuleLevels } from '../exports/rules/verification-rules.ts';
 import type { BundleStore } from '../exports/store/bundle-store.ts';
 import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
@@ -16,47 +16,19 @@ import type { DocumentationService } from '../service/client.ts';
 import type { Metrics } from '../temporal/metrics.ts';
 import { notConfigured, permanent } from './failures.ts';
 
-/** A site as the worker's configuration describes it. */
-export interface Site {
-  domain: string;
-  jobTimeoutMs: number;
-  jobAttempts: number;
-  /** How long a start that may have arrived is repeated. */
-  startTimeoutMs: number;
-  /** Whether every version waits for a person's approval, and how long one waits, for a rule that asks too. */
-  approval: { always: boolean; timeoutMs: number };
-  maxBytes: number;
-  maxFiles: number;
-  /** Connections a download uses if the source serves ranges. */
-  connections: number;
-  /** Longest time of a download, over all attempts. */
-  downloadTimeoutMs: number;
-  /** Levels of the rules about the content of a bundle that differ from the defaults. */
-  siteRules: SiteRuleLevels & RenderRuleLevels & ChangeRuleLimits;
-  /** How many pages are opened in which browser; null for none. */
-  render: { pages: number; browser: string | null; sandbox: boolean } | null;
+/** A site of the configuration. */
+export interface Site extends Pick<SiteConfig, 'domain' | 'lateAfterMs' | 'job' | 'approval' | 'bundle'> {
   targets: readonly RolloutTarget[];
 }
 
-/** An organization as the worker's configuration describes it. */
-export interface Organization {
-  id: string;
+/** An organization of the configuration. */
+export interface Organization extends Pick<OrganizationConfig, 'id' | 'watchEveryMs'> {
   service: DocumentationService;
-  projects: readonly string[];
+  projects: readonly Pick<OrganizationConfig['projects'][number], 'id' | 'freshnessMs'>[];
   sites: readonly Site[];
   /** How its feedback is kept fresh; null unless configured. */
   refresh: RefreshSettings | null;
   webhooks: readonly Webhook[];
-  watch: WatchLimits;
-}
-
-/** What the watch of an organization looks at, in milliseconds. */
-interface WatchLimits {
-  everyMs: number;
-  /** Time since the newest entries were read, by project. */
-  freshness: ReadonlyMap<string, number>;
-  /** Time since the last good export, by domain. */
-  lateAfter: ReadonlyMap<string, number>;
 }
 
 /** What Temporal knows about an organization. */

@@ -51,7 +51,10 @@ import {
 import { claimSite, earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
 
-export interface SitePlan extends Pick<Site, 'jobTimeoutMs' | 'jobAttempts' | 'startTimeoutMs' | 'approval'> {
+export interface SitePlan extends Pick<Site, 'approval'> {
+  jobTimeoutMs: number;
+  jobAttempts: number;
+  startTimeoutMs: number;
   storeId: string;
   /** How long the site's last complete exports took at the service, the latest first. */
   usualJobsMs: number[];
@@ -73,16 +76,16 @@ interface SiteInput {
 export const createJobActivities = (deps: ActivityDependencies) => ({
   /** What this worker's configuration says about the site. */
   async planExport({ org, domain }: SiteInput): Promise<SitePlan> {
-    const { targets, jobTimeoutMs, jobAttempts, startTimeoutMs, approval } = siteOf(deps, org, domain);
+    const { targets, job, approval } = siteOf(deps, org, domain);
     const [usualJobsMs, webhooks] = await Promise.all([
       usualJobs(deps, org, domain),
       subscribers(deps, org, 'export.finished'),
     ]);
     return {
       storeId: deps.bundles.identity,
-      jobTimeoutMs,
-      jobAttempts,
-      startTimeoutMs,
+      jobTimeoutMs: job.timeoutMs,
+      jobAttempts: job.attempts,
+      startTimeoutMs: job.startTimeoutMs,
       approval,
       usualJobsMs,
       targets: targets.map(stepsOf),

@@ -33,7 +33,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     const { org, project, pass, passId } = input;
     const startedAt = new Date(input.startedAt);
     const about = { passId, org, project, pass, ...runOf(), startedAt };
-    if (!organizationOf(deps, org).projects.includes(project)) {
+    if (!organizationOf(deps, org).projects.some(({ id }) => id === project)) {
       const failure = notConfigured(
         'UnknownProject',
         `project ${project} is not in the worker's configuration of ${org}`,

@@ -158,7 +158,7 @@ async function keepOrStage(
   }
   const { version: against } = current ?? { version: null };
   const before = against === null ? null : await manifestIfThere(deps.bundles, input.domain, against);
-  const judged = judgeChange(measuredChange(before, staged), site.siteRules);
+  const judged = judgeChange(measuredChange(before, staged), site.bundle.rules);
   logWarnings(judged);
   if (judged.reasons.length > 0) {
     await deps.bundles.discardStaged(input.stageId);
@@ -275,11 +275,11 @@ async function fetchVerified(
   const file = await deps.bundles.stagingFile(stageId);
   const downloaded = await fetchArchive(deps, input, { site, file, details, signal });
   details.phase = 'verifying';
-  const { maxBytes, maxFiles, siteRules } = site;
+  const { maxBytes, maxFiles, rules } = site.bundle;
   const inThread = () =>
     verifyInThread(file, {
       limits: { maxBytes, maxFiles, maxRatio },
-      siteRules,
+      siteRules: rules,
       domain,
       timeLimitMs: verificationTimeLimitMs,
       signal,
@@ -307,13 +307,13 @@ async function fetchVerified(
 async function renderIfAsked(
   file: string,
   report: VerificationReport,
-  { render, siteRules }: Site,
+  { bundle: { render, rules } }: Site,
   signal: AbortSignal,
 ): Promise<VerificationReport> {
   if (render === null || !report.ok) return report;
   const { renderSite } = await import('../exports/verify/render-site.ts');
   const { pages, browser, sandbox } = render;
-  const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
+  const options = { pages, browser: { program: browser, sandbox }, levels: rules };
   const workFolder = dirname(file);
   const rendering = await changing(workFolder, () => renderSite(file, report, { ...options, workFolder, signal }));
   return withRendering(report, rendering);
@@ -352,7 +352,7 @@ async function fetchArchive(
 ): Promise<DownloadResult> {
   const { service } = organizationOf(deps, input.org);
   details.phase = 'fetching';
-  const timeLimitMs = Math.max(0, site.downloadTimeoutMs - details.downloadMs);
+  const timeLimitMs = Math.max(0, site.bundle.timeoutMs - details.downloadMs);
   const watch = watchDownload(details);
   try {
     const work = () =>
@@ -369,8 +369,8 @@ async function fetchArchive(
         {
           file,
           policy: deps.linkPolicy,
-          maxBytes: site.maxBytes,
-          connections: site.connections,
+          maxBytes: site.bundle.maxBytes,
+          connections: site.bundle.connections,
           timeLimitMs,
           signal,
           onProgress: ({ offset, total }) => {

@@ -105,10 +105,10 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
       finishedAt: at,
     });
     const { projects: configured } = organizationOf(deps, org);
-    for (const project of configured) await deps.feedback.expire(project, at);
+    for (const { id } of configured) await deps.feedback.expire(id, at);
     const open = (await deps.feedback.noticeRows(org)).filter((row) => row.open);
     const failing = new Map(problems.map(({ project, problem }) => [project, problem]));
-    const noticed = configured.flatMap((project) => {
+    const noticed = configured.flatMap(({ id: project }) => {
       const problem = failing.get(project);
       const notices = passNotices({
         project,

@@ -21,10 +21,10 @@ const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyM
 /** What all sites have in service, and which are held, by one listing that may be half a minute old. */
 async function listedSites(
   { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
-  { watch }: Pick<Organization, 'watch'>,
+  { watchEveryMs }: Pick<Organization, 'watchEveryMs'>,
 ): Promise<ReadonlyMap<string, InService>> {
   const before = listings.get(bundles);
-  const isFresh = before !== undefined && Date.now() - before.at < Math.min(sharedMs, watch.everyMs);
+  const isFresh = before !== undefined && Date.now() - before.at < Math.min(sharedMs, watchEveryMs);
   return (isFresh ? before : list(bundles, organizations)).found;
 }
 
@@ -256,7 +256,7 @@ async function sendReports(deps: ActivityDependencies, organization: Organizatio
   for (const webhook of webhooks) {
     if (isGone(webhook, gone)) continue;
     const projectsSent = webhook.events.includes('feedback.entries') ? projects : [];
-    for (const project of projectsSent) await sendChanges(deps, org, webhook, project, at);
+    for (const { id } of projectsSent) await sendChanges(deps, org, webhook, id, at);
     await sendDigest(deps, org, webhook, at);
   }
 }
@@ -310,7 +310,7 @@ const lateMs = hourMs;
 type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 'refusedRuns'>;
 
 async function lookAt(deps: ActivityDependencies, organization: Organization, at: Date): Promise<Look> {
-  const { id: org, watch } = organization;
+  const { id: org } = organization;
   const [exported, holds, drifted, view, count] = await Promise.all([
     deps.feedback.lastExports(org),
     ifReadable('holds', () => heldSites(deps, organization)),
@@ -320,11 +320,9 @@ async function lookAt(deps: ActivityDependencies, organization: Organization, at
   ]);
   return {
     projects: await newestReadings(deps, organization),
-    sites: [...watch.lateAfter].map(([domain, limitMs]) => ({
-      domain,
-      limitMs,
-      lastExport: exported.get(domain) ?? null,
-    })),
+    sites: organization.sites.flatMap(({ domain, lateAfterMs: limitMs }) =>
+      limitMs === undefined ? [] : [{ domain, limitMs, lastExport: exported.get(domain) ?? null }],
+    ),
     holds,
     drifted,
     budget: view === null ? null : { org, view },
@@ -335,14 +333,15 @@ async function lookAt(deps: ActivityDependencies, organization: Organization, at
 /** When the newest entries of projects were last read, as `status` says it, and within how long they should be. */
 async function newestReadings(
   { feedback }: ActivityDependencies,
-  { id: org, watch }: Organization,
+  { id: org, projects }: Organization,
 ): Promise<NonNullable<Sight['projects']>> {
   const at = scheduledAt().getTime();
-  const wanted = { sites: [], projects: [...watch.freshness.keys()].map((project) => ({ org, project })) };
+  const wanted = { sites: [], projects: projects.map(({ id: project }) => ({ org, project })) };
+  const limits = new Map(projects.map(({ id, freshnessMs }) => [id, freshnessMs]));
   const read = async () =>
     (await feedback.latestRecords(wanted)).projects.map(({ project, newestReadAt }) => ({
       project,
-      limitMs: watch.freshness.get(project) ?? 0,
+      limitMs: limits.get(project) ?? 0,
       readAt: newestReadAt === null ? null : Date.parse(newestReadAt),
     }));
   const found = await read();

@@ -235,8 +235,9 @@ const webhook = z
       refuse(`goes with "format: standard" only: ${format} takes no signature`);
     }
   })
-  .transform(({ events, ...webhook }) => ({
+  .transform(({ events, digest, ...webhook }) => ({
     ...webhook,
+    digestMs: digest,
     events: events ?? (webhook.format === 'standard' ? usualEventTypes : noticeTypes),
   }));
 

@@ -124,7 +124,7 @@ describe('fetchBundle', () => {
     const file = join(scene.folder, 'small.zip');
     await writeFile(file, zip(smallSite));
     scene.sandbox.setFaults({ archiveFile: file });
-    site.siteRules = { 'no-404-page': 'ask', 'too-few-pages': { level: 'ask', limit: 40 } };
+    site.bundle.rules = { 'no-404-page': 'ask', 'too-few-pages': { level: 'ask', limit: 40 } };
     const asks = [{ rule: 'too-few-pages', path: null, detail: 'the version has 2 pages' }, { rule: 'no-404-page' }];
     expect(await fetchBundle(jobId, attempt(), publish)).toMatchObject({ ok: true, kept: null, asks });
     const before = { attempt: 2, heartbeatDetails: scene.heartbeats.at(-1) };
@@ -202,7 +202,7 @@ describe('fetchBundle', () => {
     expect(await bundles.holds.of(domain)).toBeNull();
 
     // Other content ends the hold once it becomes current; what a person holds stays.
-    (scene.deps.organizations[0]?.sites[0] as Site).siteRules = { 'pages-removed': { level: 'off', limit: 0 } };
+    (scene.deps.organizations[0]?.sites[0] as Site).bundle.rules = { 'pages-removed': { level: 'off', limit: 0 } };
     await fetched(newJob.jobId, at(12));
     await refuse();
     const file = join(scene.folder, 'small.zip');
@@ -217,7 +217,7 @@ describe('fetchBundle', () => {
   it('refuses what a rule about the change refuses, and keeps nothing of it', async () => {
     const jobId = await exported();
     const { bundles, organizations } = scene.deps;
-    (organizations[0]?.sites[0] as Site).siteRules = { 'size-changed': { level: 'refuse', limit: 0.1 } };
+    (organizations[0]?.sites[0] as Site).bundle.rules = { 'size-changed': { level: 'refuse', limit: 0.1 } };
     const version = '20261121T040200Z-3f9a2c1b8e7d';
     await publishSite({ root: join(scene.folder, 'bundles'), domain, version });
     if ((await bundles.current(domain)) === null) await bundles.moveCurrent(domain, version, 0, new Date());
@@ -319,7 +319,7 @@ describe('fetchBundle', () => {
     const jobId = await exported({ padBytes: 24_000_000, storageRate: 6_000_000 });
     scene.deps.organizations = scene.deps.organizations.map((organization) => ({
       ...organization,
-      sites: organization.sites.map((site) => ({ ...site, connections: 4 })),
+      sites: organization.sites.map((site) => ({ ...site, bundle: { ...site.bundle, connections: 4 } })),
     }));
     expect(await fetchBundle(jobId)).toMatchObject({ ok: true, linksRequested: 1 });
     expect(downloads().length).toBeGreaterThan(4);
@@ -406,13 +406,12 @@ describe('fetchBundle', () => {
         zip([{ name: 'index.html', content: '<h1>x</h1><script>throw new Error("boom")</script>' }]),
       );
       scene.sandbox.setFaults({ archiveFile: file });
-      const rendering = (siteRules: Site['siteRules'], browser = chromium) => {
+      const rendering = (rules: Site['bundle']['rules'], browser = chromium) => {
         scene.deps.organizations = scene.deps.organizations.map((organization) => ({
           ...organization,
           sites: organization.sites.map((site) => ({
             ...site,
-            siteRules,
-            render: { pages: 2, browser, sandbox: false },
+            bundle: { ...site.bundle, rules, render: { pages: 2, browser, sandbox: false } },
           })),
         }));
       };

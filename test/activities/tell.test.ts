@@ -205,10 +205,8 @@ describe('a look around', () => {
 
   it('tells what has become late, stale and held, and what is over', async () => {
     const [acme] = scene.deps.organizations;
-    Object.assign(acme?.watch ?? {}, {
-      freshness: new Map([['prj_1', 1_000]]),
-      lateAfter: new Map([['docs.acme.example', 1_000]]),
-    });
+    Object.assign(acme?.projects[0] ?? {}, { freshnessMs: 1_000 });
+    Object.assign(acme?.sites[0] ?? {}, { lateAfterMs: 1_000 });
     const first = await look('1');
     expect(first).toMatchObject({
       count: 2,
@@ -227,7 +225,7 @@ describe('a look around', () => {
 
   it('calls no project stale whose newest entries were read, though nothing proves that all are', async () => {
     const [acme] = scene.deps.organizations;
-    Object.assign(acme?.watch ?? {}, { freshness: new Map([['prj_1', 90_000]]), lateAfter: new Map() });
+    Object.assign(acme?.projects[0] ?? {}, { freshnessMs: 90_000 });
     const { feedback } = scene.deps;
     const pass = {
       passId: 'p1',
@@ -249,7 +247,7 @@ describe('a look around', () => {
 
   it('goes by the clock of Temporal, whatever that of its machine says', async () => {
     const [acme] = scene.deps.organizations;
-    Object.assign(acme?.watch ?? {}, { freshness: new Map([['prj_1', 90_000]]), lateAfter: new Map() });
+    Object.assign(acme?.projects[0] ?? {}, { freshnessMs: 90_000 });
     expect(await look('1')).toMatchObject({ holding: [] });
     expect(await look('2', Date.now() + 60_000)).toMatchObject({ holding: ['feedback.stale prj_1'] });
   });

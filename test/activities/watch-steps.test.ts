@@ -23,7 +23,7 @@ it('reads the holds of sites that are held, and lists the sites once for the loo
   // A watch that looks more often than listings are shared has one of its own.
   await bundles.holds.release(domain);
   read.mockClear();
-  expect(await heldSites(deps, { ...acme, watch: { ...acme.watch, everyMs: 0 } })).toEqual([]);
+  expect(await heldSites(deps, { ...acme, watchEveryMs: 0 })).toEqual([]);
   expect([listed.mock.calls.length, read.mock.calls]).toEqual([2, []]);
 });
 

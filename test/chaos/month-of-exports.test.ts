@@ -167,7 +167,7 @@ it('a month of hourly exports equals the table (E6, E7, E8, E9, X9)', { timeout:
   if (acme === undefined || settings === undefined) throw new Error('there is no site');
   Object.assign(settings, {
     approval: { always: false, timeoutMs: gateMs },
-    siteRules: { 'pages-removed': { level: 'ask', limit: 0.1 }, 'broken-link': 'ask' },
+    bundle: { ...settings.bundle, rules: { 'pages-removed': { level: 'ask', limit: 0.1 }, 'broken-link': 'ask' } },
     targets: [{ name: 'directory:./site', place: new DirectoryPlace({ path: site }), check }],
   });
   const completed = { status: 'completed', state: 'completed', percent: 100, pageCount: 10, error: null } as const;

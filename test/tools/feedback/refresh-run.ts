@@ -12,14 +12,20 @@ interface Refreshed {
   everyMs?: number;
   projects?: readonly string[];
   settings?: WindowSettings;
-  /** How long ago its newest entries may have been read before they count as stale; absent: three planned intervals. */
+  /** How long ago its newest entries may have been read before they count as stale; unlimited unless given. */
   freshnessMs?: number;
 }
 
 /** A scene whose organization is refreshed. */
 export function refreshScene(
   options: SandboxOptions,
-  { share = 0.5, everyMs = 300_000, projects = ['prj_1'], settings = hourly, freshnessMs }: Refreshed = {},
+  {
+    share = 0.5,
+    everyMs = 300_000,
+    projects = ['prj_1'],
+    settings = hourly,
+    freshnessMs = 366 * 86_400_000,
+  }: Refreshed = {},
 ): Promise<ActivityScene> {
   const refreshed = projects.map((project) => ({ project, weight: 1, atMostMs: null }));
   const receiver = {
@@ -30,14 +36,9 @@ export function refreshScene(
     secret: () => null,
   } as const;
   return activityScene(options, settings, {
-    projects,
+    projects: projects.map((id) => ({ id, freshnessMs })),
     refresh: { share, everyMs, projects: refreshed },
     webhooks: [receiver],
-    watch: {
-      everyMs: 60_000,
-      freshness: new Map(freshnessMs === undefined ? [] : projects.map((project) => [project, freshnessMs])),
-      lateAfter: new Map(),
-    },
   });
 }
 
