@@ -34,7 +34,7 @@ const server = await startDevServer({
   binary,
   ui: true,
   dbFile: join(folder, 'temporal.db'),
-  searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
+  searchAttributes: Object.values(searchAttributes),
   logFile: join(folder, 'temporal.log'),
 });
 try {

@@ -249,11 +249,10 @@ async function createWorkers(
   };
   const workers: Worker[] = [];
   for (const kind of kinds) {
-    for (const work of workOf(kind, config, settings)) {
-      workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...work }));
+    for (const queue of queuesOf(kind, config, settings, common.interceptors.activity)) {
+      workers.push(await Worker.create({ ...common, ...timesFor(failover, kind), ...queue }));
     }
   }
-  if (kinds.includes('bulk')) workers.push(await Worker.create(urgentWork(common, config, failover)));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
@@ -320,37 +319,31 @@ function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOpt
 }
 
 /** Each kind of work has its own task queues and slots, so that neither starves the other (operations.md). */
-function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
+function queuesOf(
+  kind: WorkKind,
+  { temporal, worker }: Config,
+  settings: WorkerSettings,
+  interceptors: readonly ActivityInterceptorsFactory[],
+): (Partial<WorkerOptions> & { taskQueue: string })[] {
   const { taskQueue } = temporal;
   if (kind === 'short') {
     const workflowBundle = workflowCode(temporal, settings.workflowBundle);
     return [{ taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, workflowBundle }];
   }
-  return [
-    { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads },
-    { taskQueue: checksQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: checksAtOnce },
-  ];
-}
-
-/** The same steps as of `bulk`, which wait for no slot that others have taken. */
-function urgentWork(
-  common: Pick<WorkerOptions, 'connection' | 'activities'> & {
-    interceptors: { activity: ActivityInterceptorsFactory[] };
-  },
-  { temporal }: Config,
-  failover: Failover,
-): WorkerOptions {
   const ahead: ActivityInterceptorsFactory = () => ({
     inbound: { execute: (input, next) => urgently(() => next(input)) },
   });
-  return {
-    ...common,
-    ...timesFor(failover, 'bulk'),
-    interceptors: { activity: [...common.interceptors.activity, ahead] },
-    taskQueue: urgentQueueOf(temporal.taskQueue),
-    maxConcurrentActivityTaskExecutions: urgentStepsAtOnce,
-    maxConcurrentActivityTaskPolls: 2,
-  };
+  return [
+    { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads },
+    { taskQueue: checksQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: checksAtOnce },
+    // The same steps as of `bulk`, which wait for no slot that others have taken.
+    {
+      taskQueue: urgentQueueOf(taskQueue),
+      maxConcurrentActivityTaskExecutions: urgentStepsAtOnce,
+      maxConcurrentActivityTaskPolls: 2,
+      interceptors: { activity: [...interceptors, ahead] },
+    },
+  ];
 }
 
 /** A budget that takes longer gets the configuration again. */

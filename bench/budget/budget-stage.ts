@@ -251,7 +251,7 @@ async function startServer(folder: string, ports: Ports): Promise<DevServer> {
     port: ports.temporal,
     dbFile: join(folder, 'data/temporal.db'),
     logFile: join(folder, 'data/temporal.log'),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
+    searchAttributes: Object.values(searchAttributes),
   };
   // Another program may have taken the port in the moment between two servers; it is asked for once more.
   return startDevServer(settings).catch(async () => {

@@ -114,7 +114,7 @@ async function startServer(folder: string): Promise<DevServer> {
     port: await findFreePort(),
     dbFile: join(folder, 'data/temporal.db'),
     logFile: join(folder, 'data/temporal.log'),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
+    searchAttributes: Object.values(searchAttributes),
   });
 }
 

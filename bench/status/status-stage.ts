@@ -39,11 +39,10 @@ export async function statusStage(size: StatusSize, say: (text: string) => void)
   const program = await s3ServerProgram();
   if (program === null) return null;
   const folder = await mkdtemp(join(tmpdir(), 'docferry-bench-status-'));
-  const attributes = Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const]));
   const temporal = await startDevServer({
     binary: (await resolveBinary(devServerTool)).path,
     port: await findFreePort(),
-    searchAttributes: attributes,
+    searchAttributes: Object.values(searchAttributes),
     logFile: join(folder, 'temporal.log'),
   });
   const s3 = await startS3Server(program);

@@ -49,7 +49,7 @@ export function transient(type: FailureType, message: string, retryInMs?: number
 
 const unconfigured = { tries: 31, retryInMs: 10_000 };
 
-/** What this configuration lacks another worker's may have, or this one's soon: final after five minutes. */
+/** For what this worker's configuration lacks: another worker may have it, or this one soon. Final after five minutes. */
 export function notConfigured(type: FailureType, message: string): ApplicationFailure {
   if (activityInfo().attempt >= unconfigured.tries) return permanent(type, message);
   return transient(type, message, unconfigured.retryInMs);
@@ -63,7 +63,7 @@ export function isTemporalFailure(error: unknown): error is ApplicationFailure |
   return error instanceof ApplicationFailure || error instanceof CancelledFailure;
 }
 
-/** Attempts after which malformed JSON is final: a bundle may still be in the making. HTML is an outage. */
+/** After so many attempts malformed JSON is final; before that the service may still be writing. HTML means an outage. */
 const patientAttempts = 10;
 
 /** What a workflow sees of an error of the service: type and message. `attempt` is that of the activity. */

@@ -49,21 +49,35 @@ export class PageReader {
   readonly #project: string;
   readonly #signal: AbortSignal;
   #failures = 0;
-  tries: number;
-  /** Requests that the store has not counted yet. */
-  uncounted = 0;
+  #tries: number;
   #pauseMs = 0;
-  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
-  askedAt = scheduledAt();
-  /** When the last page had come; until the first one, not before what earlier runs have seen. */
-  seenAt = this.askedAt;
+  /** By the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
+  #requests = { uncounted: 0, askedAt: scheduledAt(), seenAt: scheduledAt() };
 
   /** `tries`: failed tries of the next page, from the run before. */
   constructor(service: DocumentationService, project: string, signal: AbortSignal, tries: number) {
     this.#service = service;
     this.#project = project;
     this.#signal = signal;
-    this.tries = tries;
+    this.#tries = tries;
+  }
+
+  /** Failed tries of the next page. */
+  get tries(): number {
+    return this.#tries;
+  }
+
+  /**
+   * The requests that the store has not counted yet; just before the last of all, and when the last page had come: until
+   * the first one, not before what earlier runs have seen.
+   */
+  get requests(): Readonly<{ uncounted: number; askedAt: Date; seenAt: Date }> {
+    return this.#requests;
+  }
+
+  /** Call when the store has counted the requests. */
+  counted(): void {
+    this.#requests.uncounted = 0;
   }
 
   /** Whether the page was broken and `pause` comes before its next request. */
@@ -73,7 +87,7 @@ export class PageReader {
 
   /** Call for a good page: the next one has all its tries. */
   succeeded(): void {
-    this.tries = 0;
+    this.#tries = 0;
     this.#failures = 0;
   }
 
@@ -90,17 +104,17 @@ export class PageReader {
   async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: Patience): Promise<FeedbackPage | null> {
     let sent: SentRequest | undefined;
     try {
-      this.askedAt = lease.now();
+      this.#requests.askedAt = lease.now();
       const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
         signal: this.#signal,
         beforeSend: () => {
           sent = lease.take();
-          this.uncounted += 1;
+          this.#requests.uncounted += 1;
         },
         afterWrite: () => sent?.written(),
       });
       sent?.answered();
-      this.seenAt = lease.now();
+      this.#requests.seenAt = lease.now();
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;
@@ -118,9 +132,9 @@ export class PageReader {
   }
 
   #tryAgain(reason: string, pauses: readonly number[]): null {
-    const pauseMs = pauses[this.tries];
+    const pauseMs = pauses[this.#tries];
     if (pauseMs === undefined) throw new BrokenPage(reason);
-    this.tries += 1;
+    this.#tries += 1;
     this.#pauseMs = pauseMs;
     return null;
   }
@@ -278,19 +292,20 @@ export class PassReading {
 
   async endCheck(same: boolean | null): Promise<PassRow> {
     if (this.slice?.outcome !== 'checking') return this.row;
-    await this.#deps.feedback.endCheck(this.#passId, same, this.reader.seenAt);
+    await this.#deps.feedback.endCheck(this.#passId, same, this.reader.requests.seenAt);
     return this.reload();
   }
 
   /** Requests that led to no page are part of the pass's cost; a worker that dies loses count of one at most. */
   async countRequests(throttled: number): Promise<void> {
-    if (this.reader.uncounted === 0) return;
+    const { uncounted } = this.reader.requests;
+    if (uncounted === 0) return;
     try {
-      const spent = { requests: this.reader.uncounted, throttled };
+      const spent = { requests: uncounted, throttled };
       const before = this.row;
       this.#row = await this.#deps.feedback.countRequests(this.#passId, spent);
       this.#onCounts(before, this.#row);
-      this.reader.uncounted = 0;
+      this.reader.counted();
     } catch (error) {
       // The error that ended the lease matters more than this count.
       log.warn('requests could not be counted', { error: nameOf(error) });
@@ -327,17 +342,19 @@ export class PassReading {
     page: FeedbackPage,
     how: Pick<PageUpsert, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
   ): Promise<void> {
+    const { uncounted: requests, askedAt, seenAt } = this.reader.requests;
+    const from = row.position;
     const stored = await this.#deps.feedback.upsertPage({
       passId: this.#passId,
-      from: row.position,
+      from,
       ...page,
       ...how,
-      requests: this.reader.uncounted,
-      askedAt: this.reader.askedAt,
-      seenAt: this.reader.seenAt,
+      requests,
+      askedAt,
+      seenAt,
     });
     this.massMissing = stored.massMissing;
-    this.reader.uncounted = 0;
+    this.reader.counted();
   }
 
   async #badPageFailure({ message }: BrokenPage): Promise<Error> {

@@ -167,13 +167,13 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   };
 }
 
-/** All but these: a method that is new to a store asks until somebody says that it only reads. */
+/** Selects all methods but these: a store's new method needs confirmation until it is listed as one that only reads. */
 const except =
   (readers: readonly string[]) =>
   (name: string): boolean =>
     !readers.includes(name);
 
-/** `what`, whose methods that `asks` names run after `confirm`, with parts of it replaced. */
+/** The same object, except that `confirm` comes before each method that `asks` selects, and that `replaced` parts differ. */
 function confirming<T extends object>(
   what: T,
   asks: (name: string) => boolean,
@@ -208,7 +208,7 @@ export async function claimSite(
 /** When Temporal first scheduled the step, by its clock: the same for every attempt. */
 const stepScheduledAt = () => new Date(Context.current().info.scheduledTimestampMs);
 
-/** Whether an aborted step was cancelled, which is final: after a shutdown, pause or reset another continues. */
+/** Whether the step was aborted because of a cancellation, which is final: after any other end another attempt continues. */
 function wasCancelled(): boolean {
   const { cancellationDetails } = Context.current();
   if (cancellationDetails) return cancellationDetails.cancelRequested;

@@ -46,7 +46,7 @@ export async function startEmbedded(
     binary: binary.path,
     ...settings,
     ui: uiPort !== null,
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
+    searchAttributes: Object.values(searchAttributes),
     logFile,
   });
   if (server.adopted) output.note('took over the Temporal server that an earlier docferry left running');

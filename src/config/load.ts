@@ -149,16 +149,9 @@ function unknownKey(path: readonly PropertyKey[], key: string): string {
 
 /** Keys that the schema allows in the mapping at `path`. */
 function allowedKeys(path: readonly PropertyKey[]): string[] {
-  let schema: unknown = z.toJSONSchema(fileSchema, { io: 'input' });
-  for (const key of path) {
-    schema = typeof key === 'number' ? member(schema, 'items') : member(member(schema, 'properties'), String(key));
-  }
-  return Object.keys(member(schema, 'properties') ?? {});
-}
-
-function member(value: unknown, name: string): object | undefined {
-  const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-  return typeof found === 'object' && found !== null ? found : undefined;
+  const way = path.flatMap((key) => (typeof key === 'number' ? ['items'] : ['properties', key]));
+  const properties = valueAt(z.toJSONSchema(fileSchema, { io: 'input' }), [...way, 'properties']);
+  return Object.keys(properties ?? {});
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
@@ -299,51 +292,35 @@ function findMissingSecrets(
   secrets: LoadOptions['secrets'],
   written: Expanded['written'],
 ): ConfigProblem[] {
-  const problemOf = (secret: SecretSource, at: PropertyKey[]): ConfigProblem[] => {
-    const path = written(at);
+  const [isWorker, isGateway] = [secrets === 'required', secrets === 'gateway'];
+  const problems: ConfigProblem[] = [];
+  const check = (isNeeded: boolean, secret: SecretSource | null | undefined, ...at: PropertyKey[]) => {
     try {
-      secret.read();
-      return [];
+      if (isNeeded) secret?.read();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      return [{ path: formatPath(path), position: yaml.position(path), message: error.message }];
+      const path = written(at);
+      problems.push({ path: formatPath(path), position: yaml.position(path), message: error.message });
     }
   };
-  const webhooks = organizations.flatMap((organization, o) =>
-    organization.webhooks.flatMap((webhook, w) =>
-      (['url', 'secret'] as const).flatMap((field) => {
-        const source = webhook[field];
-        const isNeeded = secrets === 'required' || source?.describe().startsWith('the environment') === false;
-        return source && isNeeded ? problemOf(source, ['organizations', o, 'webhooks', w, field]) : [];
-      }),
-    ),
-  );
-  const tokens = gateway.clients
-    .map(({ token }, c) => ({ token, path: ['gateway', 'clients', c, 'token'] }))
-    .filter(({ token }) => secrets === 'gateway' || !token.describe().startsWith('the environment'))
-    .flatMap(({ token, path }) => problemOf(token, path));
-  if (secrets === 'deferred') return [...webhooks, ...tokens];
-  const isUsed = (org: string) => secrets === 'required' || gateway.clients.some((client) => client.org === org);
-  const keys = organizations.flatMap(({ id, apiKey }, index) => {
-    if (!isUsed(id)) return [];
-    const at = ['organizations', index];
-    const field =
-      yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
-    return problemOf(apiKey, [...at, field]);
-  });
-  if (secrets === 'gateway') return [...keys, ...tokens];
+  for (const [o, { id, apiKey, webhooks }] of organizations.entries()) {
+    const isUsed = isWorker || (isGateway && gateway.clients.some(({ org }) => org === id));
+    check(isUsed, apiKey, 'organizations', o, apiKey.kind === 'file' ? 'apiKeyFile' : 'apiKey');
+    for (const [w, webhook] of webhooks.entries()) {
+      for (const field of ['url', 'secret'] as const) {
+        const isWritten = !isGateway && webhook[field]?.kind === 'text';
+        check(isWorker || isWritten, webhook[field], 'organizations', o, 'webhooks', w, field);
+      }
+    }
+  }
+  for (const [c, { token }] of gateway.clients.entries()) {
+    check(isGateway || token.kind === 'text', token, 'gateway', 'clients', c, 'token');
+  }
   const { signing, server } = store.bundles;
-  const others: [secret: SecretSource | null | undefined, path: string[]][] = [
-    [store.feedback.kind === 'postgres' ? store.feedback.password : null, ['store', 'feedback']],
-    [signing?.password, ['store', 'bundles', 'signing', 'password']],
-    [server.token, ['store', 'bundles', 'server', 'token']],
-    [privacy.hashKey, ['privacy', 'hashKey']],
-    [temporal.codecToken, ['temporal', 'codecToken']],
-  ];
-  return [
-    ...keys,
-    ...webhooks,
-    ...tokens,
-    ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, path) : [])),
-  ];
+  check(isWorker, store.feedback.kind === 'postgres' ? store.feedback.password : null, 'store', 'feedback');
+  check(isWorker, signing?.password, 'store', 'bundles', 'signing', 'password');
+  check(isWorker, server.token, 'store', 'bundles', 'server', 'token');
+  check(isWorker, privacy.hashKey, 'privacy', 'hashKey');
+  check(isWorker, temporal.codecToken, 'temporal', 'codecToken');
+  return problems;
 }

@@ -132,7 +132,7 @@ export const rolloutSchema = z
     }
   })
   .transform(({ directory, helmValues, bucket, git = null, run = null, runTimeout, check = null }) => ({
-    ...placeOf({ directory, helmValues, bucket }, git, run, check),
+    ...placeIn({ directory, helmValues, bucket }, git, run, check),
     run: run && { command: run, timeoutMs: runTimeout ?? usualRunMs },
     check,
   }));
@@ -143,7 +143,7 @@ type Fields = { [Kind in PlaceKind]?: z.output<(typeof placeFields)[Kind]> | und
 type Git = z.output<typeof git> | null;
 
 /** A place, the name of its target, which is stable, and what no other target may have too. */
-function placeOf(
+function placeIn(
   { directory, helmValues, bucket }: Fields,
   git: Git,
   run: string[] | null,

@@ -41,19 +41,12 @@ export function referencedNames(text: string): string[] {
 }
 
 /** Where a secret comes from. Printing it shows the place, never the value. */
-export interface SecretSource {
+export abstract class SecretSource {
   /** `text`: the configuration file contains it. */
-  readonly kind: 'text' | 'environment' | 'file';
+  abstract readonly kind: 'text' | 'environment' | 'file';
   /** E.g. `the environment variable ACME_API_KEY`. */
-  describe(): string;
-  /** The present value; throws `ConfigError` when there is none. */
-  read(): string;
-}
-
-/** A secret that shows only its source when printed. */
-abstract class HiddenSecret implements SecretSource {
-  abstract readonly kind: SecretSource['kind'];
   abstract describe(): string;
+  /** The present value; throws `ConfigError` when there is none. */
   abstract read(): string;
 
   toString(): string {
@@ -70,7 +63,7 @@ abstract class HiddenSecret implements SecretSource {
 }
 
 /** A secret written as text; references to the environment are replaced each time it is read. */
-export class TextSecret extends HiddenSecret {
+export class TextSecret extends SecretSource {
   readonly #what: string;
   readonly #template: string;
   readonly #environment: Environment;
@@ -110,7 +103,7 @@ export class TextSecret extends HiddenSecret {
 }
 
 /** A secret in a file, read again whenever the file has changed. */
-export class FileSecret extends HiddenSecret {
+export class FileSecret extends SecretSource {
   readonly kind = 'file';
   readonly #file: string;
   #known: { stamp: string; value: string } | null = null;

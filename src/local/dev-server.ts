@@ -9,7 +9,7 @@ import { type FileLock, ifMissing } from '../files.ts';
 import { retentionDays } from '../temporal/rules/failover.ts';
 import { DevServerFailed, reasonOf } from './embedded-errors.ts';
 import { answers, assertPortFree, loopbackAddress, privateAddress } from './ports.ts';
-import { registerSearchAttributes, type SearchAttributes, setRetention } from './prepare-namespace.ts';
+import { registerSearchAttributes, setRetention } from './prepare-namespace.ts';
 import {
   describeProcess,
   lockDatabase,
@@ -202,7 +202,8 @@ export interface DevServerOptions {
   /** Where the state is kept; without it nothing is kept, and no later docferry can adopt the server. */
   dbFile?: string;
   namespace?: string;
-  searchAttributes?: SearchAttributes;
+  /** Names of search attributes that the namespace is to have, of type Keyword. */
+  searchAttributes?: readonly string[];
   retentionDays?: number;
   logFile: string;
   /** For the answer of a server that a killed docferry left; later it is replaced. A busy machine takes its time. */
@@ -244,7 +245,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
   const common = {
     port: 7233,
     namespace: 'default',
-    searchAttributes: {},
+    searchAttributes: [],
     retentionDays,
     adoptWithinMs: 20_000,
     ...given,

@@ -1,21 +1,19 @@
 import type { Connection } from '@temporalio/client';
 import { msToTs, requiredTsToMs } from '@temporalio/common/lib/time.js';
 
-const indexedValueTypes = { Text: 1, Keyword: 2, Int: 3, Double: 4, Bool: 5, Datetime: 6, KeywordList: 7 } as const;
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's interface. */
+const keyword = 2;
 
-/** Search attributes by name, with their types as Temporal's own command line spells them. */
-export type SearchAttributes = Readonly<Record<string, keyof typeof indexedValueTypes>>;
-
-/** Registers the search attributes that the namespace does not have yet. */
+/** Registers the search attributes of type Keyword that the namespace does not have yet. */
 export async function registerSearchAttributes(
   connection: Pick<Connection, 'operatorService'>,
   namespace: string,
-  wanted: SearchAttributes,
+  wanted: readonly string[],
 ): Promise<void> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = Object.entries(wanted).filter(([name]) => customAttributes[name] === undefined);
+  const missing = wanted.filter((name) => customAttributes[name] === undefined);
   if (missing.length === 0) return;
-  const searchAttributes = Object.fromEntries(missing.map(([name, type]) => [name, indexedValueTypes[type]]));
+  const searchAttributes = Object.fromEntries(missing.map((name) => [name, keyword]));
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
 }
 

@@ -27,6 +27,7 @@ import {
   endFacts,
   failureSummary,
   failureType,
+  invalidInput,
   leavesBuild,
   requestOptions,
   type SitePlan,
@@ -263,7 +264,7 @@ export class ExportJob {
   /** Throws when there is no poll to bring forward. */
   requireWaiting(): void {
     if (this.#view.nextPoll) return;
-    throw ApplicationFailure.nonRetryable('no poll is due: the export is not waiting for its job', 'InvalidInput');
+    throw invalidInput('no poll is due: the export is not waiting for its job');
   }
 
   /** Id of the completed job; null to continue as new. Jobs that fail, vanish or take too long are started again. */

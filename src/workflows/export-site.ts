@@ -54,7 +54,7 @@ import {
   Approval,
   type FetchedBundle,
   Publication,
-  returnSite,
+  returnToBefore,
   rollOutToTargets,
   type VerifiedBundle,
   type WantedRollout,
@@ -232,7 +232,7 @@ class ExportRun {
     });
     const refused = refusal(taken);
     if (refused === null || heldAt !== null) return null;
-    const { rollouts, held, reasons } = await returnSite(site, wanted.version, taken, refused);
+    const { rollouts, held, reasons } = await returnToBefore(site, wanted.version, taken, refused);
     this.view.rollouts = rollouts;
     return { held, reasons };
   }

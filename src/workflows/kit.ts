@@ -289,11 +289,11 @@ export function onUpdate<Message, Answer>(
   { description, answer, check }: UpdateHandling<Message, Answer>,
 ): void {
   const validator = (input: unknown) => {
-    const message = required(read, input);
+    const message = readInput(read, input);
     check?.(message);
   };
   const definition = { ...(update as UpdateDefinition<Answer, [Message]>), typeInfo: undecoded };
-  setHandler(definition, (input: unknown) => answer(required(read, input)), { description, validator });
+  setHandler(definition, (input: unknown) => answer(readInput(read, input)), { description, validator });
 }
 
 /** What the audit says of a message: who sent it, when and why. */
@@ -306,13 +306,13 @@ export function onDecision<Message, Answer>(
   { description, answer, check }: UpdateHandling<Message, Answer, [Sent]>,
 ): void {
   const validator = (input: unknown, actor?: unknown) => {
-    const message = required(read, input);
-    required(readActor, actor);
+    const message = readInput(read, input);
+    readInput(readActor, actor);
     check?.(message);
   };
   setHandler(
     { ...update, typeInfo: undecoded },
-    (input: unknown, actor?: unknown) => answer(required(read, input), sentNow(required(readActor, actor))),
+    (input: unknown, actor?: unknown) => answer(readInput(read, input), sentNow(readInput(readActor, actor))),
     { description, validator },
   );
 }
@@ -338,14 +338,18 @@ export function onQuery<Input, Answer>(
 }
 
 /** Refuses a message, or an input, with words for the actor. */
-export function refusal(problem: string): ApplicationFailure {
+export function invalidInput(problem: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problem, 'InvalidInput');
 }
 
-/** Throws to refuse what makes no sense. */
-export function required<Message>(read: Reader<Message>, input: unknown): Message {
+/**
+ * A message, or the input of a workflow with `readsInput`. People start workflows in the Temporal UI, and other programs
+ * anything: an input of another shape, or one that cannot be decoded, would fail the first task for ever; now the run
+ * fails (X5).
+ */
+export function readInput<Message>(read: Reader<Message>, input: unknown): Message {
   const message = tryRead(read, input);
-  if (message instanceof Misshapen) throw refusal(message.message);
+  if (message instanceof Misshapen) throw invalidInput(message.message);
   return message;
 }
 
@@ -369,12 +373,6 @@ function decoded({ payload }: RawValue): unknown {
 
 /** Static options of a workflow that reads its input itself, with `readInput`. */
 export const readsInput = { staticOptions: { typeInfo: undecoded } };
-
-/**
- * The input of a workflow with `readsInput`. People start workflows in the Temporal UI, and other programs anything: an
- * input of another shape, or one that cannot be decoded, would fail the first task for ever; now the run fails (X5).
- */
-export const readInput = <Input>(read: Reader<Input>, input: unknown): Input => required(read, input);
 
 /** The input of the run that continues one with `readsInput`. */
 export const nextInput = <Input>(input: Input): Input => new RawValue(input) as Input;

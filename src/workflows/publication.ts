@@ -25,9 +25,9 @@ import {
   failureSummary,
   failureType,
   hurry,
+  invalidInput,
   isOfBuild,
   leavesBuild,
-  refusal,
   rolloutOptions,
   type Sent,
   type SitePlan,
@@ -72,17 +72,18 @@ export class Approval {
   /** Throws when no version waits, or when the person named none or another one. */
   requireWaiting({ version }: ApprovalAnswer): void {
     const { approval } = this.#view;
-    if (approval === null) throw refusal('no version waits for approval');
-    if (this.#decision !== null) throw refusal(`${approval.version} has already been decided`);
-    if (version === undefined) throw refusal(`version: expected ${approval.version}, which waits for approval`);
-    if (version !== approval.version) throw refusal(`${approval.version} waits for approval, not ${version}`);
+    if (approval === null) throw invalidInput('no version waits for approval');
+    if (this.#decision !== null) throw invalidInput(`${approval.version} has already been decided`);
+    if (version === undefined) throw invalidInput(`version: expected ${approval.version}, which waits for approval`);
+    if (version !== approval.version) throw invalidInput(`${approval.version} waits for approval, not ${version}`);
   }
 
   requireReason(answer: RejectionAnswer): void {
     this.requireWaiting(answer);
     const { length } = answer.reason.trim();
-    if (length === 0) throw refusal('a rejection needs a reason');
-    if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
+    if (length === 0) throw invalidInput('a rejection needs a reason');
+    if (length > longestReason)
+      throw invalidInput(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 
   /**
@@ -269,7 +270,7 @@ export function rollOutToTargets(
 }
 
 /** As `returnFrom`, even in a run that was cancelled: half a return would leave readers with the refused version. */
-export function returnSite(
+export function returnToBefore(
   site: RolloutSite,
   version: string,
   taken: readonly StepTaken[],

@@ -61,6 +61,7 @@ import type { checkKey } from './check-key.ts';
 import {
   failureSummary,
   followFailover,
+  invalidInput,
   nextInput,
   noInput,
   onDecision,
@@ -69,7 +70,6 @@ import {
   onUpdate,
   readInput,
   readsInput,
-  refusal,
   runFailover,
   type Sent,
 } from './kit.ts';
@@ -166,7 +166,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     return { configuredAt: window.settings.configuredAt ?? null };
   };
   const requireOwn = (installation: string | undefined) => {
-    if (isForeign(window, installation, Date.now())) throw refusal(foreignText);
+    if (isForeign(window, installation, Date.now())) throw invalidInput(foreignText);
   };
   const keep = (sent: Sent, action: AuditAction, asked: object | null) => {
     sending.push(writeAuditEntry({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
@@ -208,7 +208,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     },
     check: (asked) => {
       const problem = asked && overrideProblem(window.settings, asked);
-      if (problem !== null) throw refusal(problem);
+      if (problem !== null) throw invalidInput(problem);
     },
     description: 'Overrides limit or reserve by hand; null ends that.',
   });

@@ -28,7 +28,6 @@ import {
   planSite,
   readInput,
   readsInput,
-  required,
   showEnd,
   showFacts,
   wholeVersionOptions,
@@ -95,7 +94,7 @@ class Rollback {
   async #rollBack(): Promise<RollbackResult> {
     const { org, domain, version, who, reason } = this.#input;
     // A run started in the Temporal UI may name anything.
-    const actor = required(readActor, { reason, ...(who !== undefined && { who }) });
+    const actor = readInput(readActor, { reason, ...(who !== undefined && { who }) });
     this.#show();
     const { storeId, targets } = await planSite(org, domain);
     this.#enter('verifying');

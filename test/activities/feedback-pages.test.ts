@@ -214,7 +214,7 @@ describe('fetchPages', () => {
     scene = await activityScene();
     const { service } = organizationOf(scene.deps, 'acme');
     const begun = async () => {
-      const { askedAt, seenAt } = new PageReader(service, 'prj_1', new AbortController().signal, 0);
+      const { askedAt, seenAt } = new PageReader(service, 'prj_1', new AbortController().signal, 0).requests;
       return [askedAt, seenAt];
     };
     const activity = mockActivity({ currentAttemptScheduledTimestampMs: scheduledAt });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import type { Site } from '../../src/activities/dependencies.ts';
+import { type Site, siteOf } from '../../src/activities/dependencies.ts';
 import { createJobActivities, createRollbackActivities } from '../../src/activities/export-steps.ts';
 import {
   createFetchActivities,
@@ -118,9 +118,9 @@ describe('fetchBundle', () => {
 
   it('leaves to a person what a rule asks about, also after an attempt that died behind the staging (E8)', async () => {
     const jobId = await exported();
-    const { bundles, organizations } = scene.deps;
+    const { bundles } = scene.deps;
     const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
-    const site = organizations[0]?.sites[0] as Site;
+    const site = siteOf(scene.deps, 'acme', domain);
     const file = join(scene.folder, 'small.zip');
     await writeFile(file, zip(smallSite));
     scene.sandbox.setFaults({ archiveFile: file });
@@ -202,7 +202,7 @@ describe('fetchBundle', () => {
     expect(await bundles.holds.of(domain)).toBeNull();
 
     // Other content ends the hold once it becomes current; what a person holds stays.
-    (scene.deps.organizations[0]?.sites[0] as Site).bundle.rules = { 'pages-removed': { level: 'off', limit: 0 } };
+    siteOf(scene.deps, 'acme', domain).bundle.rules = { 'pages-removed': { level: 'off', limit: 0 } };
     await fetched(newJob.jobId, at(12));
     await refuse();
     const file = join(scene.folder, 'small.zip');
@@ -216,8 +216,8 @@ describe('fetchBundle', () => {
 
   it('refuses what a rule about the change refuses, and keeps nothing of it', async () => {
     const jobId = await exported();
-    const { bundles, organizations } = scene.deps;
-    (organizations[0]?.sites[0] as Site).bundle.rules = { 'size-changed': { level: 'refuse', limit: 0.1 } };
+    const { bundles } = scene.deps;
+    siteOf(scene.deps, 'acme', domain).bundle.rules = { 'size-changed': { level: 'refuse', limit: 0.1 } };
     const version = '20261121T040200Z-3f9a2c1b8e7d';
     await publishSite({ root: join(scene.folder, 'bundles'), domain, version });
     if ((await bundles.current(domain)) === null) await bundles.moveCurrent(domain, version, 0, new Date());

@@ -40,7 +40,7 @@ beforeAll(async () => {
     binary,
     port: await findFreePort(),
     logFile: join(await mkdtemp(join(tmpdir(), 'docferry-dead-log-')), 'temporal.log'),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
+    searchAttributes: Object.values(searchAttributes),
   });
 }, 120_000);
 afterEach(async () => {

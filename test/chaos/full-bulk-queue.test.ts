@@ -56,7 +56,7 @@ async function serverWithoutPriorities(): Promise<{ address: string; namespace: 
   const server = await startDevServer({
     binary,
     port: await findFreePort(),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
+    searchAttributes: Object.values(searchAttributes),
     logFile: join(folder, 'server.log'),
   });
   onTestFinished(() => server.stop());

@@ -138,7 +138,7 @@ beforeAll(async () => {
     binary,
     port: await findFreePort(),
     logFile: join(logs, 'temporal.log'),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
+    searchAttributes: Object.values(searchAttributes),
   });
   if (s3Backend.available) await s3Backend.start();
 });

@@ -47,7 +47,7 @@ async function begin(pages: number): Promise<void> {
     binary,
     port: await findFreePort(),
     logFile: join(folder, 'temporal.log'),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
+    searchAttributes: Object.values(searchAttributes),
   });
   await writeFile(
     join(folder, 'docferry.yaml'),

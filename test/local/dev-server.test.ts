@@ -50,7 +50,7 @@ async function optionsIn(home: string): Promise<TestOptions> {
     ui: true,
     dbFile: join(home, 'data', 'temporal.db'),
     logFile: join(home, 'data', 'temporal.log'),
-    searchAttributes: { DocferryOrg: 'Keyword' },
+    searchAttributes: ['DocferryOrg'],
   };
 }
 
@@ -213,7 +213,7 @@ describe('a server', () => {
     expect(await first.exited).toMatchObject({ code: 0, expected: true });
     // As earlier versions left it.
     await chmod(options.dbFile, 0o644);
-    const second = await start({ searchAttributes: { DocferryOrg: 'Keyword', DocferryDomain: 'Keyword' } });
+    const second = await start({ searchAttributes: ['DocferryOrg', 'DocferryDomain'] });
     expect(second.adopted).toBe(false);
     expect(await openFiles(options)).toEqual([]);
     expect(await statusOf(second, 'kept')).toBe('RUNNING');

@@ -184,7 +184,7 @@ async function temporalIn(folder: string): Promise<Temporal> {
   const options = {
     binary: (await resolveBinary(devServerTool, { onProgress })).path,
     port: await findFreePort(),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword' as const])),
+    searchAttributes: Object.values(searchAttributes),
     dbFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'temporal.log'),
   };

@@ -256,7 +256,7 @@ async function endRestoredBudgets({ context, config }: Restoration, dbFile: stri
     port: await findFreePort(),
     dbFile,
     namespace,
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
+    searchAttributes: Object.values(searchAttributes),
     logFile: join(dirname(dbFile), 'temporal.log'),
   });
   try {

@@ -73,8 +73,7 @@ async function register(client: Client): Promise<{ registered: string[]; present
       'remove them with `temporal operator search-attribute remove`, then run this again',
     );
   }
-  const wanted = Object.fromEntries(missing.map((name) => [name, 'Keyword'] as const));
-  await patiently(() => registerSearchAttributes(client.connection, client.options.namespace, wanted));
+  await patiently(() => registerSearchAttributes(client.connection, client.options.namespace, missing));
   await patiently(
     () => searchAttributeState(client),
     (state) => state.missing.length === 0,

@@ -83,32 +83,23 @@ function expiring({ approvals, now }: Sight): Seen | null {
 }
 
 function starved({ budget, now }: Sight): Seen | null {
-  if (budget === null) return null;
-  const { org, view } = budget;
-  const limitMs = starvedAfterWindows * view.windowMs;
-  // A refused key has a separate message.
-  const waits = view.waiters.map(({ since }) => now - since);
-  const longest = Math.max(0, ...waits);
-  if (longest <= limitMs || view.pausedBy === 'unauthorized') return { holding: [], types: ['budget.starved'] };
-  const why = view.pausedBy === 'paused' ? 'the budget is paused' : `${view.used} of ${view.limit} requests are used`;
-  const reason = `the longest wait is ${spanText(longest)}; ${why}`;
-  const facts = { waiting: waits.length, limit: view.limit, used: view.used };
-  return {
-    holding: [{ type: 'budget.starved', subject: org, state: 'begun', reason, facts }],
-    types: ['budget.starved'],
-  };
+  return seen('budget.starved', budget && [budget], ({ org, view }) => {
+    const waits = view.waiters.map(({ since }) => now - since);
+    const longest = Math.max(0, ...waits);
+    // A refused key has a separate message.
+    if (longest <= starvedAfterWindows * view.windowMs || view.pausedBy === 'unauthorized') return null;
+    const why = view.pausedBy === 'paused' ? 'the budget is paused' : `${view.used} of ${view.limit} requests are used`;
+    const reason = `the longest wait is ${spanText(longest)}; ${why}`;
+    return { subject: org, reason, facts: { waiting: waits.length, limit: view.limit, used: view.used } };
+  });
 }
 
 function refused({ budget, refusedRuns }: Sight): Seen | null {
-  if (refusedRuns === null) return null;
-  const { org, count } = refusedRuns;
-  const types: NoticeType[] = ['key.refused'];
-  if (count === 0 && budget?.view.pausedBy !== 'unauthorized') return { holding: [], types };
-  const reason = 'the service answers 401; runs that need the key wait, and continue once the service accepts it';
-  return {
-    holding: [{ type: 'key.refused', subject: org, state: 'begun', reason, facts: { runsWaiting: count } }],
-    types,
-  };
+  return seen('key.refused', refusedRuns && [refusedRuns], ({ org, count }) => {
+    if (count === 0 && budget?.view.pausedBy !== 'unauthorized') return null;
+    const reason = 'the service answers 401; runs that need the key wait, and continue once the service accepts it';
+    return { subject: org, reason, facts: { runsWaiting: count } };
+  });
 }
 
 function seen<Entry>(

@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { TextSecret } from '../../../src/config/secrets.ts';
 import { ReadersCheck } from '../../../src/exports/rollout/check-readers.ts';
 import type { RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
 import type { Manifest } from '../../../src/exports/store/bundle-store.ts';
@@ -163,11 +164,7 @@ server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; proxy_cach
     const url = await nginx(folder, serving(root, guard));
     await expect(check(url).take(request)).rejects.toMatchObject(refused(/index.html: a sign-in page$/));
     const headers = {
-      authorization: {
-        kind: 'environment' as const,
-        describe: () => 'the environment',
-        read: () => 'Bearer planted-token',
-      },
+      authorization: new TextSecret('header', 'Bearer planted-token', {}),
     };
     expect(await check(url, { headers }).take(request)).toContain('5 pages');
     expect(await check(url, { expect: 'status' }).take(request)).toContain('5 pages');
@@ -287,9 +284,7 @@ describe('readers who get no page', () => {
       answer.end();
     });
     const url = await listening((_, answer) => answer.writeHead(302, { location: elsewhere }).end());
-    const headers = {
-      authorization: { kind: 'environment' as const, describe: () => 'the environment', read: () => 'planted' },
-    };
+    const headers = { authorization: new TextSecret('header', 'planted', {}) };
     await expect(check(url, { withinMs: 200, headers }).take(request)).rejects.toMatchObject(refused(/a redirect to/));
     expect(seen).toEqual([]);
   });

@@ -29,8 +29,10 @@ export async function startRecordingServer(folder: string, longHistory?: number)
   const server = await launchServer(path, [...own, ...suggested], join(folder, 'server.log'));
   const killAtExit = () => process.kill(server.pid, 'SIGKILL');
   process.once('exit', killAtExit);
-  const attributes = Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'] as const));
-  await waitUntilReady({ port, ui, namespace, retentionDays, searchAttributes: attributes }, readyLimitMs);
+  await waitUntilReady(
+    { port, ui, namespace, retentionDays, searchAttributes: Object.values(searchAttributes) },
+    readyLimitMs,
+  );
   return {
     address: `127.0.0.1:${port}`,
     async stop() {

@@ -36,7 +36,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startDevServer({
     binary: devServerBinary,
     port: await findFreePort(),
-    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
+    searchAttributes: Object.values(searchAttributes),
     logFile: join(folder, 'server.log'),
   });
   // Should the run be cut short, the server must not stay; it holds nothing that could be lost.
