@@ -92,6 +92,9 @@ export async function untilAdmitted<Answer>(send: () => Promise<Answer>): Promis
 const answerWithinMs = 10_000;
 const describedWithinMs = 3_000;
 
+/** A budget that is being moved is paused for this long: one whose successor could not be started then grants again. */
+const movedWithinMs = 5 * 60_000;
+
 /** The budget runs on another task queue than this worker's, and the workers of that queue do not answer. */
 export class BudgetElsewhere extends ExplainedError {
   override readonly name = 'BudgetElsewhere';
@@ -165,14 +168,14 @@ export class BudgetClient {
     if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('no budget is running', budgetWorkflowId(org), '');
     if (taskQueue === this.#taskQueue) return 'in-place';
     const carried = await this.#takeLedger(org, actor).catch(unlessUnanswered);
-    const { workflowId, ...options } = this.#startOptions(org);
-    await this.#client.workflow.start<Workflows['rateBudget']>(workflowTypes.rateBudget, {
-      ...options,
-      workflowId,
-      // In one step: no question comes between the end of the old one and the start of the new one.
-      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
-      args: [{ ...this.#input(org, untilNow), ...(carried === null ? {} : { carried }) }],
-    });
+    await this.#client.withDeadline(Date.now() + answerWithinMs, () =>
+      this.#client.workflow.start<Workflows['rateBudget']>(workflowTypes.rateBudget, {
+        ...this.#startOptions(org),
+        // In one step: no question comes between the end of the old one and the start of the new one.
+        workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+        args: [{ ...this.#input(org, untilNow), ...(carried === null ? {} : { carried }) }],
+      }),
+    );
     return carried === null ? 'moved-empty' : 'moved';
   }
 
@@ -180,10 +183,12 @@ export class BudgetClient {
   async #takeLedger(org: string, { who }: Actor): Promise<CarriedWindow> {
     return this.#client.withDeadline(Date.now() + answerWithinMs, async () => {
       const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
-      const { paused } = await handle.query(budgetLedgerQuery);
+      const { paused, now } = await handle.query(budgetLedgerQuery);
       const reason = 'the budget moves to another task queue';
+      // No shorter than the pause of a person, which this one replaces.
+      const forMs = paused?.until === null ? null : Math.max(movedWithinMs, (paused?.until ?? now) - now);
       await handle.executeUpdate(pauseBudgetUpdate, {
-        args: [{ forMs: null }, { ...(who !== undefined && { who }), reason }],
+        args: [{ forMs }, { ...(who !== undefined && { who }), reason }],
       });
       return { ...(await handle.query(budgetLedgerQuery)), paused };
     });
@@ -390,7 +395,10 @@ async function succeeds(how: TakeOver, org: string, work: () => Promise<void>): 
   }
 }
 
-/** Terminates all budgets, and those of `orgs`, which a list may not show yet; gives the organizations' ids. */
+/**
+ * Terminates all budgets, and those of `orgs`, which a list may not show yet; gives the organizations' ids. Their
+ * successors find that they ended, and grant nothing until one window later (B7).
+ */
 export async function endBudgets(client: Client, orgs: readonly string[], reason: string): Promise<string[]> {
   const ids = new Set(orgs.map(budgetWorkflowId));
   const query = `WorkflowType = '${workflowTypes.rateBudget}' AND ExecutionStatus = 'Running'`;

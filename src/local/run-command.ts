@@ -3,14 +3,33 @@ import { createInterface } from 'node:readline';
 import { errorCode } from '../files.ts';
 
 /** Programs, folders, proxies, certificate authorities and languages. */
-const needed: ReadonlySet<string> = new Set(
-  [
-    'PATH HOME TMPDIR TMP TEMP XDG_CACHE_HOME XDG_CONFIG_HOME JAVA_HOME LANG LC_ALL TZ',
-    'USERPROFILE LOCALAPPDATA APPDATA SYSTEMROOT PATHEXT COMSPEC',
-    'HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY NODE_USE_ENV_PROXY',
-    'SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS',
-  ].flatMap((names) => names.split(' ')),
-);
+const needed: ReadonlySet<string> = new Set([
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'TMP',
+  'TEMP',
+  'XDG_CACHE_HOME',
+  'XDG_CONFIG_HOME',
+  'JAVA_HOME',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'USERPROFILE',
+  'LOCALAPPDATA',
+  'APPDATA',
+  'SYSTEMROOT',
+  'PATHEXT',
+  'COMSPEC',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'NODE_USE_ENV_PROXY',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'NODE_EXTRA_CA_CERTS',
+]);
 
 /** Go's own settings, such as GOPROXY; not GOOGLE_… */
 const ofGo = /^(GO|CGO_)[A-Z0-9]+$/;

@@ -1,6 +1,13 @@
 import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { budgetClientOf, InFlight, type TakeOver, takeOverBudgets, untilAdmitted } from '../../src/budget/client.ts';
+import {
+  BudgetClient,
+  budgetClientOf,
+  InFlight,
+  type TakeOver,
+  takeOverBudgets,
+  untilAdmitted,
+} from '../../src/budget/client.ts';
 import type { Config } from '../../src/config/config.ts';
 import { hasCode } from '../../src/temporal/connection.ts';
 import { settings } from '../tools/window/window-support.ts';
@@ -175,5 +182,61 @@ describe('budgetClientOf', () => {
     expect((await started({ restoredAt: null, finishedAt }))?.args).toMatchObject([
       { earlierGrantAt: Date.parse(finishedAt) },
     ]);
+  });
+});
+
+describe('move', () => {
+  const movedAt = Date.parse('2026-11-22T10:00:00.000Z');
+  const minuteMs = 60_000;
+
+  /** A budget on another task queue, and a server that fails to start its successor `failures` times. */
+  function elsewhere(paused: { since: number; until: number | null } | null, failures: number) {
+    const ledger = { now: movedAt, paused };
+    const starts: { carried: typeof ledger }[] = [];
+    const handle = {
+      describe: async () => ({ status: { name: 'RUNNING' }, taskQueue: 'other' }),
+      query: async () => ({ ...ledger }),
+      async executeUpdate(_update: unknown, { args: [{ forMs }] }: { args: [{ forMs: number | null }] }) {
+        ledger.paused = { since: ledger.now, until: forMs === null ? null : ledger.now + forMs };
+      },
+    };
+    let left = failures;
+    const workflow = {
+      getHandle: () => handle,
+      async start(_type: string, { args: [input] }: { args: [{ carried: typeof ledger }] }) {
+        left -= 1;
+        if (left >= 0) throw refusal(unavailable);
+        starts.push(input);
+      },
+    };
+    const withDeadline = (_at: number, work: () => Promise<unknown>) => work();
+    const client = { workflow, withDeadline } as unknown as Client;
+    return { budgets: new BudgetClient(client, 'own', new Map([['acme', settings]])), ledger, starts };
+  }
+
+  it('leaves no pause behind that only a person could end, if the new budget cannot be started', async () => {
+    const { budgets, ledger, starts } = elsewhere(null, 1);
+    await expect(budgets.move('acme')).rejects.toThrow('Workflow Update failed');
+    expect(ledger.paused).toEqual({ since: movedAt, until: movedAt + 5 * minuteMs });
+    expect(await budgets.move('acme')).toBe('moved');
+    expect(starts[0]?.carried.paused?.until).toBe(movedAt + 5 * minuteMs);
+  });
+
+  it.each([
+    ['until resumed', null],
+    ['for longer than moving takes', movedAt + 60 * minuteMs],
+  ])('keeps the pause of a person, %s', async (_, until) => {
+    const { budgets, ledger, starts } = elsewhere({ since: movedAt, until }, 1);
+    await expect(budgets.move('acme')).rejects.toThrow('Workflow Update failed');
+    expect(ledger.paused?.until).toBe(until);
+    expect(await budgets.move('acme')).toBe('moved');
+    expect(starts[0]?.carried.paused).toEqual({ since: movedAt, until });
+  });
+
+  it('takes the ledger of a budget that grants nothing, and not the pause made for that', async () => {
+    const { budgets, ledger, starts } = elsewhere(null, 0);
+    expect(await budgets.move('acme')).toBe('moved');
+    expect(ledger.paused?.until).toBe(movedAt + 5 * minuteMs);
+    expect(starts[0]?.carried.paused).toBeNull();
   });
 });

@@ -50,11 +50,31 @@ function isPlain(text: string): boolean {
 const asked = ['accept', 'accept-language', 'if-modified-since', 'if-none-match', 'user-agent'];
 /** What the service may say to a client: nothing of the connection, no cookies, nothing of its inside. */
 const answered = [
-  'cache-control content-disposition content-encoding content-language content-length content-type',
-  'date deprecation etag expires last-modified link retry-after sunset vary x-request-id',
-  'ratelimit ratelimit-limit ratelimit-policy ratelimit-remaining ratelimit-reset',
-  'x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset',
-].flatMap((names) => names.split(' '));
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-type',
+  'date',
+  'deprecation',
+  'etag',
+  'expires',
+  'last-modified',
+  'link',
+  'retry-after',
+  'sunset',
+  'vary',
+  'x-request-id',
+  'ratelimit',
+  'ratelimit-limit',
+  'ratelimit-policy',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+];
 
 /** Headers of the request to the service. The body is asked for as it is, so that no key can hide in it. */
 function headersToService(headers: IncomingHttpHeaders): Record<string, string> {

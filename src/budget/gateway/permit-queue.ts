@@ -109,7 +109,10 @@ interface Waiting {
   serve(permit: HeldPermit | null): void;
 }
 
-/** The budget cannot wake a program when requests come free early; it keeps a waiter's place for longer. */
+/**
+ * A client that was told to wait for longer asks again after this time: requests may come free earlier, and the budget
+ * cannot wake a program. A client that asks this often keeps its place in the queue (`placeKeptMs`).
+ */
 const askAgainMs = 3_000;
 const retryMs = 1_000;
 
