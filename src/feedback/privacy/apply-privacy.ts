@@ -1,8 +1,16 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import { sameInIndex, upsertRows } from '../search/entry-index.ts';
-import { isPostgres, lockProject, rowsPerStatement } from '../store/queries.ts';
-import type { Db, FeedbackDatabase, FeedbackTable, Trx } from '../store/tables.ts';
+import {
+  batchesBySize,
+  type EntryKeys,
+  entriesAfter,
+  isPostgres,
+  lockProject,
+  nextRows,
+  rowsPerStatement,
+} from '../store/queries.ts';
+import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart, storeKey } from './privacy.ts';
 
@@ -25,7 +33,6 @@ export async function areWordsLeft(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-type Rows = SelectQueryBuilder<FeedbackDatabase, 'feedback', FeedbackTable>;
 type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 
 /** Runs work in a transaction that writes. */
@@ -48,7 +55,12 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
   if (keepsAll(privacy)) return treated;
   for (const project of await projectsWithData(db)) {
     const treating = { privacy, at, leavesWords: true };
-    if (isRestricted(privacy)) treated.entries += await treatEntries(write, project, treating);
+    if (isRestricted(privacy)) {
+      treated.entries += await inTransactions(write, project, (trx, after) => {
+        const keys = entriesAfter(trx, project, after).where(isPlain(privacy)).orderBy('id');
+        return treatEntries(trx, keys, personalBy(treating), treating);
+      });
+    }
     const old = await treatOld(write, project, treating);
     treated.entries += old.entries;
     treated.rejects += old.rejects;
@@ -65,41 +77,44 @@ export async function expire(write: Write, project: string, privacy: Privacy, at
 async function treatOld(write: Write, project: string, treating: Treating): Promise<PrivacyChanges> {
   const { privacy, at } = treating;
   const [since, now] = [retentionStart(privacy, at), at.toISOString()];
-  const tooOld: ((rows: Rows) => Rows)[] =
+  const tooOld: ((keys: EntryKeys) => EntryKeys)[] =
     since === null
       ? []
       : [
-          (rows) => rows.where('created_at_utc', '<', since),
-          (rows) => rows.where('created_at_utc', 'is', null).where('first_seen_at', '<', since),
-          (rows) => rows.where('created_at_utc', '>', now).where('first_seen_at', '<', since),
+          (keys) => keys.where('created_at_utc', '<', since),
+          (keys) => keys.where('created_at_utc', 'is', null).where('first_seen_at', '<', since),
+          (keys) => keys.where('created_at_utc', '>', now).where('first_seen_at', '<', since),
         ];
   let entries = 0;
   for (const condition of tooOld) {
-    const query = (trx: Trx) => condition(rowsOf(trx, project).where(holdsPersonal));
-    entries += await inBatches(write, async (trx) => {
-      const batch = await treatBatch(trx, project, treating, query(trx));
+    entries += await inTransactions(write, project, async (trx) => {
+      const tooOldKeys = condition(entriesAfter(trx, project).where(holdsPersonal));
+      const batch = await treatEntries(trx, tooOldKeys, personalBy(treating), treating);
       // Treated rows no longer meet the condition; where none had to change, the next batch would be the same.
       return batch.changed === 0 ? { ...batch, last: null } : batch;
     });
   }
-  return { entries, rejects: await treatRejects(write, project, privacy, at) };
+  const rejects = await inTransactions(write, project, (trx, after) =>
+    treatRejects(trx, rejectsAfter(trx, project, after).where(isWhole), (key) => personalBy(treating, key)),
+  );
+  return { entries, rejects };
 }
 
 /** How many rows are not yet as `privacy` asks for. Writes nothing. */
 export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promise<PrivacyChanges> {
-  const personal = new PersonalData({ ...privacy, hashKey: () => 'any' }, { now: at, erased: new Set(), storeKey: '' });
   const counted = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return counted;
+  const personal = personalBy({ privacy: { ...privacy, hashKey: () => 'any' }, at });
   const suspects = mayHaveToChange(privacy, retentionStart(privacy, at));
   for (const project of await projectsWithData(db)) {
-    for (let last = ''; ; ) {
-      const rows = await rowsOf(db, project).where(suspects).where('id', '>', last).orderBy('id').execute();
-      counted.entries += rows.filter((row) => personal.stored(row) !== row).length;
-      if (rows.length < rowsPerStatement) break;
-      last = rows.at(-1)?.id ?? '';
-    }
-    const rejects = await plainRejects(db, project, '', Number.MAX_SAFE_INTEGER);
-    counted.rejects += rejects.filter((reject) => personal.reject(reject) !== reject).length;
+    counted.entries += await inBatches(async (after) => {
+      const { rows, isLast } = await nextRows(db, entriesAfter(db, project, after).where(suspects).orderBy('id'));
+      return batchOf(rows, isLast, rows.filter((row) => personal.stored(row) !== row).length);
+    });
+    counted.rejects += await inBatches(async (after) => {
+      const { rejects, isLast } = await nextRejects(db, rejectsAfter(db, project, after).where(isWhole));
+      return batchOf(rejects, isLast, rejects.filter((reject) => personal.reject(reject) !== reject).length);
+    });
   }
   return counted;
 }
@@ -123,12 +138,6 @@ export function holdsPersonal({ eb }: Where) {
     eb('code', 'is not', null),
     eb('extra', 'is not', null),
   ]);
-}
-
-/** One walk over the entries of a project with text that `hash` or `drop` may have to remove. */
-async function treatEntries(write: Write, project: string, treating: Treating): Promise<number> {
-  const query = (trx: Trx) => rowsOf(trx, project).where(isPlain(treating.privacy)).orderBy('id');
-  return await inBatches(write, (trx, after) => treatBatch(trx, project, treating, query(trx).where('id', '>', after)));
 }
 
 /** Matches every row that does not yet follow `privacy`, and few others. */
@@ -160,11 +169,16 @@ interface Batch {
   last: string | null;
 }
 
-/** Runs each batch in a transaction of its own, after the last id of the one before; returns how many rows changed. */
-async function inBatches(write: Write, treat: (trx: Trx, after: string) => Promise<Batch>): Promise<number> {
+const batchOf = (rows: readonly { id: string }[], isLast: boolean, changed: number): Batch => ({
+  changed,
+  last: isLast ? null : (rows.at(-1)?.id ?? null),
+});
+
+/** Treats batch after batch, each after the last id of the one before; returns how many rows changed. */
+export async function inBatches(treat: (after: string) => Promise<Batch>): Promise<number> {
   let changed = 0;
   for (let after = ''; ; ) {
-    const batch = await write((trx) => treat(trx, after));
+    const batch = await treat(after);
     changed += batch.changed;
     if (batch.last === null) return changed;
     after = batch.last;
@@ -172,16 +186,32 @@ async function inBatches(write: Write, treat: (trx: Trx, after: string) => Promi
   }
 }
 
-async function treatBatch(
-  trx: Trx,
+/** Like `inBatches`, each batch of a project in a transaction of its own. */
+function inTransactions(
+  write: Write,
   project: string,
-  { privacy, at, leavesWords }: Treating,
-  rows: Rows,
+  treat: (trx: Trx, after: string) => Promise<Batch>,
+): Promise<number> {
+  return inBatches((after) =>
+    write(async (trx) => {
+      await lockProject(trx, project);
+      return treat(trx, after);
+    }),
+  );
+}
+
+const personalBy = ({ privacy, at }: Pick<Treating, 'privacy' | 'at'>, key = ''): PersonalData =>
+  new PersonalData(privacy, { now: at, erased: new Set(), storeKey: key });
+
+/** Replaces the next rows by what may be stored of them. The caller has locked the project. */
+export async function treatEntries(
+  trx: Trx,
+  keys: EntryKeys,
+  personal: PersonalData,
+  { leavesWords }: Pick<Treating, 'leavesWords'>,
 ): Promise<Batch> {
-  await lockProject(trx, project);
-  const found = await rows.execute();
-  const personal = new PersonalData(privacy, { now: at, erased: new Set(), storeKey: '' });
-  const pairs = found.map((before) => ({ before, after: personal.stored(before) }));
+  const { rows, isLast } = await nextRows(trx, keys);
+  const pairs = rows.map((before) => ({ before, after: personal.stored(before) }));
   const changed = pairs.filter(({ before, after }) => after !== before);
   // If only contacts are hashed, indexing a million entries again would take longer than hashing them.
   const reindexed = changed.filter(({ before, after }) => !sameInIndex(before, after));
@@ -191,60 +221,69 @@ async function treatBatch(
     changed.map(({ after }) => after),
     reindexed.map(({ after }) => after),
   );
-  return { changed: changed.length, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
+  return batchOf(rows, isLast, changed.length);
 }
 
-async function treatRejects(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
-  return await inBatches(write, async (trx, after) => {
-    await lockProject(trx, project);
-    const found = await plainRejects(trx, project, after, rowsPerStatement);
-    const about = { now: at, erased: new Set<string>(), storeKey: found.length > 0 ? await storeKey(trx) : '' };
-    const personal = new PersonalData(privacy, about);
-    let changed = 0;
-    for (const reject of found) changed += (await replaceReject(trx, reject, personal.reject(reject))) ? 1 : 0;
-    return { changed, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
-  });
-}
-
-/** True when the reject had to change. */
-export async function replaceReject(
-  trx: Trx,
-  stored: FeedbackDatabase['feedback_rejects'],
-  reject: FeedbackDatabase['feedback_rejects'],
-): Promise<boolean> {
-  if (reject === stored) return false;
-  await trx
-    .deleteFrom('feedback_rejects')
-    .where('project_id', '=', stored.project_id)
-    .where('id', '=', stored.id)
-    .execute();
-  await trx
-    .insertInto('feedback_rejects')
-    .values(reject)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  return true;
-}
-
-async function plainRejects(
-  db: Db,
-  project: string,
-  after: string,
-  limit: number,
-): Promise<FeedbackDatabase['feedback_rejects'][]> {
-  return await db
+/** Stored rejects of a project by their ids after one; '' comes before all. */
+export function rejectsAfter(db: Db, project: string, after: string) {
+  return db
     .selectFrom('feedback_rejects')
-    .selectAll()
+    .select(['project_id', 'id', sql<number | string>`octet_length(raw)`.as('bytes')])
     .where('project_id', '=', project)
     .where('id', '>', after)
-    .where('raw', 'not like', `${namesOnlyPrefix}%`)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+    .orderBy('id');
 }
 
-function rowsOf(db: Db, project: string): Rows {
-  return db.selectFrom('feedback').selectAll().where('project_id', '=', project).limit(rowsPerStatement);
+/** Rejects whose text was not yet removed. */
+const isWhole = ({ eb }: ExpressionBuilder<FeedbackDatabase, 'feedback_rejects'>) =>
+  eb('raw', 'not like', `${namesOnlyPrefix}%`);
+
+/** Like `nextRows`, for rejects. */
+async function nextRejects(db: Db, query: ReturnType<typeof rejectsAfter>) {
+  const keys = await query.limit(rowsPerStatement).execute();
+  const [batch] = batchesBySize(keys);
+  if (batch === undefined) return { rejects: [], isLast: true };
+  const rejects = await db
+    .selectFrom('feedback_rejects')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) =>
+      eb(
+        refTuple('project_id', 'id'),
+        'in',
+        batch.map(({ project_id, id }) => tuple(project_id, id)),
+      ),
+    )
+    .orderBy('id')
+    .execute();
+  return { rejects, isLast: batch.length === keys.length && keys.length < rowsPerStatement };
+}
+
+/** Like `treatEntries`, for rejects; `personalOf` is given the store's own key. */
+export async function treatRejects(
+  trx: Trx,
+  query: ReturnType<typeof rejectsAfter>,
+  personalOf: (key: string) => PersonalData,
+): Promise<Batch> {
+  const { rejects, isLast } = await nextRejects(trx, query);
+  if (rejects.length === 0) return { changed: 0, last: null };
+  const personal = personalOf(await storeKey(trx));
+  let changed = 0;
+  for (const stored of rejects) {
+    const reject = personal.reject(stored);
+    if (reject === stored) continue;
+    changed += 1;
+    await trx
+      .deleteFrom('feedback_rejects')
+      .where('project_id', '=', stored.project_id)
+      .where('id', '=', stored.id)
+      .execute();
+    await trx
+      .insertInto('feedback_rejects')
+      .values(reject)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+  return batchOf(rejects, isLast, changed);
 }
 
 /** Retention removes a little after every pass, but scrubbing the store or its index takes seconds to minutes. */

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type AuditEntry, unnamedActor } from '../../runs/rules/audit.ts';
 import { storedText } from '../rules/feedback-entry.ts';
-import { upsertRows } from '../search/entry-index.ts';
 import { recordAuditEntries } from '../store/audit-records.ts';
-import { batchesOf, isPostgres, lockAllProjects, rowsPerStatement } from '../store/queries.ts';
-import type { FeedbackDatabase, Trx } from '../store/tables.ts';
-import { projectsWithData, replaceReject } from './apply-privacy.ts';
-import { identityOf, keyedHash, PersonalData, rejectNames, textsName } from './personal-data.ts';
+import { batchesOf, type EntryKeys, entriesAfter, isPostgres, lockAllProjects } from '../store/queries.ts';
+import type { Trx } from '../store/tables.ts';
+import { inBatches, projectsWithData, rejectsAfter, treatEntries, treatRejects } from './apply-privacy.ts';
+import { identityOf, keyedHash, PersonalData, textsName } from './personal-data.ts';
 import { type Erasure, type ErasureRequest, keepEverything, type Privacy, storeKey } from './privacy.ts';
 
 /** The person to look for, and how. */
@@ -15,7 +14,6 @@ interface Person {
   names: ReadonlySet<string>;
   /** A pattern of SQL that all rows match in which the person may be named; null where there is none. */
   pattern: string | null;
-  storeKey: string;
 }
 
 /** Columns that may name a person: those that `PersonalData` takes people out of. */
@@ -46,14 +44,17 @@ export async function eraseContact(
   const key = await storeKey(trx);
   const names = new Set([name]);
   if (hasHashKey(privacy)) names.add(keyedHash(privacy.hashKey(), name));
-  const person = { names, pattern: patternOf(name), storeKey: key };
+  const person = { names, pattern: patternOf(name) };
+  // Removes the person and nothing else.
+  const personal = new PersonalData(keepEverything, { now: new Date(0), erased: names, storeKey: key });
   const projects: Erasure['projects'] = [];
   for (const project of request.project === undefined ? await projectsWithData(trx) : [request.project]) {
-    const [entries, changes, rejects] = [
-      await eraseEntries(trx, project, person),
-      await eraseChanges(trx, project, person),
-      await eraseRejects(trx, project, person),
-    ];
+    const entries = await inBatches((after) =>
+      treatEntries(trx, suspects(trx, project, after, person), personal, { leavesWords: false }),
+    );
+    const changes = await eraseChanges(trx, project, person);
+    // All are examined: JSON can write an address in many ways.
+    const rejects = await inBatches((after) => treatRejects(trx, rejectsAfter(trx, project, after), () => personal));
     if (entries + changes + rejects > 0) projects.push({ project, entries, changes, rejects });
   }
   const sum = (what: 'entries' | 'changes' | 'rejects') =>
@@ -96,88 +97,45 @@ function namesOneOf(text: string, names: ReadonlySet<string>): boolean {
   return [...names].some((name) => lower.includes(name));
 }
 
-async function eraseEntries(trx: Trx, project: string, person: Person): Promise<number> {
-  const personal = personalWithout(person);
-  const [, hash] = person.names;
-  let erased = 0;
-  for (let last = ''; ; ) {
-    const rows = await trx
-      .selectFrom('feedback')
-      .selectAll()
-      .where('project_id', '=', project)
-      .where('id', '>', last)
-      .where((row) =>
-        row.or([
-          ...(hash === undefined ? [] : [row('contact', '=', hash)]),
-          ...columns.map((column) =>
-            person.pattern === null ? row(column, 'is not', null) : row(column, likeIn(trx), person.pattern),
-          ),
-        ]),
-      )
-      .orderBy('id')
-      .limit(rowsPerStatement)
-      .execute();
-    const changed = rows.map((row) => personal.stored(row)).filter((row, index) => row !== rows[index]);
-    await upsertRows(trx, changed);
-    erased += changed.length;
-    if (rows.length < rowsPerStatement) return erased;
-    last = rows.at(-1)?.id ?? '';
-  }
+/** Those with the contact's hash, and those in which a text may name the person. */
+function suspects(db: Trx, project: string, after: string, { names, pattern }: Person): EntryKeys {
+  const [, hash] = names;
+  return entriesAfter(db, project, after)
+    .where((row) =>
+      row.or([
+        ...(hash === undefined ? [] : [row('contact', '=', hash)]),
+        ...columns.map((column) => (pattern === null ? row(column, 'is not', null) : row(column, likeIn(db), pattern))),
+      ]),
+    )
+    .orderBy('id');
 }
 
-/** History is kept of statuses, which may be any text. */
-async function eraseChanges(trx: Trx, project: string, person: Person): Promise<number> {
-  const { pattern } = person;
-  const rows = await trx
+/** History is kept of statuses, which may be any text: they are few, their changes are not. */
+async function eraseChanges(trx: Trx, project: string, { names, pattern }: Person): Promise<number> {
+  const pairs = await trx
     .selectFrom('feedback_changes')
-    .selectAll()
+    .select(['old', 'new'])
+    .distinct()
     .where('project_id', '=', project)
+    .where('field', '=', 'status')
     .$if(pattern !== null, (query) =>
       query.where((row) => row.or([row('old', likeIn(trx), pattern ?? ''), row('new', likeIn(trx), pattern ?? '')])),
     )
     .execute();
-  const named = rows.filter((row) => textsName(textsOfChange(row), person.names));
-  for (const { id, seen_at, old, new: value } of named) {
-    await trx
+  let erased = 0;
+  for (const pair of pairs) {
+    const texts = [pair.old, pair.new].filter((text) => text !== null);
+    if (!textsName(texts, names)) continue;
+    const { numDeletedRows } = await trx
       .deleteFrom('feedback_changes')
       .where('project_id', '=', project)
-      .where('id', '=', id)
-      .where('seen_at', '=', seen_at)
-      .where('old', old === null ? 'is' : '=', old)
-      .where('new', value === null ? 'is' : '=', value)
-      .execute();
+      .where('field', '=', 'status')
+      .where('old', pair.old === null ? 'is' : '=', pair.old)
+      .where('new', pair.new === null ? 'is' : '=', pair.new)
+      .executeTakeFirstOrThrow();
+    erased += Number(numDeletedRows);
   }
-  return named.length;
-}
-
-/** All are examined: JSON can write an address in many ways. */
-async function eraseRejects(trx: Trx, project: string, person: Person): Promise<number> {
-  const personal = personalWithout(person);
-  let erased = 0;
-  for (let last = ''; ; ) {
-    const rows = await trx
-      .selectFrom('feedback_rejects')
-      .selectAll()
-      .where('project_id', '=', project)
-      .where('id', '>', last)
-      .orderBy('id')
-      .limit(rowsPerStatement)
-      .execute();
-    for (const row of rows) {
-      if (rejectNames(row, person.names)) erased += (await replaceReject(trx, row, personal.reject(row))) ? 1 : 0;
-    }
-    if (rows.length < rowsPerStatement) return erased;
-    last = rows.at(-1)?.id ?? '';
-  }
-}
-
-/** Removes the person and nothing else. */
-function personalWithout({ names, storeKey: key }: Person): PersonalData {
-  return new PersonalData(keepEverything, { now: new Date(0), erased: names, storeKey: key });
-}
-
-function textsOfChange({ old, new: value }: FeedbackDatabase['feedback_changes']): string[] {
-  return [old, value].filter((text) => text !== null);
+  return erased;
 }
 
 /** The configuration has a key only with either. Contacts may have been hashed before `contacts` changed. */

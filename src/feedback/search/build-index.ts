@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Selectable, sql } from 'kysely';
 import { recentlyScrubbed } from '../privacy/apply-privacy.ts';
-import { lockProject, reindex, rowsPerStatement } from '../store/queries.ts';
+import { entriesAfter, lockProject, nextRows, reindex } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { indexRows } from './entry-index.ts';
 import type { IndexProgress } from './feedback-search.ts';
@@ -16,14 +16,8 @@ export async function indexMore(trx: Trx): Promise<IndexProgress> {
   if (next === undefined) return await move(trx, { ...progress, complete: 1 });
   const { project_id } = next;
   await lockProject(trx, project_id);
-  const rows = await trx
-    .selectFrom('feedback')
-    .selectAll()
-    .where('project_id', '=', project_id)
-    .where('id', '>=', next.id)
-    .orderBy('id')
-    .limit(rowsPerStatement)
-    .execute();
+  const before = project_id === progress.project_id ? progress.id : '';
+  const { rows } = await nextRows(trx, entriesAfter(trx, project_id, before).orderBy('id'));
   await indexRows(trx, rows);
   const { id } = rows.at(-1) ?? next;
   const entries = progress.entries === 0 ? await countEntries(trx) : progress.entries;

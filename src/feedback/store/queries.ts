@@ -79,26 +79,53 @@ export function bytesOfTexts(table: string): RawBuilder<number | string> {
 
 /** The rows of at most `rowsPerStatement` entries, in their order; entries that are gone are left out. */
 export async function* readRows(db: Db, keys: readonly SizedKey[]): AsyncGenerator<FeedbackTable, void, undefined> {
-  const batches: string[][][] = [];
+  for (const batch of batchesBySize(keys)) yield* await rowsOf(db, batch);
+}
+
+/** A query for entries in their order, to which the caller adds conditions. */
+export type EntryKeys = SelectQueryBuilder<FeedbackDatabase, 'feedback', SizedKey>;
+
+/** Stored entries of a project, those after an id if there is one before them. */
+export function entriesAfter(db: Db, project: string, after = ''): EntryKeys {
+  return (
+    db
+      .selectFrom('feedback')
+      .select(['project_id', 'id', bytesOfTexts('feedback').as('bytes')])
+      .where('project_id', '=', project)
+      // Without this condition SQLite is free to use an index of dates.
+      .$if(after !== '', (query) => query.where('id', '>', after))
+  );
+}
+
+/** The first rows that a query finds, as many as memory takes; `isLast` when it finds no others. */
+export async function nextRows(db: Db, query: EntryKeys): Promise<{ rows: FeedbackTable[]; isLast: boolean }> {
+  const keys = await query.limit(rowsPerStatement).execute();
+  const [batch = []] = batchesBySize(keys);
+  return { rows: await rowsOf(db, batch), isLast: batch.length === keys.length && keys.length < rowsPerStatement };
+}
+
+/** Rows in batches of at most `bytesPerRead`, unless a single one has more. */
+export function batchesBySize<Row extends Pick<SizedKey, 'bytes'>>(rows: readonly Row[]): Row[][] {
+  const batches: Row[][] = [];
   let left = -1;
-  for (const { project_id, id, bytes } of keys) {
-    if (Number(bytes) > left) {
+  for (const row of rows) {
+    if (Number(row.bytes) > left) {
       batches.push([]);
       left = bytesPerRead;
     }
-    batches.at(-1)?.push([project_id, id]);
-    left -= Number(bytes);
+    batches.at(-1)?.push(row);
+    left -= Number(row.bytes);
   }
-  for (const batch of batches) {
-    const { rows } = await sql<FeedbackTable>`
-      with wanted (project_id, id) as (${wantedKeys(db, batch, 2)})
-      select f.* from wanted w join feedback f on f.project_id = w.project_id and f.id = w.id`.execute(db);
-    const found = new Map(rows.map((row) => [JSON.stringify([row.project_id, row.id]), row]));
-    for (const key of batch) {
-      const row = found.get(JSON.stringify(key));
-      if (row !== undefined) yield row;
-    }
-  }
+  return batches;
+}
+
+async function rowsOf(db: Db, keys: readonly SizedKey[]): Promise<FeedbackTable[]> {
+  const wanted = keys.map(({ project_id, id }) => [project_id, id]);
+  const { rows } = await sql<FeedbackTable>`
+    with wanted (project_id, id) as (${wantedKeys(db, wanted, 2)})
+    select f.* from wanted w join feedback f on f.project_id = w.project_id and f.id = w.id`.execute(db);
+  const found = new Map(rows.map((row) => [JSON.stringify([row.project_id, row.id]), row]));
+  return wanted.flatMap((key) => found.get(JSON.stringify(key)) ?? []);
 }
 
 /** Whether the moment in a column lies between two bounds, the upper one exclusive; null or undefined for no bound. */

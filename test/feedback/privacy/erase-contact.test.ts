@@ -220,6 +220,20 @@ describe('erase', () => {
     expect(await db.rows('select contact, comment from feedback')).toEqual([{ contact: null, comment: null }]);
   });
 
+  it('takes a name beyond ASCII out of the history of statuses, and leaves deletions and other statuses in it', async () => {
+    await using db = await temporaryStore();
+    const name = 'jörg@mail.example';
+    for (const status of ['pending', name, 'pending', name, 'resolved', 'pending']) {
+      await sync(db.store, 'prj_1', [entry('1', { status }), entry('2', { status })]);
+    }
+    await db.run("insert into feedback_changes values ('prj_1', '1', 'deleted_at', null, '2026-11-21', '2026-11-21')");
+    expect(await db.store.erase({ contact: name, at })).toMatchObject({ changes: 8 });
+    expect(await db.rows('select distinct field, old, new from feedback_changes order by field')).toEqual([
+      { field: 'deleted_at', old: null, new: '2026-11-21' },
+      { field: 'status', old: 'resolved', new: 'pending' },
+    ]);
+  });
+
   it('goes through more rows than one statement takes', async () => {
     await using db = await temporaryStore();
     const many = Array.from({ length: 1_200 }, (_, n) => ({ ...hers, id: `${n}` }));

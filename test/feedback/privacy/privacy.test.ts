@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { RejectedEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
+import { batchesBySize } from '../../../src/feedback/store/queries.ts';
 import { privacyWith, testKey } from '../../tools/feedback/private-settings.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
@@ -99,6 +100,24 @@ describe.each(['hash', 'drop'] as const)('rejects with %s', (comments) => {
 });
 
 describe('another setting than before', () => {
+  it('is applied to texts of megabytes, of which few are in memory at a time', async () => {
+    expect(batchesBySize([5e6, 3e6, 1e6, 9e6, 1e6].map((bytes) => ({ bytes }))).map((batch) => batch.length)).toEqual([
+      2, 1, 1, 1,
+    ]);
+    await using at = await temporaryStore();
+    const long = 'x'.repeat(5_000_000);
+    const ids = ['a', 'b', 'c'];
+    await sync(
+      at.store,
+      ids.map((id) => ({ ...jane(id), comment: long })),
+      ids.map((id) => ({ id: `r${id}`, raw: JSON.stringify({ id, comment: long }), reason: 'path is missing' })),
+    );
+    const stricter = await at.open(privacyWith({ comments: 'drop' }));
+    expect(await stricter.countUntreated(seenAt)).toEqual({ entries: 3, rejects: 3 });
+    expect(await stricter.applyPrivacy(seenAt)).toEqual({ entries: 3, rejects: 3 });
+    expect(await stricter.countUntreated(seenAt)).toEqual({ entries: 0, rejects: 0 });
+  });
+
   it('is applied once to everything stored, also of projects that are no longer synced', async () => {
     await using at = await temporaryStore();
     const many = Array.from({ length: 1_200 }, (_, n) => jane(`${n}`.padStart(4, '0')));
