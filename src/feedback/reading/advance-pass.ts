@@ -1,4 +1,4 @@
-import { decide, type SliceFindings, sliceFindings } from '../rules/fact-queries.ts';
+import { type SliceFindings, sliceFindings } from '../rules/fact-queries.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { afterCut, ended, nextStep, type SliceStep } from '../rules/next-step.ts';
 import { unindexRows } from '../search/entry-index.ts';
@@ -77,10 +77,10 @@ export async function takeStep(db: Trx, pass: PassRow, step: SliceStep, at: Date
   if (slice.outcome !== 'read') return;
   const { passId, org, project } = pass;
   const facts = passFacts(db, pass);
-  const { gone, verified } = await decide(sliceFindings(pass, slice, unshifted), facts);
+  const { gone, verified } = await sliceFindings(facts, pass, slice, unshifted);
   if (gone !== null) await tombstone(db, pass, gone, at);
   if (verified !== null) await noteVerified(db, org, project, verified);
-  const next = await decide(nextStep(pass, slice), facts);
+  const next = await nextStep(facts, pass, slice);
   if (next.coarseDates !== null) await noteCoarseDates(db, org, project, next.coarseDates);
   if (next.dropped.length > 0) await dropPlanned(db, passId, next.dropped);
   if (next.slices.length > 0) await appendPlanned(db, passId, next.slices);
@@ -98,7 +98,7 @@ export async function endCheck(db: Trx, pass: PassRow, same: boolean | null, at:
 export async function cutSlice(db: Trx, pass: PassRow, cursor: string): Promise<void> {
   const slice = await currentSlice(db, pass.passId);
   if (slice?.outcome !== 'reading' || pass.position.cursor !== storedText(cursor)) return;
-  await writeStep(db, pass, await decide(afterCut(slice), passFacts(db, pass)));
+  await writeStep(db, pass, await afterCut(passFacts(db, pass), slice));
 }
 
 async function writeStep(db: Trx, { passId }: PassRow, { slice, resumed }: SliceStep): Promise<void> {

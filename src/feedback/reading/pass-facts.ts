@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { FactSource } from '../rules/fact-queries.ts';
+import type { StoreFacts } from '../rules/fact-queries.ts';
 import { closedStatuses, openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified, markVerified, type PassBounds, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
 import { type DatedList, edgesOf, type StoredCounts, type Target } from '../rules/plan-slices.ts';
@@ -163,7 +163,7 @@ export async function noteVerified(
 }
 
 /** The facts that the decisions about a pass read from the tables, inside the transaction that carries them out. */
-export function passFacts(db: Trx, pass: PassRow): FactSource {
+export function passFacts(db: Trx, pass: PassRow): StoreFacts {
   const { org, project, passId, startedAt } = pass;
   const entries = liveEntries(db, pass);
   return {

@@ -3,7 +3,6 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { erasedAmong } from '../privacy/erase-contact.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
 import { keepsAll, type Privacy, storeKey } from '../privacy/privacy.ts';
-import { decide } from '../rules/fact-queries.ts';
 import {
   addCounts,
   createdAtUtc,
@@ -253,7 +252,7 @@ export async function upsertPage(db: Trx, page: PageUpsert, privacy: Privacy): P
   const isNew = sent > 0 && (await remember(db, page.passId, slice.slice, `page ${digest}`));
   const moments = entries.map(({ createdAt }) => createdAtUtc(createdAt));
   const reading = { moments, sent, hasMore, mayCheck, cursor: from.cursor, askedAt: beganAt, digest, isNew, repeats };
-  const step = await decide(afterPage(pass, slice, reading), passFacts(db, pass));
+  const step = await afterPage(passFacts(db, pass), pass, slice, reading);
   await takeStep(db, pass, step, new Date(seenAt));
   await noteAnswer(db, pass, step.slice, page, seenAt);
   const isRead = pass.pass === 'refresh' && (await currentSlice(db, page.passId)) === null;

@@ -1,4 +1,4 @@
-import { ask, coverageOfSlice, coverageOfStages, type Decision, datesSeen, isWholeWalk } from './fact-queries.ts';
+import { coverageOfSlice, coverageOfStages, datesSeen, isWholeWalk, type StoreFacts } from './fact-queries.ts';
 import { closedStatuses } from './feedback-entry.ts';
 import { expectedPagesOf, lookFor, lookWide, type Target, undatedSlices } from './plan-slices.ts';
 import {
@@ -47,19 +47,19 @@ const notAllDeleted = 3;
 const narrow: readonly SliceStage[] = ['look', 'again'];
 
 /** What the pass does after `slice` was read to its end and its findings were noted (S4, reading.md). */
-export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextStep> {
+export async function nextStep(facts: StoreFacts, pass: PassOutline, slice: PassSlice): Promise<NextStep> {
   // A service may change its ways: a sweep learns them from the start.
   const forget = pass.pass === 'sweep' && isWholeWalk(slice) ? false : null;
-  const coarseDates = (yield* showsCoarseDates(slice)) ? true : forget;
+  const coarseDates = (await showsCoarseDates(facts, slice)) ? true : forget;
   const nothing = { coarseDates, dropped: [], slices: [], complete: false };
   // The refresh queue chooses the next page.
   if (pass.pass === 'refresh') return nothing;
-  const coarse = coarseDates ?? (yield* ask('datesAreCoarse'));
-  const planned = yield* ask('slices');
+  const coarse = coarseDates ?? (await facts.datesAreCoarse());
+  const planned = await facts.slices();
   const slices = planned.filter(({ stage, outcome }) => !coarse || outcome !== 'planned' || !narrow.includes(stage));
   const step = { ...nothing, dropped: slices.length < planned.length ? narrow : [] };
   if (slices.some(({ outcome }) => outcome !== 'read' && outcome !== 'cut')) return step;
-  const next = yield* nextSlices(pass, slices, coarse);
+  const next = await nextSlices(facts, pass, slices, coarse);
   return { ...step, slices: next, complete: next.length === 0 };
 }
 
@@ -67,27 +67,28 @@ export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextSte
  * Whether a slice that was read to its end shows that the service understands date-times for something else: it
  * returned entries outside the bounds, or a second look returned nothing or left out entries that are there.
  */
-function* showsCoarseDates(slice: PassSlice): Decision<boolean> {
+async function showsCoarseDates(facts: StoreFacts, slice: PassSlice): Promise<boolean> {
   const { dateFrom, dateTo, oldestSeen, newestSeen, stage, source, entries } = slice;
   if (stage === 'wide' || source !== null || (dateFrom === null && dateTo === null)) return false;
   if (dateFrom !== null && oldestSeen !== null && oldestSeen < shifted(dateFrom, -roundingMs)) return true;
   if (dateTo !== null && newestSeen !== null && newestSeen > shifted(dateTo, roundingMs)) return true;
   if (!narrow.includes(stage)) return false;
-  return entries === 0 || (yield* ask('leftOutBy', slice)) >= notAllDeleted;
+  return entries === 0 || (await facts.leftOutBy(slice)) >= notAllDeleted;
 }
 
-function* nextSlices(
+async function nextSlices(
+  facts: StoreFacts,
   pass: PassOutline,
   slices: readonly PassSlice[],
   coarse: boolean,
-): Decision<readonly PlannedSlice[]> {
-  if (pass.pass === 'incremental') return yield* missedBefore(pass, slices);
+): Promise<readonly PlannedSlice[]> {
+  if (pass.pass === 'incremental') return await missedBefore(facts, pass, slices);
   if (pass.pass === 'review') {
     const isReview = slices.some(({ stage }) => stage === 'open');
-    return isReview ? yield* lookForClosed(pass, slices, coarse) : [];
+    return isReview ? await lookForClosed(facts, pass, slices, coarse) : [];
   }
-  if (!leavesUndated(slices)) return yield* lookAgain(pass, slices, coarse);
-  const counts = yield* ask('entriesBySourceAndStatus');
+  if (!leavesUndated(slices)) return await lookAgain(facts, pass, slices, coarse);
+  const counts = await facts.entriesBySourceAndStatus();
   return undatedSlices((source, status) => counts.get(`${source} ${status}`) ?? 0);
 }
 
@@ -95,69 +96,75 @@ function* nextSlices(
  * An incremental pass must reach an entry that an earlier pass read: if its oldest entry is later than the watermark,
  * the service took the lower bound for a later one, and the pass begins earlier.
  */
-function* missedBefore(pass: PassOutline, slices: readonly PassSlice[]): Decision<PlannedSlice[]> {
+async function missedBefore(
+  facts: StoreFacts,
+  pass: PassOutline,
+  slices: readonly PassSlice[],
+): Promise<PlannedSlice[]> {
   const from = pass.dateFrom;
   if (from === null) return [];
-  const watermark = yield* ask('watermark');
+  const watermark = await facts.watermark();
   if (watermark === null || from > watermark) return [];
   if (slices.some(({ dateFrom }) => dateFrom !== null && dateFrom < from)) return [];
   const { oldest } = datesSeen(slices);
   if (oldest !== null && oldest <= watermark) return [];
-  if ((yield* ask('entriesWithin', { dateFrom: from, dateTo: shifted(watermark, 1) })) === 0) return [];
+  if ((await facts.entriesWithin({ dateFrom: from, dateTo: shifted(watermark, 1) })) === 0) return [];
   const dateTo = oldest === null ? pass.dateTo : shifted(oldest, dateSlackMs);
   return [{ ...everything, dateFrom: shifted(from, -dateSlackMs), dateTo, stage: 'read', expectedPages: 1 }];
 }
 
 /** An entry stored as open that was not among the open entries has been closed, or is gone. */
-function* lookForClosed(
+async function lookForClosed(
+  facts: StoreFacts,
   pass: PassOutline,
   slices: readonly PassSlice[],
   coarse: boolean,
-): Decision<readonly PlannedSlice[]> {
+): Promise<readonly PlannedSlice[]> {
   const { dateFrom, dateTo } = pass;
   const looks = slices.filter(({ stage }) => stage === 'look');
   const lookedAtAll = looks.some((look) => look.dateFrom === dateFrom && look.dateTo === dateTo);
-  if (lookedAtAll || (looks.length > 0 && !coarse)) return yield* lookAgain(pass, slices, coarse);
-  const { targets, list } = yield* ask('missing', { open: true, among: 'closed' });
+  if (lookedAtAll || (looks.length > 0 && !coarse)) return await lookAgain(facts, pass, slices, coarse);
+  const { targets, list } = await facts.missing({ open: true, among: 'closed' });
   const covered = coverageOfStages(pass, slices, ['open']);
   const wanted = targets.filter(({ at }) => covered !== null && isCovered(covered, at));
   if (wanted.length === 0) return [];
-  if (!coarse) return lookFor('look', wanted, list, yield* requestsLeft(pass));
+  if (!coarse) return lookFor('look', wanted, list, await requestsLeft(facts, pass));
   // Dates are too coarse for narrow windows: takes wide ones around the missing entries, or all closed entries.
   const expectedPages = pagesOf(list.total);
   const all: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'look', statuses: closedStatuses, expectedPages };
-  return cheaper(yield* wideWindows(wanted), [all]);
+  return cheaper(await wideWindows(facts, wanted), [all]);
 }
 
 /** Reads missing entries a second time: in narrow windows, then in wide ones where those did not surely cover them. */
-function* lookAgain(
+async function lookAgain(
+  facts: StoreFacts,
   pass: PassOutline,
   slices: readonly PassSlice[],
   coarse: boolean,
-): Decision<readonly PlannedSlice[]> {
+): Promise<readonly PlannedSlice[]> {
   if (slices.some(({ stage }) => stage === 'wide')) return [];
   const covered = coverageOfStages(pass, slices, ['read', 'open']);
   if (covered === null) return [];
   const isReview = pass.pass === 'review';
-  const { targets, list } = yield* ask('missing', { open: isReview, among: 'all' });
+  const { targets, list } = await facts.missing({ open: isReview, among: 'all' });
   const again = slices.filter(({ stage }) => stage === 'again');
   const seen = again.flatMap((slice) => (slice.outcome === 'read' ? (coverageOfSlice(slice) ?? []) : []));
   const wanted = targets.filter(({ at }) => isCovered(covered, at) && !seen.some((dates) => isCovered(dates, at)));
   if (wanted.length === 0) return [];
-  const left = isReview ? yield* requestsLeft(pass) : Number.POSITIVE_INFINITY;
+  const left = isReview ? await requestsLeft(facts, pass) : Number.POSITIVE_INFINITY;
   if (!coarse && again.length === 0) return lookFor('again', wanted, list, left);
   const whole: PlannedSlice = { ...everything, stage: 'wide', expectedPages: pagesOf(list.total) };
-  const planned = cheaper(yield* wideWindows(wanted), [whole]);
+  const planned = cheaper(await wideWindows(facts, wanted), [whole]);
   return (expectedPagesOf(planned) ?? 0) <= left ? planned : [];
 }
 
 /** Wide windows with what they are expected to cost; null where they are too many to count. */
-function* wideWindows(wanted: readonly Target[]): Decision<PlannedSlice[] | null> {
+async function wideWindows(facts: StoreFacts, wanted: readonly Target[]): Promise<PlannedSlice[] | null> {
   const windows = lookWide(wanted.map(({ at }) => at));
   if (windows.length > mostWideWindows) return null;
   const planned: PlannedSlice[] = [];
   for (const window of windows) {
-    planned.push({ ...window, expectedPages: pagesOf(yield* ask('entriesWithin', window)) });
+    planned.push({ ...window, expectedPages: pagesOf(await facts.entriesWithin(window)) });
   }
   return planned;
 }
@@ -167,8 +174,8 @@ function cheaper(windows: PlannedSlice[] | null, all: PlannedSlice[]): PlannedSl
 }
 
 /** The windows of a review never cost more than what reading everything would have left. */
-function* requestsLeft(pass: PassOutline): Decision<number> {
-  return Math.max(0, pagesOf(yield* ask('entries')) - pass.pages);
+async function requestsLeft(facts: StoreFacts, pass: PassOutline): Promise<number> {
+  return Math.max(0, pagesOf(await facts.entries()) - pass.pages);
 }
 
 /** Whether a walk over everything was cut before it can have come to the entries without a date. */
@@ -219,7 +226,12 @@ export interface SliceStep {
 }
 
 /** What a page makes of its slice. Throws `RepeatedCursor` and `GapInDates`. */
-export function* afterPage(pass: PassOutline, slice: PassSlice, page: PageReading): Decision<SliceStep> {
+export async function afterPage(
+  facts: StoreFacts,
+  pass: PassOutline,
+  slice: PassSlice,
+  page: PageReading,
+): Promise<SliceStep> {
   const barrenPages = page.isNew || !page.hasMore ? 0 : slice.barrenPages + 1;
   if (barrenPages > mostBarrenPages) {
     throw new RepeatedCursor(
@@ -245,10 +257,10 @@ export function* afterPage(pass: PassOutline, slice: PassSlice, page: PageReadin
     lastDigest: page.digest,
   };
   if (slice.joinsAt !== null && slice.oldestSeen === null && (dates.length > 0 || !page.hasMore)) {
-    if (!isMet(dates, slice.order, slice.joinsAt)) return widened(read, yield* ask('slices'));
+    if (!isMet(dates, slice.order, slice.joinsAt)) return widened(read, await facts.slices());
   }
   if (page.hasMore) return { slice: read, resumed: null, unshifted: false };
-  if (page.mayCheck && (yield* isWorthACheck(pass, read))) {
+  if (page.mayCheck && (await isWorthACheck(facts, pass, read))) {
     return { slice: { ...read, outcome: 'checking' }, resumed: null, unshifted: false };
   }
   return ended(read, read.pages === 1);
@@ -260,11 +272,11 @@ export function ended(slice: PassSlice, unshifted: boolean): SliceStep {
 }
 
 /** Continues a slice by date once its cursor died; without dates it starts over, a few times. Throws `CannotResume`. */
-export function* afterCut(slice: PassSlice): Decision<SliceStep> {
+export async function afterCut(facts: StoreFacts, slice: PassSlice): Promise<SliceStep> {
   const { stage, source, statuses, order, joinsAt, reached } = slice;
   const cut: PassSlice = { ...slice, outcome: 'cut' };
   if (stage === 'undated') {
-    const cuts = (yield* ask('slices')).filter(
+    const cuts = (await facts.slices()).filter(
       (other) => other.outcome === 'cut' && other.source === source && other.statuses?.join() === statuses?.join(),
     );
     if (cuts.length >= mostCuts) {
@@ -290,9 +302,9 @@ export function* afterCut(slice: PassSlice): Decision<SliceStep> {
 }
 
 /** A sweep of several pages is; a first one may cost its pages and a tenth (S3). */
-function* isWorthACheck({ pass }: PassOutline, { stage, pages }: PassSlice): Decision<boolean> {
+async function isWorthACheck(facts: StoreFacts, { pass }: PassOutline, { stage, pages }: PassSlice): Promise<boolean> {
   if (pass !== 'sweep' || stage !== 'read' || pages < 2) return false;
-  return pages >= checkedPages || (yield* ask('everSwept'));
+  return pages >= checkedPages || (await facts.everSwept());
 }
 
 /** The first page did not begin where the slice before ended: the service takes the bounds for others. */

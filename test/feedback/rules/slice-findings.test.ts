@@ -18,17 +18,23 @@ describe('what is complete', () => {
     ['not of some statuses', { statuses: ['pending'] }, true, null, false],
     ['not of a source', { source: 'agent' }, true, null, false],
     ['not while an entry came that could not be read', {}, true, false, false],
-  ])('%s', (_, slice, unshifted, readable, complete) => {
+  ])('%s', async (_, slice, unshifted, readable, complete) => {
     const facts = { undatedVerifiedUpTo: () => null, allReadableSince: () => readable === true };
-    const { result, needed } = decided(sliceFindings(outline({}), readSlice(slice), unshifted), facts);
+    const { result, needed } = await decided(
+      (facts) => sliceFindings(facts, outline({}), readSlice(slice), unshifted),
+      facts,
+    );
     expect(result.verified).toEqual(complete ? { ...all, undated: true, at: passStart } : null);
     expect(needed.includes('allReadableSince')).toBe(readable !== null);
   });
 
-  it('is what a window covers for sure, and no entry without a date', () => {
-    const { result } = decided(sliceFindings(outline({ pass: 'review' }), readSlice({ ...window, ...within }), true), {
-      allReadableSince: () => true,
-    });
+  it('is what a window covers for sure, and no entry without a date', async () => {
+    const { result } = await decided(
+      (facts) => sliceFindings(facts, outline({ pass: 'review' }), readSlice({ ...window, ...within }), true),
+      {
+        allReadableSince: () => true,
+      },
+    );
     expect(result.verified).toEqual({ ...covered, undated: false, at: passStart });
   });
 });
@@ -38,22 +44,31 @@ describe('what is gone', () => {
     [null, null],
     [earlier, earlier],
     ['2026-11-22T08:00:00.000Z', passStart],
-  ])('are entries without a date that two sweeps missed, the first complete as of %s', (verified, unseenSince) => {
-    const { result } = decided(sliceFindings(outline({}), readSlice(), false), { undatedVerifiedUpTo: () => verified });
-    expect(result.gone).toEqual(unseenSince === null ? null : { unseenSince, covered: 'undated' });
-  });
+  ])(
+    'are entries without a date that two sweeps missed, the first complete as of %s',
+    async (verified, unseenSince) => {
+      const { result } = await decided((facts) => sliceFindings(facts, outline({}), readSlice(), false), {
+        undatedVerifiedUpTo: () => verified,
+      });
+      expect(result.gone).toEqual(unseenSince === null ? null : { unseenSince, covered: 'undated' });
+    },
+  );
 
-  it.each(['again', 'wide'] as const)('is what a sweep misses and slice "%s" misses too', (stage) => {
+  it.each(['again', 'wide'] as const)('is what a sweep misses and slice "%s" misses too', async (stage) => {
     const second = readSlice({ slice: 2, stage, ...window, ...within });
-    const { result } = decided(sliceFindings(outline({}), second, false), { slices: () => [readSlice(), second] });
+    const { result } = await decided((facts) => sliceFindings(facts, outline({}), second, false), {
+      slices: () => [readSlice(), second],
+    });
     expect(result.gone).toEqual({ unseenSince: passStart, covered: [all, covered] });
   });
 
   it.each<[what: string, pass: 'review' | 'incremental', stage: PassSlice['stage']]>([
     ['a review, which does not read everything', 'review', 'again'],
     ['an incremental pass', 'incremental', 'read'],
-  ])('is never decided by %s', (_, pass, stage) => {
-    const { result, needed } = decided(sliceFindings(outline({ pass }), readSlice({ ...everything, stage }), false));
+  ])('is never decided by %s', async (_, pass, stage) => {
+    const { result, needed } = await decided((facts) =>
+      sliceFindings(facts, outline({ pass }), readSlice({ ...everything, stage }), false),
+    );
     expect(result.gone).toBeNull();
     expect(needed).toEqual([]);
   });

@@ -1,21 +1,29 @@
-import type { Decision, StoreFacts } from '../../../src/feedback/rules/fact-queries.ts';
+import type { StoreFacts } from '../../../src/feedback/rules/fact-queries.ts';
 import type { PassOutline, PassSlice } from '../../../src/feedback/rules/slice.ts';
 import { everything } from '../../../src/feedback/rules/slice.ts';
 
-/** Runs a decision with these facts: its result, and the facts it needed. Throws for one that is not among them. */
-export function decided<Result>(
-  decision: Decision<Result>,
-  facts: Partial<StoreFacts> = {},
-): { result: Result; needed: string[] } {
+/** The facts of a test, as they are: without waiting for a store. */
+export type KnownFacts = {
+  [Name in keyof StoreFacts]?: (...about: Parameters<StoreFacts[Name]>) => Awaited<ReturnType<StoreFacts[Name]>>;
+};
+
+/** Makes a decision with these facts: its result, and the facts it needed. Throws for one that is not among them. */
+export async function decided<Result>(
+  decide: (facts: StoreFacts) => Promise<Result>,
+  known: KnownFacts = {},
+): Promise<{ result: Result; needed: string[] }> {
   const needed: string[] = [];
-  for (let step = decision.next(); ; ) {
-    if (step.done) return { result: step.value, needed };
-    const { fact, about } = step.value;
-    const answer: ((...about: never[]) => unknown) | undefined = facts[fact];
-    if (answer === undefined) throw new Error(`the decision needed ${fact}`);
-    needed.push(fact);
-    step = decision.next(answer(...(about as never[])));
-  }
+  const facts = new Proxy(known, {
+    get:
+      (_, name: keyof StoreFacts) =>
+      async (...about: never[]) => {
+        const answer: ((...about: never[]) => unknown) | undefined = known[name];
+        if (answer === undefined) throw new Error(`the decision needed ${name}`);
+        needed.push(name);
+        return answer(...about);
+      },
+  });
+  return { result: await decide(facts as object as StoreFacts), needed };
 }
 
 export const passStart = '2026-11-21T08:00:00.000Z';
