@@ -84,7 +84,8 @@ export class GitPlace implements Place {
   async #edit(folder: string, request: RolloutRequest): Promise<{ text: string; commit: string | null }> {
     const path = await this.#within(folder);
     const text = await this.#inner(path).take(request);
-    await this.#run(folder, ['add', '--all', '--', this.#path]);
+    // Also what the repository ignores: a site would lack files that docferry says are in service.
+    await this.#run(folder, ['add', '--all', '--force', '--', this.#path]);
     const changed = await this.#run(folder, ['status', '--porcelain', '--', this.#path]);
     if (changed.trim() === '') return { text, commit: null };
     await this.#run(folder, ['commit', '--quiet', '--message', messageOf(request), '--', this.#path], request.signal);

@@ -263,7 +263,7 @@ describe('a values file in a repository', () => {
 
 it('puts the files of a site into a folder of a repository, beside others, which stay', async () => {
   withAuthor();
-  const { folder, bare, clone } = await remote({ CNAME: 'docs.acme.example\n' });
+  const { folder, bare, clone } = await remote({ CNAME: 'docs.acme.example\n', '.gitignore': 'build\n' });
   const place = new GitPlace({ repository: bare, branch: 'main' }, 'site', (path) => new SiteFolder(path));
   const publish = async (n: number, items: typeof smallSite) => {
     const domain = 'docs.acme.example';
@@ -275,7 +275,10 @@ it('puts the files of a site into a folder of a repository, beside others, which
     });
     return requestFor(versionAt(n), { manifest, withArchive: (use) => store.withArchive(domain, versionAt(n), use) });
   };
-  await place.take(await publish(1, [...smallSite, { name: 'old.html', content: 'old' }]));
+  // The site gets all its files, whatever the repository ignores elsewhere.
+  const built = { name: 'build/app.js', content: 'app' };
+  await place.take(await publish(1, [...smallSite, built, { name: 'old.html', content: 'old' }]));
+  expect(git(bare, 'show', 'main:site/build/app.js')).toBe('app');
   git(clone, 'pull', '--quiet', 'origin', 'main');
   await writeFile(join(clone, 'site/mine.txt'), 'mine');
   git(clone, 'add', '--all');
