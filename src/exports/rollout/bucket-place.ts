@@ -83,6 +83,11 @@ export class BucketPlace implements Place {
 
   async #rollOut(request: RolloutRequest): Promise<string> {
     const { domain, manifest } = request;
+    if (manifest.files.some(({ path }) => path === markerName)) {
+      throw new TargetRefused(
+        `the site has a file ${markerName}, which docferry writes itself: leave it out of the site`,
+      );
+    }
     const bucket = await this.#open();
     const found = await bucket.read(markerName);
     const marker = found === null ? null : parseMarker(found.text);

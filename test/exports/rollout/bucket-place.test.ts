@@ -212,6 +212,17 @@ describe.skipIf(program === null)('BucketPlace', () => {
     expect([await read('a.html'), await read('index.html')]).toEqual(['2', '2']);
   });
 
+  it('refuses a site with a file in the place of the marker, before it writes anything', async () => {
+    const { place } = scene();
+    const request = await requestFor(1, { 'index.html': '1', '.docferry-site.json': '{}' });
+    await expect(place.take(request)).rejects.toMatchObject({
+      name: 'TargetRefused',
+      mayPass: false,
+      message: expect.stringContaining('the site has a file .docferry-site.json'),
+    });
+    expect(await place.observe()).toMatchObject({ runs: 'none' });
+  });
+
   it('is refused with a prefix of another site or of a bundle store, and with a damaged marker', async () => {
     const { place, at, location } = scene();
     const request = await requestFor(1, { 'index.html': '1' });
