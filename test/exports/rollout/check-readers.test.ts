@@ -179,6 +179,15 @@ server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; proxy_cach
     expect(await check(url, { expect: 'status' }).take(request)).toContain('the index page');
   });
 
+  it('get a page that is too long to be compared', async () => {
+    const { folder, root, request } = await scene();
+    const url = await nginx(folder, serving(root));
+    const withArchive = () => Promise.reject(new Error('read'));
+    const files = [{ path: 'index.html', bytes: 33 * 1024 ** 2, sha256: '0'.repeat(64) }];
+    const manifest = { ...request.manifest, files };
+    expect(await check(url).take({ ...request, manifest, previous: null, withArchive })).toContain('the index page');
+  });
+
   it('get a site without an index page, where the rules let it pass', async () => {
     const { folder, root, request } = await scene((n) => ({ 'guide/start.html': `<p>Version ${n}</p>` }));
     const url = await nginx(folder, serving(root));
