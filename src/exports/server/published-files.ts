@@ -18,12 +18,12 @@ export const contentTypes: Record<ArchiveFormat, string> = {
   zip: 'application/zip',
 };
 
-/** The files of published versions, remembered because they never change. */
+type VersionFiles = ReadonlyMap<string, PublishedFile>;
+
+/** The files of published versions, remembered because they never change; requests for a version share one reading. */
 export class PublishedFiles {
   readonly #store: Pick<BundleStore, 'open'>;
-  readonly #known = new Map<string, ReadonlyMap<string, PublishedFile>>();
-  /** Reads under way: requests for the same version share one. */
-  readonly #reads = new Map<string, Promise<ReadonlyMap<string, PublishedFile> | null>>();
+  readonly #known = new Map<string, Promise<VersionFiles | null>>();
 
   constructor(store: Pick<BundleStore, 'open'>) {
     this.#store = store;
@@ -31,29 +31,31 @@ export class PublishedFiles {
 
   /** Null when the version has no such file. Throws what opening throws. */
   async of(domain: string, version: string, file: string): Promise<PublishedFile | null> {
-    const files = this.#known.get(keyOf(domain, version)) ?? (await this.#readOnce(domain, version));
-    return files?.get(file) ?? null;
+    const key = keyOf(domain, version);
+    const known = this.#known.get(key);
+    const reading = known ?? this.#read(domain, version);
+    if (known === undefined) this.#remember(key, reading);
+    return (await reading)?.get(file) ?? null;
   }
 
   forget(domain: string, version: string): void {
     this.#known.delete(keyOf(domain, version));
   }
 
-  #readOnce(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
-    const key = keyOf(domain, version);
-    const underWay = this.#reads.get(key);
-    if (underWay !== undefined) return underWay;
-    const reading = this.#read(domain, version)
-      .then((files) => {
-        if (files !== null) this.#remember(key, files);
-        return files;
-      })
-      .finally(() => this.#reads.delete(key));
-    this.#reads.set(key, reading);
-    return reading;
+  #remember(key: string, reading: Promise<VersionFiles | null>): void {
+    this.#known.set(key, reading);
+    const forget = () => {
+      if (this.#known.get(key) === reading) this.#known.delete(key);
+    };
+    // A version may be published, or a store answer, a moment later.
+    reading.then((files) => {
+      if (files === null) return forget();
+      const [oldest] = this.#known.keys();
+      if (this.#known.size > rememberedVersions && oldest !== undefined) this.#known.delete(oldest);
+    }, forget);
   }
 
-  async #read(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
+  async #read(domain: string, version: string): Promise<VersionFiles | null> {
     const text = await contentOf(this.#store, domain, version, manifestName);
     if (text === null) return null;
     const manifest = manifestIn(text.toString());
@@ -70,12 +72,6 @@ export class PublishedFiles {
       files.set(signatureName, { etag: digest, bytes: signature.length, type: 'text/plain; charset=utf-8' });
     }
     return files;
-  }
-
-  #remember(key: string, files: ReadonlyMap<string, PublishedFile>): void {
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= rememberedVersions && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(key, files);
   }
 }
 
