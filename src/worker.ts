@@ -56,7 +56,7 @@ import {
 } from './temporal/rules/failover.ts';
 import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityTraces, isTracing, workflowTraces } from './temporal/traces.ts';
-import { activityMetrics, countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
+import { countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
 /** The workers of this process. */
 export interface RunningWorker {
@@ -243,7 +243,7 @@ async function createWorkers(
     namespace: client.options.namespace,
     dataConverter: workerConverter(config.temporal, client),
     activities,
-    interceptors: { activity: [activityTraces, activityMetrics(metrics)] },
+    interceptors: { activity: [activityTraces] },
     ...(isTracing() && { sinks: workflowTraces }),
     ...versioned(settings.version),
   };

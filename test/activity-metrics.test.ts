@@ -1,71 +1,71 @@
-import { ApplicationFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
-import { activityMetrics } from '../src/worker-metrics.ts';
+import type { ActivityDependencies } from '../src/activities/dependencies.ts';
+import { createPassActivities } from '../src/activities/feedback-passes.ts';
+import { createRecordActivities } from '../src/activities/notices.ts';
+import { mockActivity } from './tools/activity-dependencies.ts';
 import { recordedMetrics } from './tools/recorded-metrics.ts';
 
-/** Runs an activity of this name once under the interceptor; returns what was counted. */
-async function countsAfter(activityType: string, input: object, work: () => Promise<unknown>) {
+type Step<Input> = (deps: ActivityDependencies) => (input: Input) => Promise<unknown>;
+
+/** Does a step once; returns what was counted. `records` writes its row. */
+async function countsAfter<Input>(step: Step<Input>, input: object, records: () => Promise<unknown>) {
   const { metrics, values } = recordedMetrics();
-  const logger = new DefaultLogger('ERROR', () => {});
-  const env = new MockActivityEnvironment({ activityType }, { logger, interceptors: [activityMetrics(metrics)] });
-  await env.run(async (_input: object) => work(), input).catch(() => {});
+  const feedback = {
+    identity: 'store-1',
+    predecessors: [],
+    recordExportRun: records,
+    finishPass: records,
+    listExportRuns: async () => [{ runId: 'newer' }],
+    turnNotice: async () => {},
+    expire: async () => {},
+    watermark: async () => null,
+    verifiedUpTo: async () => null,
+  };
+  const deps = { metrics, feedback, organizations: [] } as unknown as ActivityDependencies;
+  await mockActivity()
+    .run(step(deps), input as Input)
+    .catch(() => {});
   return Object.fromEntries(values);
 }
 
-const fails = (failure: Error) => async () => {
-  throw failure;
-};
-const transient = ApplicationFailure.create({ type: 'RolloutFailed', nonRetryable: false });
-const permanent = ApplicationFailure.create({ type: 'RolloutFailed', nonRetryable: true });
+const run = { org: 'acme', domain: 'docs.acme.example', outcome: 'published', polls: 7, jobMs: null, detail: '{}' };
+const countsOfRun = (row: object, records = async () => {}) =>
+  countsAfter((deps) => createRecordActivities(deps).recordExportRun, { ...run, ...row }, records);
+const failing = () => Promise.reject(new Error('the database is down'));
 
-describe('activityMetrics', () => {
-  it('counts a rollout once for each target of a run, by its kind, never by version or path', async () => {
+describe('figures of activities', () => {
+  it('count a rollout once for each target of a run, by its kind, never by version or path', async () => {
     const rollouts = ['rolled-out', 'failed', 'rolled-out'].map((outcome, index) => ({
       target: `directory:./site${index}`,
       outcome,
       detail: 'v1',
     }));
-    const detail = JSON.stringify({ reasons: [], rollouts });
-    const run = { org: 'acme', domain: 'docs.acme.example', outcome: 'rollout-failed', polls: 0, jobMs: null, detail };
-    const counted = async (work: () => Promise<unknown>) =>
-      Object.entries(await countsAfter('recordExportRun', run, work)).filter(([name]) => name.includes('rollouts'));
-    expect(await counted(async () => {})).toEqual([
+    const row = { outcome: 'rollout-failed', detail: JSON.stringify({ reasons: [], rollouts }) };
+    const counted = Object.entries(await countsOfRun(row)).filter(([name]) => name.includes('rollouts'));
+    expect(counted).toEqual([
       ['docferry_rollouts{org="acme",outcome="rolled-out",target="directory"}', 2],
       ['docferry_rollouts{org="acme",outcome="failed",target="directory"}', 1],
     ]);
-    expect(await counted(fails(transient))).toEqual([]);
   });
 
-  it('counts a run with its polls, and how long its job took', async () => {
-    const run = { org: 'acme', domain: 'docs.acme.example', outcome: 'published', polls: 7, detail: '{}' };
+  it('count a run with its polls, and how long its job took, once its row is written', async () => {
     const counted = { 'docferry_exports{org="acme",outcome="published"}': 1, 'docferry_export_polls{org="acme"}': 7 };
-    const nothing = async () => {};
-    expect(await countsAfter('recordExportRun', { ...run, jobMs: 20_000 }, nothing)).toEqual({
+    expect(await countsOfRun({ jobMs: 20_000 })).toEqual({
       ...counted,
       'docferry_export_job_seconds{org="acme"}': 1,
     });
-    expect(await countsAfter('recordExportRun', { ...run, jobMs: null }, nothing)).toEqual(counted);
-    expect(await countsAfter('recordExportRun', { ...run, jobMs: null }, fails(transient))).toEqual({});
+    expect(await countsOfRun({})).toEqual(counted);
+    expect(await countsOfRun({}, failing)).toEqual({});
   });
 
-  it('counts passes, and each attempt to deliver a message', async () => {
-    const pass = { org: 'acme', project: 'prj_1', outcome: 'failed' };
-    expect(await countsAfter('finishPass', pass, async () => ({}))).toEqual({
+  it('count a pass once its row is closed', async () => {
+    const pass = { org: 'acme', project: 'prj_1', outcome: 'failed', storeId: 'store-1', passId: 'p', finishedAt: 0 };
+    const closes = async () => ({ project: 'prj_1', pass: 'sweep', outcome: 'failed', error: 'BadPage: …' });
+    const counted = (records: () => Promise<unknown>) =>
+      countsAfter((deps) => createPassActivities(deps).finishPass, pass, records);
+    expect(await counted(closes)).toEqual({
       'docferry_feedback_passes{org="acme",outcome="failed",project="prj_1"}': 1,
     });
-    const delivery = { org: 'acme', webhook: 'ops', messageId: 'msg_1' };
-    const outcomeAfter = async (work: () => Promise<unknown>) =>
-      Object.keys(await countsAfter('sendWebhook', delivery, work)).map(
-        (series) => series.match(/outcome="(.+?)"/)?.[1],
-      );
-    expect(await outcomeAfter(async () => ({ status: 200 }))).toEqual(['accepted']);
-    expect(await outcomeAfter(fails(transient))).toEqual(['retried']);
-    expect(await outcomeAfter(fails(permanent))).toEqual(['given-up']);
-  });
-
-  it('leaves other activities alone', async () => {
-    expect(await countsAfter('toString', {}, async () => ({}))).toEqual({});
+    expect(await counted(failing)).toEqual({});
   });
 });

@@ -66,14 +66,16 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     await deps.feedback.expire(project, at);
     await recordNotices(deps, passNotices(row), { org, by: `pass ${passId}`, at });
     const { pages, requests, throttled, entries } = row;
-    return {
-      watermark: await deps.feedback.watermark(input.org, input.project),
-      verifiedUpTo: await deps.feedback.verifiedUpTo(input.org, input.project),
+    const totals = {
+      watermark: await deps.feedback.watermark(org, project),
+      verifiedUpTo: await deps.feedback.verifiedUpTo(org, project),
       pages,
       requests,
       throttled,
       entries,
-      webhooks: await subscribers(deps, input.org, 'feedback.pass.finished'),
+      webhooks: await subscribers(deps, org, 'feedback.pass.finished'),
     };
+    deps.metrics.add('docferry_feedback_passes_total', { org, project, outcome: input.outcome });
+    return totals;
   },
 });

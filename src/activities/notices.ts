@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { log } from '@temporalio/activity';
+import type { EndDetail } from '../exports/rules/site-export.ts';
 import type { ExportRunRow } from '../feedback/store/run-records.ts';
 import type { AuditEntry } from '../runs/rules/audit.ts';
 import { dueNotices, noticeOf } from '../runs/rules/due-notices.ts';
@@ -131,11 +132,26 @@ export async function recordExportNotices(deps: ActivityDependencies, row: Expor
   await recordNotices(deps, exportNotices(row), { org, by: `run ${runId}`, at: new Date(finishedAt) });
 }
 
+/** `directory` of `directory:./site`: names differ from site to site. */
+export const kindOfTarget = (target: string): string => target.split(':', 1)[0] ?? '';
+
+/** Counts a run that has ended; once more if its row is written again. */
+function countRun({ metrics }: ActivityDependencies, { org, outcome, polls, jobMs, detail }: ExportRunRow): void {
+  const { rollouts = [] } = JSON.parse(detail) as EndDetail;
+  for (const { target, outcome } of rollouts) {
+    metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome });
+  }
+  metrics.add('docferry_exports_total', { org, outcome });
+  metrics.add('docferry_export_polls_total', { org }, polls);
+  if (jobMs !== null) metrics.observe('docferry_export_job_seconds', { org }, jobMs / 1_000);
+}
+
 export const createRecordActivities = (deps: ActivityDependencies) => ({
   /** Leaves the run's row in the store, which outlives Temporal's retention (X4), and records its notices. Safe to repeat. */
   async recordExportRun(row: ExportRunRow): Promise<void> {
     await deps.feedback.recordExportRun(row);
     await recordExportNotices(deps, row);
+    countRun(deps, row);
   },
 
   /** Keeps what a person did (audit.md). Safe to repeat. */

@@ -1,5 +1,5 @@
 import { Context, log } from '@temporalio/activity';
-import { CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { readRetryAfter } from '../rules/retry-after.ts';
 import type { AuditAction } from '../runs/rules/audit.ts';
 import { causesHolding } from '../runs/rules/due-notices.ts';
@@ -28,28 +28,44 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
    * or the answer.
    */
   async sendWebhook(delivery: WebhookDelivery): Promise<WebhookReceipt> {
-    const { org, webhook, messageId } = delivery;
-    const which = `the webhook ${webhook} of ${org}`;
-    const { attempt } = Context.current().info;
-    const receiver = receiverOf(deps, delivery, which);
-    const gone = permanent('WebhookRefused', `${which} is gone (410): correct or remove it in the configuration`);
-    if (await isKnownGone(deps, org, receiver)) throw gone;
-    await stillMine(deps);
-    // Read at every attempt, so that a retry does not send what has been erased meanwhile.
-    const content = await messageOf(deps, delivery, receiver);
-    if (content === null) return { messageId, status: 204, attempts: attempt };
-    const { status, retryAfter } = await answerTo(receiver, messageId, content, which);
-    if (status >= 200 && status < 300) return { messageId, status, attempts: attempt };
-    if (status === 410) {
-      await noteGone(deps, delivery, receiver);
-      throw gone;
+    const { org, webhook } = delivery;
+    const count = (outcome: string) => deps.metrics.add('docferry_webhook_deliveries_total', { org, webhook, outcome });
+    try {
+      const receipt = await sendOnce(deps, delivery);
+      count('accepted');
+      return receipt;
+    } catch (error) {
+      // A step that was cancelled, or is handed to another worker, has not failed.
+      if (error instanceof ApplicationFailure && error.type !== 'WorkerShutdown') {
+        count(error.nonRetryable ? 'given-up' : 'retried');
+      }
+      throw error;
     }
-    const message = `${which} answered ${status}`;
-    const mayPass = status >= 500 || status === 408 || status === 429;
-    if (mayPass) throw transient('WebhookRefused', message, retryInMs(retryAfter));
-    throw attempt < refusalsBelieved ? transient('WebhookRefused', message) : permanent('WebhookRefused', message);
   },
 });
+
+async function sendOnce(deps: ActivityDependencies, delivery: WebhookDelivery): Promise<WebhookReceipt> {
+  const { org, webhook, messageId } = delivery;
+  const which = `the webhook ${webhook} of ${org}`;
+  const { attempt } = Context.current().info;
+  const receiver = receiverOf(deps, delivery, which);
+  const gone = permanent('WebhookRefused', `${which} is gone (410): correct or remove it in the configuration`);
+  if (await isKnownGone(deps, org, receiver)) throw gone;
+  await stillMine(deps);
+  // Read at every attempt, so that a retry does not send what has been erased meanwhile.
+  const content = await messageOf(deps, delivery, receiver);
+  if (content === null) return { messageId, status: 204, attempts: attempt };
+  const { status, retryAfter } = await answerTo(receiver, messageId, content, which);
+  if (status >= 200 && status < 300) return { messageId, status, attempts: attempt };
+  if (status === 410) {
+    await noteGone(deps, delivery, receiver);
+    throw gone;
+  }
+  const message = `${which} answered ${status}`;
+  const mayPass = status >= 500 || status === 408 || status === 429;
+  if (mayPass) throw transient('WebhookRefused', message, retryInMs(retryAfter));
+  throw attempt < refusalsBelieved ? transient('WebhookRefused', message) : permanent('WebhookRefused', message);
+}
 
 function receiverOf(deps: ActivityDependencies, { org, webhook: name }: WebhookDelivery, which: string): Webhook {
   const webhook = organizationOf(deps, org).webhooks.find((candidate) => candidate.name === name);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import type { WebhookDelivery } from '../../src/runs/rules/webhook-event.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import { recordedMetrics } from '../tools/recorded-metrics.ts';
 import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 
 let scene: ActivityScene;
@@ -68,6 +69,19 @@ describe('a message', () => {
     expect(message?.headers['content-type']).toBe('application/json');
     const headers = plainHeaders(message?.headers ?? {});
     expect(new Verifier(webhookSecret).verify(message?.body ?? '', headers)).toEqual(delivery.event);
+  });
+
+  it('is counted with each attempt to deliver it', async () => {
+    const { metrics, values } = recordedMetrics();
+    scene.deps.metrics = metrics;
+    receiver.answers.push({ status: 503 }, { status: 410 }, { status: 204 });
+    for (const _ of receiver.answers.slice(0, 2)) await failureOf(send());
+    scene.deps.feedback.noticeRows = async () => [];
+    await send();
+    const series = ['retried', 'given-up', 'accepted'].map(
+      (outcome) => `docferry_webhook_deliveries{org="acme",outcome="${outcome}",webhook="ops"}`,
+    );
+    expect([...values]).toEqual(series.map((name) => [name, 1]));
   });
 
   it('is not sent by an attempt that Temporal has given up (E11)', async () => {
