@@ -103,9 +103,14 @@ export class YamlFile {
 
   #toValue(): unknown {
     try {
-      return this.#document.toJS({ maxAliasCount: maxAliases });
-    } catch {
-      this.problems.push({ path: '', position: null, message: 'YAML: too many or unknown aliases' });
+      const value: unknown = this.#document.toJS({ maxAliasCount: maxAliases });
+      // Throws a TypeError for a value that contains itself.
+      JSON.stringify(value);
+      return value;
+    } catch (error) {
+      const why =
+        error instanceof TypeError ? 'an alias stands within what it refers to' : 'too many or unknown aliases';
+      this.problems.push({ path: '', position: null, message: `YAML: ${why}` });
       return null;
     }
   }

@@ -233,6 +233,14 @@ defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } 
     expect(failureOf(() => load('', { file: '/dev/zero' })).message).toMatch(/larger than 1 MiB/);
   });
 
+  it.each(['rollout: &r [*r]', 'rollout: [{ run: &r [*r] }]', 'bundle: &b { rules: *b }'])(
+    'refuses an alias within what it refers to: %s',
+    (field) => {
+      const yaml = organizationWith(`sites: [{ domain: docs.acme.example, ${field} }]`);
+      expect(problemsOf(yaml)).toEqual([': YAML: an alias stands within what it refers to']);
+    },
+  );
+
   it('has a schema that can be written as JSON Schema', () => {
     const schema = z.toJSONSchema(configSchema, { io: 'input' });
     expect(schema).toMatchObject({ required: ['service', 'organizations'], additionalProperties: false });
