@@ -123,6 +123,14 @@ export function wholeNumber(min: number, max: number) {
   return z.int(message).min(min, bound).max(max, bound);
 }
 
+export function flag() {
+  return z.boolean('expected true or false');
+}
+
+export function listOf<Item extends z.ZodType>(item: Item, what: string) {
+  return z.array(item, `expected a list of ${what}`);
+}
+
 export function text(what: string) {
   return z
     .string(`expected ${what}`)

@@ -19,8 +19,10 @@ import {
   domain,
   duration,
   filePath,
+  flag,
   InPlace,
   id,
+  listOf,
   name,
   orNull,
   secret,
@@ -178,8 +180,8 @@ const entryFilter = z.strictObject({
   projects: texts('the id of a project').exactOptional().describe('Absent: all projects of the organization.'),
   sources: texts('the name of a source').exactOptional().describe('Absent: all sources.'),
   statuses: texts('the name of a status').exactOptional().describe('Absent: all statuses.'),
-  helpful: z.boolean('expected true or false').exactOptional().describe('Only entries that say so. Absent: all.'),
-  withWords: z.boolean('expected true or false').exactOptional().describe('Only entries with a comment. Absent: all.'),
+  helpful: flag().exactOptional().describe('Only entries that say so. Absent: all.'),
+  withWords: flag().exactOptional().describe('Only entries with a comment. Absent: all.'),
 });
 
 const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
@@ -209,8 +211,7 @@ const webhook = z
     secret: orNull(secret('webhook secret', () => signatureKeyCheck)).describe(
       'Key of the signature: `whsec_` and at least 24 random bytes in base64. Required with `format: standard`, and only there.',
     ),
-    events: z
-      .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
+    events: listOf(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'events')
       .min(1, 'expected at least one event')
       .optional()
       .describe(
@@ -250,8 +251,7 @@ const shared = {
     .describe(
       'Keeps the feedback of all projects fresh; `{}` for the defaults. Absent: feedback is read only on demand.',
     ),
-  webhooks: z
-    .array(webhook, 'expected a list of webhooks')
+  webhooks: listOf(webhook, 'webhooks')
     .prefault([])
     .describe('Receivers of messages about what happens and what a person must act on; see webhooks.md.'),
   watchEvery: duration({ min: '1s', max: '1d' })
@@ -279,11 +279,8 @@ export function organizationSchema<Site extends z.ZodType>(site: Site) {
         .optional()
         .describe('File that holds the admin API key, read again when it changes.'),
       ...shared,
-      projects: z
-        .array(project, 'expected a list of projects')
-        .prefault([])
-        .describe('Projects whose feedback is read.'),
-      sites: z.array(site, 'expected a list of sites').prefault([]).describe('Sites that are exported.'),
+      projects: listOf(project, 'projects').prefault([]).describe('Projects whose feedback is read.'),
+      sites: listOf(site, 'sites').prefault([]).describe('Sites that are exported.'),
     })
     .refine(
       ({ apiKey, apiKeyFile }) => (apiKey === undefined) !== (apiKeyFile === undefined),
@@ -389,8 +386,7 @@ const siteFields = {
           browser: orNull(filePath('the path of a program')).describe(
             'Program of Chromium, Chrome or Edge. Absent: the one found on the machine.',
           ),
-          sandbox: z
-            .boolean('expected true or false')
+          sandbox: flag()
             .default(true)
             .describe("Whether the browser uses its own sandbox; `false` where it can't, as in most containers."),
         }),
@@ -410,8 +406,7 @@ const siteFields = {
   approvalTimeout: duration({ min: '1s', max: '31d' })
     .optional()
     .describe('How long a version waits for a person; then it counts as rejected. Absent: `7d`.'),
-  rollout: z
-    .array(rolloutSchema, 'expected a list of targets')
+  rollout: listOf(rolloutSchema, 'targets')
     .prefault([])
     .transform(named)
     .describe("Where a published version goes, in this order; `{domain}` in a target stands for the site's domain."),
@@ -435,8 +430,7 @@ const usualApprovalMs = 7 * 86_400_000;
 export const siteEntrySchema = z
   .strictObject({
     domain: oneDomain.optional(),
-    domains: z
-      .array(domain(), 'expected a list of host names')
+    domains: listOf(domain(), 'host names')
       .min(1, 'expected at least one host name')
       .optional()
       .describe(

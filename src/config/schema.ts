@@ -13,9 +13,11 @@ import {
   bucketFields,
   duration,
   filePath,
+  flag,
   InPlace,
   id,
   linkHost,
+  listOf,
   orNull,
   secret,
   text,
@@ -35,12 +37,11 @@ import { hashKeyCheck, tokenCheck } from './secrets.ts';
 const people = z
   .strictObject(
     {
-      groups: z.array(text('a group'), 'expected a list of groups').default([]).describe('Names of groups.'),
-      logins: z
-        .array(
-          text('a login').refine((login) => !isReservedName(login), 'expected a login; this name is not let in as one'),
-          'expected a list of logins',
-        )
+      groups: listOf(text('a group'), 'groups').default([]).describe('Names of groups.'),
+      logins: listOf(
+        text('a login').refine((login) => !isReservedName(login), 'expected a login; this name is not let in as one'),
+        'logins',
+      )
         .default([])
         .describe('Logins of single people.'),
     },
@@ -66,8 +67,7 @@ function addressRange() {
 const header = () => text('the name of a header').transform((name) => name.toLowerCase());
 
 const proxy = z.strictObject({
-  from: z
-    .array(addressRange(), 'expected a list of addresses')
+  from: listOf(addressRange(), 'addresses')
     .min(1, 'expected at least one address')
     .describe('Addresses and ranges of the proxy. The headers of others are ignored.'),
   user: header().prefault('x-forwarded-user').describe('Header with the login.'),
@@ -91,8 +91,7 @@ const oidc = z.strictObject({
 /** Who may use `docferry console`, and for what. */
 const consoleSchema = z
   .strictObject({
-    write: z
-      .boolean('expected true or false')
+    write: flag()
       .default(false)
       .describe('Whether operators may act: start, approve, hold and so on. Otherwise everybody may only look.'),
     idle: duration({ min: '1m', max: '30d' })
@@ -156,7 +155,7 @@ const client = z.strictObject({
 
 /** What `docferry gateway` serves. */
 const gatewaySchema = z.strictObject({
-  clients: z.array(client, 'expected a list of clients').prefault([]).describe('Programs that may use it.'),
+  clients: listOf(client, 'clients').prefault([]).describe('Programs that may use it.'),
 });
 
 const bundles = z
@@ -277,16 +276,13 @@ const temporal = z
       ),
     encryption: orNull(
       z.strictObject({
-        keys: z
-          .array(
-            z.strictObject({
-              id: id('a key id').describe('Name of the key, stored in clear text beside the data it encrypts.'),
-              keyFile: filePath('the path of a file').describe(
-                'File with the key, as `openssl rand -hex 32` writes it.',
-              ),
-            }),
-            'expected a list of keys',
-          )
+        keys: listOf(
+          z.strictObject({
+            id: id('a key id').describe('Name of the key, stored in clear text beside the data it encrypts.'),
+            keyFile: filePath('the path of a file').describe('File with the key, as `openssl rand -hex 32` writes it.'),
+          }),
+          'keys',
+        )
           .min(1, 'expected at least one key')
           .max(20, 'expected at most 20 keys')
           .superRefine((keys, context) => {
@@ -335,16 +331,12 @@ const service = z
   .strictObject({
     baseUrl: baseAddress().describe('Address of the documentation service; `https://`, or `http://` on this machine.'),
     analyticsBaseUrl: baseAddress().optional().describe('Address of the analytics area. Absent: `baseUrl`.'),
-    linkHosts: z
-      .array(linkHost(), 'expected a list of host names')
+    linkHosts: listOf(linkHost(), 'host names')
       .default([])
       .describe(
         'Hosts that links may lead to besides public addresses: private or loopback ones must be listed here. With a port (`127.0.0.1:8788`), only that port.',
       ),
-    allowInsecure: z
-      .boolean('expected true or false')
-      .default(false)
-      .describe('Permits `http://` for other machines and for links.'),
+    allowInsecure: flag().default(false).describe('Permits `http://` for other machines and for links.'),
   })
   .superRefine(({ allowInsecure, ...addresses }, context) => {
     for (const field of ['baseUrl', 'analyticsBaseUrl'] as const) {
@@ -362,8 +354,7 @@ const privacy = z
     hashKey: orNull(secret('hash key', () => hashKeyCheck)).describe(
       'Key of `hash`, at least 32 characters, best by reference to an environment variable.',
     ),
-    keepFields: z
-      .array(text('the name of a field'), 'expected a list of names')
+    keepFields: listOf(text('the name of a field'), 'names')
       .default([])
       .describe('With `hash` or `drop`: fields unknown to the interface that are kept, such as `locale`.'),
     retention: orNull(duration({ min: '1d', max: '36500d' })).describe(
@@ -421,8 +412,7 @@ function schemaWith<Site extends z.ZodType>(site: Site) {
           'Settings for every organization, project and site that does not set its own. A mapping of its own is merged ' +
             'with the default field by field; a list and a schedule of its own replace it; `null` takes the default away.',
         ),
-      organizations: z
-        .array(organizationSchema(site), 'expected a list of organizations')
+      organizations: listOf(organizationSchema(site), 'organizations')
         .min(1, 'expected at least one organization')
         .describe('Organizations of the service, each with its key and its budget.'),
       store: storeSchema.prefault({}).describe('Where feedback and published versions are stored.'),
