@@ -14,7 +14,7 @@ import {
 import { noticeTypes } from '../runs/rules/notices.ts';
 import { usualEventTypes, webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
 import type { ConfiguredTimes } from '../schedules/rules/desired-schedules.ts';
-import { calendarOfCron, spreadOf } from '../schedules/rules/schedule-settings.ts';
+import { calendarsOfCron, spreadOf } from '../schedules/rules/schedule-settings.ts';
 import {
   domain,
   duration,
@@ -44,12 +44,14 @@ const scheduleSchema = z
     cron: z
       .string()
       .refine(
-        (text) => calendarOfCron(text) !== null,
+        (text) => calendarsOfCron(text) !== null,
         'expected five cron fields such as "0 6 * * *", or @daily and the like',
       )
       .meta({ title: 'cron expression', examples: ['0 6 * * *', '@daily'] })
       .optional()
-      .describe('Minute, hour, day of month, month, day of week; or `@hourly`, `@daily` and the like.'),
+      .describe(
+        'Minute, hour, day of month, month, day of week; or `@hourly`, `@daily` and the like. Of two days given, either is enough.',
+      ),
     timezone: z
       .string()
       .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
@@ -73,7 +75,7 @@ const scheduleSchema = z
     // Intervals are spread by their offsets already.
     if (cron === undefined) return { everyMs: every ?? 0, jitterMs: jitter ?? 0 };
     // Crons of many sites name the same minute.
-    const calendar = calendarOfCron(cron);
+    const [calendar] = calendarsOfCron(cron) ?? [];
     return { cron, timezone: timezone ?? 'UTC', jitterMs: jitter ?? (calendar ? spreadOf(calendar) : 0) };
   });
 

@@ -12,7 +12,7 @@ import {
 import { type Failover, failoverTimes } from '../../temporal/rules/failover.ts';
 import {
   type Calendar,
-  calendarOfCron,
+  calendarsOfCron,
   factChanges,
   type ScheduleSettings,
   settingsDigest,
@@ -159,7 +159,7 @@ export function isConfigured(organizations: readonly ConfiguredOrganization[], t
 
 function timesOf(id: string, times: ConfiguredTimes): Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'> {
   if (times.everyMs === undefined) {
-    return { intervals: [], calendars: [calendarFrom(times.cron)], timezone: times.timezone };
+    return { intervals: [], calendars: calendarsFrom(times.cron), timezone: times.timezone };
   }
   const { everyMs } = times;
   return { intervals: [{ everyMs, offsetMs: offsetOf(id, everyMs) }], calendars: [], timezone: '' };
@@ -171,10 +171,10 @@ function offsetOf(id: string, everyMs: number): number {
   return Number(stableHash(id) % BigInt(seconds)) * 1000;
 }
 
-function calendarFrom(cron: string): Calendar {
-  const calendar = calendarOfCron(cron);
-  if (!calendar) throw new RangeError(`not a cron expression: ${cron.slice(0, 40)}`);
-  return calendar;
+function calendarsFrom(cron: string): Calendar[] {
+  const calendars = calendarsOfCron(cron);
+  if (!calendars) throw new RangeError(`not a cron expression: ${cron.slice(0, 40)}`);
+  return calendars;
 }
 
 function attributesOf(target: ScheduleTarget): Record<string, string> {

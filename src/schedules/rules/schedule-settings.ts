@@ -52,8 +52,11 @@ const shorthands: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** The calendar of a cron expression of five fields, or of `@daily` and the like; null for anything else. */
-export function calendarOfCron(text: string): Calendar | null {
+/**
+ * The calendars of a cron expression of five fields, or of `@daily` and the like; null for anything else. As in cron, either
+ * day is enough where the days of the month and of the week are both restricted: a calendar would want both.
+ */
+export function calendarsOfCron(text: string): Calendar[] | null {
   const written = text.trim();
   const parts = (Object.hasOwn(shorthands, written) ? `${shorthands[written]}` : written).split(/\s+/);
   if (parts.length !== fields.length) return null;
@@ -63,7 +66,13 @@ export function calendarOfCron(text: string): Calendar | null {
     if (ranges === null) return null;
     calendar[field.name] = ranges;
   }
-  return calendar;
+  const [, , dayOfMonth = '', , dayOfWeek = ''] = parts;
+  if (dayOfMonth.includes('*') || dayOfWeek.includes('*')) return [calendar];
+  const either = [
+    { ...calendar, dayOfWeek: [{ start: 0, end: 6, step: 1 }] },
+    { ...calendar, dayOfMonth: [{ start: 1, end: 31, step: 1 }] },
+  ];
+  return [...new Map(either.map((days) => [calendarText(days), days])).values()];
 }
 
 /** The calendar as a normalized cron expression: calendars that match the same times have the same text. */

@@ -10,7 +10,7 @@ import {
   refreshInterval,
 } from '../../../src/schedules/rules/desired-schedules.ts';
 import {
-  calendarOfCron,
+  calendarsOfCron,
   calendarText,
   durationText,
   type ScheduleSettings,
@@ -40,7 +40,7 @@ describe('starts with the same cron', () => {
     ['50 23,0 * * *', 6],
     ['0 0 1 1 *', 10],
   ])('%s are spread over %d minutes', (cron, minutes) => {
-    const calendar = calendarOfCron(cron);
+    const [calendar] = calendarsOfCron(cron) ?? [];
     expect(calendar && spreadOf(calendar)).toBe(minutes * minute);
   });
 });
@@ -237,10 +237,7 @@ it('durations read as in the configuration', () => {
   expect([0, 500, 90_000, 900_000, 604_800_000].map(durationText)).toEqual(['0s', '500ms', '1m 30s', '15m', '7d']);
 });
 
-const canonical = (cron: string): string | null => {
-  const calendar = calendarOfCron(cron);
-  return calendar && calendarText(calendar);
-};
+const canonical = (cron: string) => calendarsOfCron(cron)?.map(calendarText).join(' and ');
 
 describe('a cron expression as a calendar', () => {
   it.each([
@@ -255,6 +252,9 @@ describe('a cron expression as a calendar', () => {
     ['@daily', '0 0 * * *'],
     ['@weekly', '0 0 * * 0'],
     ['@yearly', '0 0 1 1 *'],
+    ['0 6 1,15 * 1', '0 6 1,15 * * and 0 6 * * 1'],
+    ['0 6 */2 * 1', '0 6 */2 * 1'],
+    ['0 6 1-31 * sun-sat', '0 6 * * *'],
   ])('%j reads %j', (cron, text) => {
     expect(canonical(cron)).toBe(text);
   });
@@ -278,6 +278,6 @@ describe('a cron expression as a calendar', () => {
     '@often',
     'a b c d e',
   ])('refuses %j', (text) => {
-    expect(calendarOfCron(text)).toBeNull();
+    expect(calendarsOfCron(text)).toBeNull();
   });
 });
