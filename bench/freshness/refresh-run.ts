@@ -12,6 +12,7 @@ import {
 } from '../../src/feedback/rules/refresh/pace.ts';
 import {
   addEntry,
+  blankPage,
   type Cut,
   covers,
   cutPages,
@@ -298,12 +299,8 @@ export class RefreshRun {
       entries: new Map(dated.map((stored) => [stored.id, stored])),
       dated,
       pages: {
-        all: cutPages(project, [], cut)
-          .map((page) => ({ ...page, readAt: at }))
-          .filter(({ list }) => list === 'all'),
-        open: cutPages(project, [], cut)
-          .map((page) => ({ ...page, readAt: at }))
-          .filter(({ list }) => list === 'open'),
+        all: [{ ...blankPage(project, 'all', at), readAt: at }],
+        open: [{ ...blankPage(project, 'open', at), readAt: at }],
       },
       cut,
       tallies: noTallies,

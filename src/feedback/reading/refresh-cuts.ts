@@ -4,7 +4,7 @@ import type { ProjectKey } from '../rules/feedback-entry.ts';
 import {
   covers,
   isHeadFull,
-  ListCutter,
+  listCutter,
   type PageShape,
   type RefreshPage,
   shiftHead,
@@ -27,6 +27,7 @@ import {
   changePage,
   changeProject,
   cutOf,
+  deletePage,
   entriesOfPage,
   isoOf,
   neighbour,
@@ -66,8 +67,9 @@ export async function prepareProject(db: Trx, key: ProjectKey, at: number): Prom
 const entriesPerBatch = 2_000;
 
 /**
- * Cuts a project's lists into pages anew, by the rates learnt until now, in batches that leave the thread free. Entries
- * older than `floor`, the date that a first reading has reached, stay out.
+ * Replaces a project's pages by pages cut from its lists as they are now, by the rates at which entries were seen to
+ * change so far. It reads entries in batches, and other work runs between them. Entries older than `floor`, the date
+ * that a first reading has reached, stay out.
  */
 export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: number | null): Promise<void> {
   await lockProject(db, key.project);
@@ -75,7 +77,7 @@ export async function cutProject(db: Trx, key: ProjectKey, at: number, floor: nu
   if (wasAhead(row, at)) row = await takeBack(db, row, at);
   const before = await pagesOfProject(db, key).execute();
   const rates = ratesOf(await fadeRates(db, row, at), pooled(await talliesOf(db, key.org)));
-  const lists = new ListCutter(key.project, { at, rates }, await shapeOf(db, row, at));
+  const lists = listCutter(key.project, { at, rates }, await shapeOf(db, row, at));
   for await (const entry of entriesByDate(db, key, floor)) lists.add(entry);
   const pages = lists
     .pages(before.map((page) => notAfter(pageOf(page), at)))
@@ -217,20 +219,15 @@ export async function makeRoom(db: Trx, key: ProjectKey, at: number): Promise<vo
   const cut = cutOf(project);
   if (cut === null) return;
   const shape = await shapeOf(db, project, at);
-  const heads = (await pagesOfProject(db, key).where('list', '!=', 'undated').where('pass_id', 'is', null).execute())
-    .map(pageOf)
-    .filter((page) => page.to === null && isHeadFull(page, shape));
-  for (const head of heads) {
-    const entries = await entriesOfPage(db, key.org, head);
-    const pages = shiftHead(head, null, entries, cut, shape).map((page, place, all) =>
-      place === all.length - 1 ? { ...page, from: head.from } : page,
-    );
-    await db
-      .deleteFrom('refresh_pages')
-      .where(ofProject(key.org, key.project))
-      .where('list', '=', head.list)
-      .where('date_from', '>=', head.from ?? -8.64e15)
-      .execute();
+  const rows = await pagesOfProject(db, key).where('list', '!=', 'undated').where('pass_id', 'is', null).execute();
+  for (const head of rows.map(pageOf).filter((page) => isHeadFull(page, shape))) {
+    // One that could not be read stays as it is until its pause ends.
+    const row = rows.find(({ list, date_to, not_before }) => {
+      return list === head.list && date_to === head.from && not_before <= at;
+    });
+    const below = row === undefined ? null : pageOf(row);
+    const pages = shiftHead(head, below, await entriesOfPage(db, key.org, head), cut, shape);
+    for (const page of [head, ...(below === null ? [] : [below])]) await deletePage(db, key.org, page);
     await writePages(db, key.org, pages);
   }
 }

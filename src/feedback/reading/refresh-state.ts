@@ -1,4 +1,4 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
 import { refreshWorkflowId } from '../../rules/workflow-ids.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays } from '../rules/refresh/expected.ts';
@@ -190,17 +190,19 @@ export async function writePages(db: Trx, org: string, pages: readonly RefreshPa
   for (const batch of batchesOf(rows)) await db.insertInto('refresh_pages').values(batch).execute();
 }
 
-/** The one row of a page. */
-export function changePage(
-  db: Trx,
-  org: string,
-  { project, list, from }: Pick<RefreshPage, 'project' | 'list' | 'from'>,
-) {
-  return db
-    .updateTable('refresh_pages')
-    .where(ofProject(org, project))
-    .where('list', '=', list)
-    .where('date_from', '=', from ?? beginning);
+/** What names the one row of a page. */
+type PageKey = Pick<RefreshPage, 'project' | 'list' | 'from'>;
+
+const isPage =
+  (org: string, { project, list, from }: PageKey) =>
+  ({ and }: ExpressionBuilder<FeedbackDatabase, 'refresh_pages'>) =>
+    and({ org_id: org, project_id: project, list, date_from: from ?? beginning });
+
+export const changePage = (db: Trx, org: string, page: PageKey) =>
+  db.updateTable('refresh_pages').where(isPage(org, page));
+
+export async function deletePage(db: Trx, org: string, page: PageKey): Promise<void> {
+  await db.deleteFrom('refresh_pages').where(isPage(org, page)).execute();
 }
 
 export function pagesOfProject(db: Db, { org, project }: ProjectKey) {

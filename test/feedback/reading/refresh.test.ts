@@ -187,6 +187,28 @@ describe('the pages of a project', () => {
     expect(await gone(at)).toEqual([]);
   });
 
+  it('stay few when many entries come: what leaves a head that fills goes to the page below it', async () => {
+    await using at = await temporaryStore();
+    let all = entries(200);
+    await swept(at.store, all);
+    for (let n = 1; n <= 40; n += 1) {
+      const now = begun + dayMs / 2 + n * 60_000;
+      const come = [3, 2, 1, 0].map((place) =>
+        entry(`new-${n}-${place}`, {
+          createdAt: new Date(now - 10_000 * (4 - place)).toISOString(),
+          status: 'resolved',
+        }),
+      );
+      all = [...come, ...all];
+      const head = (await pagesOf(at.store, now)).find((one) => one.list === 'all' && one.to === null);
+      if (!head) throw new Error('no head');
+      await read(at.store, now, head, all);
+    }
+    const pages = await at.rows("select entries from refresh_pages where list = 'all'");
+    expect(pages.reduce((sum, page) => sum + Number(page.entries), 0)).toBe(360);
+    expect(pages.length).toBeLessThanOrEqual(5);
+  });
+
   it('are made again from the entries when they are lost', async () => {
     await using at = await temporaryStore();
     await swept(at.store, entries(400));

@@ -52,7 +52,6 @@ export interface RefreshPage extends PageSums {
 }
 
 const noSums: PageSums = { entries: 0, rate: 0, openRate: 0, rateSeen: 0, rateSeenSquared: 0, left: 0, leftSince: 0 };
-
 const sumNames = Object.keys(noSums) as readonly (keyof PageSums)[];
 
 /** Share of a page that is filled: leaves room for new entries, and for neighbours at the bounds. */
@@ -124,45 +123,28 @@ export function cutPages(
   entries: Iterable<RefreshEntry>,
   cut: Cut,
   before: readonly RefreshPage[] = [],
-  shape: PageShape = usualShape,
 ): RefreshPage[] {
-  const lists = new ListCutter(project, cut, shape);
+  const lists = listCutter(project, cut);
   for (const entry of entries) lists.add(entry);
   return lists.pages(before);
 }
 
 /** `cutPages` for a stream of entries: it keeps none of them. */
-export class ListCutter {
-  private readonly cutters: readonly Cutter[];
-  private readonly undated: RefreshPage;
-  private readonly cut: Cut;
-  private readonly shape: PageShape;
-
-  constructor(project: string, cut: Cut, shape: PageShape) {
-    const lists: RefreshList[] = shape.ignoresStatus ? ['all'] : ['all', 'open'];
-    this.cutters = lists.map((list) => new Cutter(project, list, cut, shape));
-    this.undated = blankPage(project, 'undated', cut.at);
-    this.cut = cut;
-    this.shape = shape;
-  }
-
-  add(entry: RefreshEntry): void {
-    for (const cutter of this.cutters) cutter.add(entry);
-    addEntry(this.undated, 'undated', entry, this.cut);
-  }
-
-  pages(before: readonly RefreshPage[]): RefreshPage[] {
-    const { cutters, undated, shape } = this;
-    const pages = cutters.flatMap((cutter) => cutter.pages());
-    const all = cutters[0]?.count ?? 0;
-    if (undated.entries > 0) pages.push({ ...undated, requests: requestsFor(all + undated.entries, shape) });
-    return (['all', 'open', 'undated'] as const).flatMap((list) =>
-      inheriting(
-        pages.filter((page) => page.list === list),
-        before.filter((page) => page.list === list),
-      ),
-    );
-  }
+export function listCutter(project: string, cut: Cut, shape: PageShape = usualShape) {
+  const all = new Cutter(project, 'all', cut, shape);
+  const cutters = shape.ignoresStatus ? [all] : [all, new Cutter(project, 'open', cut, shape)];
+  const undated = blankPage(project, 'undated', cut.at);
+  return {
+    add(entry: RefreshEntry): void {
+      for (const cutter of cutters) cutter.add(entry);
+      addEntry(undated, 'undated', entry, cut);
+    },
+    pages(before: readonly RefreshPage[]): RefreshPage[] {
+      undated.requests = requestsFor(all.count + undated.entries, shape);
+      const lists = [...cutters.map((cutter) => cutter.pages()), undated.entries > 0 ? [undated] : []];
+      return lists.flatMap((pages) => inheriting(pages, before));
+    },
+  };
 }
 
 /** Requests that it takes to read this many entries: an empty answer costs one too. */
@@ -239,7 +221,9 @@ export function blankPage(project: string, list: RefreshList, cutAt: number): Re
 
 /** The pages of a list, newest first, with what each takes over (`inherited`), in one walk through both. */
 function inheriting(pages: readonly RefreshPage[], before: readonly RefreshPage[]): RefreshPage[] {
-  const old = before.toSorted((a, b) => (a.from === null ? 1 : b.from === null ? -1 : b.from - a.from));
+  const old = before
+    .filter(({ list }) => list === pages[0]?.list)
+    .sort((a, b) => (a.from === null ? 1 : b.from === null ? -1 : b.from - a.from));
   let first = 0;
   return pages.map((page) => {
     const isNewer = ({ from }: Stretch) => from !== null && page.to !== null && from >= page.to;
@@ -253,9 +237,9 @@ function inheriting(pages: readonly RefreshPage[], before: readonly RefreshPage[
   });
 }
 
-/** What a page takes over from those that covered its dates. */
+/** What a page takes over from those of its list that covered its dates. */
 function inherited(page: RefreshPage, before: readonly RefreshPage[]): RefreshPage {
-  const old = before.filter(({ list, from, to }) => list === page.list && overlap({ from, to }, page));
+  const old = before.filter((other) => overlap(other, page));
   const readings = old.map(({ readAt }) => readAt);
   const again = old.filter(({ again }) => again !== null);
   return {
@@ -281,8 +265,8 @@ export const isHeadFull = ({ to, entries }: RefreshPage, { pageSize: size }: Pag
 
 /**
  * Makes room in a head that has filled (`isHeadFull`): the newest of its `entries` (all, by date, newest first) stay, and
- * the others go to the page below it, or to a new one between them when that one has no room. Pages returned replace
- * `head` and, if there are two or it was given, `below`. No other entry need be read.
+ * the others go to the page `below` it, or to a new one between them when that one has no room. Returns what replaces
+ * both. No other entry need be read.
  */
 export function shiftHead(
   head: RefreshPage,
@@ -291,19 +275,14 @@ export function shiftHead(
   cut: Cut,
   shape: PageShape = usualShape,
 ): RefreshPage[] {
+  const under = below === null ? [] : [below];
   const cutter = new Cutter(head.project, head.list, cut, shape, headKept);
   for (const entry of entries) cutter.add(entry);
-  const [kept, ...moved] = cutter.pages().map((page) => inherited(page, [head]));
-  if (kept === undefined || moved.length === 0) return below === null ? [head] : [head, below];
-  const last = moved.at(-1);
-  if (below === null || last === undefined) return [kept, ...moved];
-  if (last.entries + below.entries > Math.floor(shape.pageSize * filled)) {
-    return [kept, ...moved.with(-1, { ...last, from: head.from }), below];
-  }
-  const joined = { ...inherited(below, [below, last]), ...joinedSums(below, last), from: below.from, to: last.to };
-  return [kept, ...moved.slice(0, -1), { ...joined, requests: requestsFor(joined.entries, shape) }];
-}
-
-function joinedSums(a: PageSums, b: PageSums): PageSums {
-  return Object.fromEntries(sumNames.map((name) => [name, a[name] + b[name]])) as unknown as PageSums;
+  const pages = cutter.pages().map((page) => ({ ...inherited(page, [head]), from: page.from ?? head.from }));
+  const last = pages.at(-1);
+  if (pages.length < 2 || last === undefined) return [head, ...under];
+  if (below === null || last.entries + below.entries > Math.floor(shape.pageSize * filled)) return [...pages, ...under];
+  const joined = { ...inherited(below, [below, last]), to: last.to };
+  for (const name of sumNames) joined[name] += last[name];
+  return [...pages.slice(0, -1), { ...joined, requests: requestsFor(joined.entries, shape) }];
 }

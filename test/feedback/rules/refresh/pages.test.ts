@@ -8,6 +8,7 @@ import {
   covers,
   cutPages,
   isHeadFull,
+  listCutter,
   type PageSums,
   type RefreshPage,
   shiftHead,
@@ -124,7 +125,9 @@ describe('the pages of a project', () => {
     const dated = Array.from({ length: 300 }, (_, n) => entries(1, { createdAt: now + (200 - n) * hour })).flat();
     for (const headFrom of [null, now + 100 * hour]) {
       const shape = { ...usualShape, headFrom, headBy: now };
-      const [head] = cutPages('p', dated, cut, [], shape);
+      const lists = listCutter('p', cut, shape);
+      for (const entry of dated) lists.add(entry);
+      const [head] = lists.pages([]);
       expect(head).toMatchObject({ to: null, entries: 201, requests: 3 });
       expect(head?.from).toBe(now);
       if (!head) continue;
@@ -149,10 +152,9 @@ describe('the pages of a project', () => {
   });
 
   it('make room in a head that fills, with nothing counted twice or lost', () => {
-    let [head, below] = cutPages('p', entries(130), cut).filter(({ list }) => list === 'all');
+    let pages = cutPages('p', entries(130), cut).filter(({ list }) => list === 'all');
     let rows = entries(130);
-    const done: RefreshPage[] = [];
-    for (let n = 1; n <= 300 && head !== undefined; n += 1) {
+    for (let n = 1; n <= 300; n += 1) {
       const fresh: RefreshEntry = {
         createdAt: now + n * 60_000,
         status: 'pending',
@@ -161,16 +163,18 @@ describe('the pages of a project', () => {
         leftAt: null,
       };
       rows = [fresh, ...rows];
+      const [head, below, ...others] = pages;
+      if (head === undefined) throw new Error('no head');
       addEntry(head, 'all', fresh, cut);
       if (!isHeadFull(head)) continue;
       const { from } = head;
       const its = rows.filter(({ createdAt }) => from === null || (createdAt ?? 0) >= from);
-      const pages = shiftHead(head, below ?? null, its, cut);
-      [head, below] = pages;
-      done.push(...pages.slice(2));
+      pages = [...shiftHead(head, below ?? null, its, cut), ...others];
     }
-    const pages = [head, below, ...done].filter((page) => page !== undefined);
     expect(pages.map((page) => page.entries).reduce((sum, count) => sum + count)).toBe(430);
+    // 130 entries were in two pages; 300 more need four.
+    expect(pages.length).toBeLessThanOrEqual(6);
+    expect(pages.slice(1).map(({ to }) => to)).toEqual(pages.slice(0, -1).map(({ from }) => from));
     for (const page of pages) {
       expectSame(page, recounted(page, rows));
       expect(page.entries).toBeLessThanOrEqual(98);
