@@ -26,8 +26,8 @@ export type ActionFact = readonly [name: string, value: string];
 export interface Action<Subject> {
   /** On its button and as the title of its question; depends on the form where one action does several things. */
   label: string | ((form: URLSearchParams) => string);
-  /** Asked before what cannot be undone; null for what can. */
-  question: ((subject: Subject, form: URLSearchParams) => string) | null;
+  /** Asked before what cannot be undone. */
+  question?(subject: Subject, form: URLSearchParams): string;
   /** Shown with the question, as they are now. */
   facts?(subject: Subject, form: URLSearchParams, installation: Operator['installation']): Promise<ActionFact[]>;
   /** Acts, and returns a sentence about the result. */
@@ -40,7 +40,6 @@ type Actions<Subject> = Readonly<Record<string, Action<Subject>>>;
 export const siteActions: Actions<KnownSite> = {
   start: {
     label: 'Start an export',
-    question: null,
     async run(site, { form, operator }) {
       const { joined } = await operator.startExport(site, form.get('force') === 'yes' ? { force: true } : {});
       return joined ? `An export of ${site.domain} is already running.` : `The export of ${site.domain} has started.`;
@@ -48,7 +47,6 @@ export const siteActions: Actions<KnownSite> = {
   },
   'poll-now': {
     label: 'Poll now',
-    question: null,
     async run(site, { operator }) {
       await operator.pollNow(site);
       return `docferry asks the service about ${site.domain} now.`;
@@ -56,7 +54,6 @@ export const siteActions: Actions<KnownSite> = {
   },
   approve: {
     label: 'Approve',
-    question: null,
     async run(site, submission) {
       const version = required(submission.form, 'version');
       await decide(site, version, submission, () => submission.operator.approve(site, version, submission.id));
@@ -93,7 +90,6 @@ export const siteActions: Actions<KnownSite> = {
   },
   hold: {
     label: 'Hold',
-    question: null,
     async run(site, { operator }) {
       const { version } = await operator.hold(site);
       return `${site.domain} is held at ${version}.`;
@@ -101,7 +97,6 @@ export const siteActions: Actions<KnownSite> = {
   },
   release: {
     label: 'Release',
-    question: null,
     async run(site, { operator }) {
       const { version, waiting } = await operator.release(site);
       const next =
@@ -172,7 +167,6 @@ async function decisionOn(
 export const projectActions: Actions<KnownProject> = {
   sync: {
     label: 'Sync now',
-    question: null,
     async run(project, { form, operator }) {
       const kind = form.get('pass') ?? '';
       const pass = kind === '' ? await usualPass(await operator.installation.feedback(), project) : passOf(kind);
@@ -214,7 +208,6 @@ export const budgetActions: Actions<string> = {
   },
   resume: {
     label: 'Resume',
-    question: null,
     async run(org, { operator }) {
       await operator.pauseBudget(org, null);
       return `The budget of ${org} is resumed.`;
@@ -222,7 +215,6 @@ export const budgetActions: Actions<string> = {
   },
   set: {
     label: 'Override',
-    question: null,
     async run(org, { form, operator }) {
       const limits = { ...countIn(form, 'requests'), ...countIn(form, 'reserve') };
       if (Object.keys(limits).length === 0) {
@@ -234,7 +226,6 @@ export const budgetActions: Actions<string> = {
   },
   reset: {
     label: 'End the override',
-    question: null,
     async run(org, { operator }) {
       await operator.overrideBudget(org, null);
       return `The limits of ${org} are as configured.`;
@@ -269,7 +260,6 @@ function countIn(form: URLSearchParams, name: string): Record<string, number> {
 export const scheduleActions: Actions<ScheduleTarget> = {
   pause: {
     label: 'Pause',
-    question: null,
     async run(target, { operator }) {
       await operator.pauseSchedule(target, `paused in the console by ${operator.actor.who}`);
       return `The schedule of ${targetName(target)} is paused; what runs goes on. The table shows it in a moment.`;
@@ -277,7 +267,6 @@ export const scheduleActions: Actions<ScheduleTarget> = {
   },
   resume: {
     label: 'Resume',
-    question: null,
     async run(target, { operator }) {
       await operator.resumeSchedule(target, `resumed in the console by ${operator.actor.who}`);
       return `The schedule of ${targetName(target)} is resumed. The table shows it in a moment.`;
@@ -285,7 +274,6 @@ export const scheduleActions: Actions<ScheduleTarget> = {
   },
   trigger: {
     label: 'Start now',
-    question: null,
     async run(target, { operator }) {
       const { alreadyRunning } = await operator.triggerSchedule(target);
       return alreadyRunning

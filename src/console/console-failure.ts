@@ -1,3 +1,4 @@
+import { longestReason } from '../exports/rules/site-export.ts';
 import { ExplainedError } from '../rules/errors.ts';
 
 /** What the console itself refuses. */
@@ -19,10 +20,11 @@ export function required(form: URLSearchParams, name: string): string {
 }
 
 /** A reason as a person gave it, without what cannot be seen; null when it is empty. */
-export function reasonIn(form: URLSearchParams, longest: number): string | null {
+export function reasonIn(form: URLSearchParams): string | null {
   const reason = (form.get('reason') ?? '').trim();
-  if (reason.length > longest) {
-    throw new ConsoleFailure('TooLong', `the reason is longer than ${longest} characters`, 'go back and shorten it');
+  if (reason.length > longestReason) {
+    const problem = `the reason is longer than ${longestReason} characters`;
+    throw new ConsoleFailure('TooLong', problem, 'go back and shorten it');
   }
   return reason === '' ? null : reason;
 }

@@ -16,22 +16,22 @@ import {
 } from './parts.tsx';
 
 /** Paths under a line that opens and closes them; nothing for none. */
-export function PathList({
+function PathList({
   id,
   title,
   paths,
   all,
-  addressOf = () => null,
-  folded = false,
+  addressOf,
+  folded,
 }: {
   id: string;
   title: string;
   paths: string[];
   all: number;
   /** Where more is said of a path; null for nowhere. */
-  addressOf?: (path: string) => string | null;
+  addressOf: (path: string) => string | null;
   /** Starts closed. */
-  folded?: boolean;
+  folded: boolean;
 }) {
   if (all === 0) return null;
   return (
@@ -90,18 +90,22 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
   );
 }
 
-/** The pages that a version changes, which lead to their previews. */
+/** The pages that a version changes, which lead to their previews, or to what else `addressOf` knows of them. */
 export function ChangedPages({
   site,
   version,
   changes: { pages, listed },
-  folded,
+  folded = false,
+  addressOf = () => null,
 }: {
   site: KnownSite;
   version: string;
-  changes: AwaitedApproval['changes'];
-  folded: boolean;
+  changes: Pick<AwaitedApproval['changes'], 'pages' | 'listed'>;
+  folded?: boolean;
+  addressOf?: (path: string) => string | null;
 }) {
+  const previewOf = (kind: (typeof kinds)[number], path: string) =>
+    kind === 'removed' ? null : previewAddress(site, version, path);
   return (
     <div class="changes">
       {kinds.map((kind) => (
@@ -110,7 +114,7 @@ export function ChangedPages({
           title={`${counted(pages[kind], 'page')} ${kind}`}
           paths={listed[kind]}
           all={pages[kind]}
-          addressOf={(path) => (kind === 'removed' ? null : previewAddress(site, version, path))}
+          addressOf={(path) => addressOf(path) ?? previewOf(kind, path)}
           folded={folded}
         />
       ))}

@@ -3,7 +3,7 @@ import { counted, spanText } from '../../rules/text.ts';
 import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
 import { type AuditFacts, type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
 import { Page } from './layout.tsx';
-import { Aged, Chips, Choice, Foreign, NamePart, Table, type Viewer, When } from './parts.tsx';
+import { Aged, Chips, Choice, Foreign, NamePart, OrganizationChoice, Table, type Viewer, When } from './parts.tsx';
 
 interface Audit {
   viewer: Viewer;
@@ -76,9 +76,7 @@ function Filters({ query, organizations }: { query: AuditQuery; organizations: r
   return (
     <form method="get" action="/audit" class="filter" aria-label="Filter">
       <Choice name="since" label="Within" all="all time" value={query.since} options={Object.entries(sinceTexts)} />
-      {organizations.length > 1 && (
-        <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
-      )}
+      <OrganizationChoice value={query.org} organizations={organizations} />
       <NamePart name="name" label="Site or project" value={query.name} longest={longestText} />
       <Choice name="action" label="What" all="everything" value={query.action} options={auditChoices} />
       <NamePart name="who" label="Who" value={query.who} longest={longestText} />

@@ -6,7 +6,19 @@ import { countText, spanText } from '../../rules/text.ts';
 import { targetAddress, targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import type { OrganizationBudget } from '../readings/facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, DoneAt, Foreign, Health, type HealthLook, Table, Troubles, type Viewer, When } from './parts.tsx';
+import {
+  Act,
+  Aged,
+  DoneAt,
+  Foreign,
+  Health,
+  type HealthLook,
+  Labelled,
+  Table,
+  Troubles,
+  type Viewer,
+  When,
+} from './parts.tsx';
 
 interface Budgets {
   viewer: Viewer;
@@ -216,17 +228,15 @@ function Menu({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
 
 function Count({ id, name, label }: { id: string; name: string; label: string }) {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Labelled id={id} label={label}>
       <input id={id} type="number" name={name} min={0} max={999_999_999} step={1} />
-    </div>
+    </Labelled>
   );
 }
 
 function For({ id }: { id: string }) {
   return (
-    <div class="field">
-      <label for={id}>For</label>
+    <Labelled id={id} label="For">
       <select id={id} name="for">
         <option value="15m">15 minutes</option>
         <option value="1h">1 hour</option>
@@ -234,6 +244,6 @@ function For({ id }: { id: string }) {
         <option value="1d">1 day</option>
         <option value="open">until ended by hand</option>
       </select>
-    </div>
+    </Labelled>
   );
 }

@@ -2,7 +2,7 @@ import type { ComparedVersion, FileCounts } from '../../exports/store/compare-ma
 import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
 import { counted, countText, pagePath, sizeText } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/facts.ts';
-import { Decide, PathList } from './approval-section.tsx';
+import { ChangedPages, Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
 import {
   Act,
@@ -56,23 +56,12 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
         ]}
       />
       {isCurrent && <p class="notice">This version is in service: nothing would change.</p>}
-      <div class="changes">
-        {(['added', 'removed', 'changed', 'moved'] as const).map((kind) => (
-          <PathList
-            id={`pages-${kind}`}
-            title={`${counted(counts.pages[kind], 'page')} ${kind}`}
-            paths={pages[kind]}
-            all={counts.pages[kind]}
-            addressOf={(path) =>
-              shownTexts.has(path)
-                ? `#text-${shownTexts.get(path)}`
-                : kind === 'removed'
-                  ? null
-                  : previewAddress(site, to.version, path)
-            }
-          />
-        ))}
-      </div>
+      <ChangedPages
+        site={site}
+        version={to.version}
+        changes={{ pages: counts.pages, listed: pages }}
+        addressOf={(path) => (shownTexts.has(path) ? `#text-${shownTexts.get(path)}` : null)}
+      />
       {counts.pages.changed > 0 && (
         <section aria-labelledby="texts-title">
           <h2 id="texts-title">Text that changes</h2>

@@ -59,7 +59,7 @@ section{padding:.875rem 0}
 .chips{display:flex;flex-wrap:wrap;gap:.25rem .375rem}
 .chips a{display:inline-block;border:1px solid var(--rule);border-radius:2rem;padding:.1875rem .625rem;text-decoration:none}
 .chips a[aria-current]{background:var(--ink);color:var(--paper);border-color:var(--ink)}
-.chips+.fine,nav+.under{margin:.25rem 0 .75rem}
+:is(main,section)>nav+.fine,nav+.under{margin:.25rem 0 .75rem}
 .chips b{font-weight:600;font-variant-numeric:tabular-nums}
 .state{font-weight:600}
 .state.good{color:var(--good)}

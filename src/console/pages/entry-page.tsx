@@ -5,7 +5,7 @@ import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
 import { projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Facts, Foreign, projectAddress, type Viewer, When } from './parts.tsx';
+import { Aged, Facts, Foreign, projectAddress, Table, type Viewer, When } from './parts.tsx';
 
 /**
  * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that
@@ -39,7 +39,7 @@ interface Entry {
 
 /** One entry whole, with what happened to it. */
 export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
-  const { org, project, document, createdAt, createdAtAsSent, firstSeenAt, lastSeenAt, deletedAt } = entry;
+  const { org, project, document, createdAt, createdAtAsSent, lastSeenAt } = entry;
   const { filename, lang, contact, comment, code, leftOut } = entry;
   const organization = choices.organizations.find(({ id }) => id === org);
   const name = projectNames(choices).get(project);
@@ -105,50 +105,32 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
       </div>
       <section aria-labelledby="history-title">
         <h2 id="history-title">History</h2>
-        <div class="scroll">
-          <table class="cards history">
-            <thead>
-              <tr>
-                <th scope="col">seen</th>
-                <th scope="col">what</th>
-              </tr>
-            </thead>
-            <tbody>
-              <Moment at={firstSeenAt}>first seen</Moment>
-              {entry.hasEarlierChanges && (
-                <tr>
-                  <td
-                    class="quiet"
-                    colspan={2}
-                    data-name=""
-                  >{`Of the changes, the latest ${entry.changes.length}:`}</td>
-                </tr>
-              )}
-              {entry.changes.map(({ field, old, new: now, seenAt }) => (
-                <Moment at={seenAt}>
-                  <ChangeText field={field} old={old} now={now} />
-                </Moment>
-              ))}
-              {deletedAt !== null && !entry.changes.some(({ new: now }) => now === deletedAt) && (
-                <Moment at={deletedAt}>deleted at the service</Moment>
-              )}
-            </tbody>
-          </table>
-        </div>
+        {entry.hasEarlierChanges && <p class="quiet">{`Of the changes, the latest ${entry.changes.length}:`}</p>}
+        <Table
+          caption="What happened to it"
+          look="history"
+          rows={momentsOf(entry)}
+          columns={[
+            ['seen', ({ at }) => <When at={at} />],
+            ['', ({ what }) => what, 'what'],
+          ]}
+        />
       </section>
     </Page>
   );
 }
 
-function Moment({ at, children }: { at: string; children: Child }) {
-  return (
-    <tr>
-      <th scope="row">
-        <When at={at} />
-      </th>
-      <td data-name="">{children}</td>
-    </tr>
-  );
+/** What happened to an entry, and when docferry saw it. */
+function momentsOf({ firstSeenAt, changes, deletedAt }: ShownEntry): { at: string; what: Child }[] {
+  const isTold = deletedAt === null || changes.some(({ new: now }) => now === deletedAt);
+  return [
+    { at: firstSeenAt, what: 'first seen' },
+    ...changes.map(({ field, old, new: now, seenAt }) => ({
+      at: seenAt,
+      what: <ChangeText field={field} old={old} now={now} />,
+    })),
+    ...(isTold ? [] : [{ at: deletedAt, what: 'deleted at the service' }]),
+  ];
 }
 
 function ChangeText({ field, old, now }: { field: string; old: string | null; now: string | null }) {

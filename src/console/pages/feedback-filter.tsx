@@ -3,7 +3,7 @@ import { nameText } from '../../feedback/report/report-words.ts';
 import { knownSources, knownStatuses } from '../../feedback/rules/feedback-entry.ts';
 import { type FeedbackQuery, feedbackAddress, helpfulValues } from '../readings/feedback-query.ts';
 import { longestField } from '../readings/feedback-readings.ts';
-import { Choice } from './parts.tsx';
+import { Choice, HiddenFields, Labelled, OrganizationChoice } from './parts.tsx';
 
 /** What there is to choose from. */
 export interface FilterChoices {
@@ -21,15 +21,13 @@ const helpfulTexts = { yes: 'yes', no: 'no', none: 'not asked' };
 export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choices: FilterChoices }) {
   const { words, org, project, source, status, helpful, document, from, to, since, by, all } = query;
   const { organizations } = choices;
-  const several = organizations.length > 1;
   const narrowed = [org, project, source, status, helpful, document, from, to].some((value) => value !== '');
   return (
     <form method="get" action="/feedback">
       <div class="fields">
-        <div class="field sought">
-          <label for="words">Words in comments and code</label>
+        <Labelled id="words" label="Words in comments and code" look="sought">
           <input id="words" name="words" type="search" value={visible(words)} maxlength={1000} aria-describedby="how" />
-        </div>
+        </Labelled>
         <button type="submit" class="first">
           Search
         </button>
@@ -43,9 +41,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
       <details class="more" open={narrowed}>
         <summary>Filters</summary>
         <div class="fields">
-          {several && (
-            <Choice name="org" label="Organization" value={org} options={organizations.map(({ id }) => [id, id])} />
-          )}
+          <OrganizationChoice value={org} organizations={organizations.map(({ id }) => id)} />
           <ProjectChoice value={project} choices={choices} />
           <Choice
             name="source"
@@ -65,18 +61,15 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
             value={helpful}
             options={helpfulValues.map((value) => [value, helpfulTexts[value]])}
           />
-          <div class="field grow">
-            <label for="document">Page, as path or address</label>
+          <Labelled id="document" label="Page, as path or address" look="grow">
             <input id="document" name="document" type="text" value={visible(document)} maxlength={1000} />
-          </div>
+          </Labelled>
           <Moment name="from" label="From (UTC)" value={from} />
           <Moment name="to" label="Before (UTC)" value={to} />
           <button type="submit">Apply</button>
         </div>
       </details>
-      {since !== '' && <input type="hidden" name="since" value={since} />}
-      {all !== '' && <input type="hidden" name="all" value={all} />}
-      {by !== '' && <input type="hidden" name="by" value={by} />}
+      <HiddenFields fields={Object.entries({ since, all, by }).filter(([, value]) => value !== '')} />
     </form>
   );
 }
@@ -89,15 +82,14 @@ function ProjectChoice({ value, choices: { organizations } }: { value: string; c
       </option>
     ));
   return (
-    <div class="field">
-      <label for="project">Project</label>
+    <Labelled id="project" label="Project">
       <select id="project" name="project">
         <option value="">all</option>
         {organizations.length > 1
           ? organizations.map((organization) => <optgroup label={organization.id}>{options(organization)}</optgroup>)
           : organizations.map(options)}
       </select>
-    </div>
+    </Labelled>
   );
 }
 
@@ -105,10 +97,9 @@ function ProjectChoice({ value, choices: { organizations } }: { value: string; c
 function Moment({ name, label, value }: { name: string; label: string; value: string }) {
   const form = { placeholder: 'YYYY-MM-DD', pattern: '\\d{4}-\\d{2}-\\d{2}(T.+)?', title: 'A day, such as 2026-11-21' };
   return (
-    <div class="field">
-      <label for={name}>{label}</label>
+    <Labelled id={name} label={label}>
       <input id={name} name={name} type="text" value={value} {...form} />
-    </div>
+    </Labelled>
   );
 }
 

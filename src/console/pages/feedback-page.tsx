@@ -11,7 +11,7 @@ import { type FeedbackQuery, feedbackAddress, utcOf } from '../readings/feedback
 import { documentAddress, FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
 import { Hits, projectNames } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Foreign, type Viewer, When } from './parts.tsx';
+import { Aged, Chips, Foreign, Table, type Viewer, When } from './parts.tsx';
 
 interface Documents {
   query: FeedbackQuery;
@@ -23,47 +23,29 @@ interface Documents {
 function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
   if (documents.length === 0) return null;
   const names = projectNames(choices);
-  const several = names.size > 1;
   return (
     <>
       {!total.isExact && <p class="fine">{`Counts cover the newest ${countText(total.count)}.`}</p>}
-      <div class="scroll">
-        <table class="cards">
-          <caption class="unseen">Pages</caption>
-          <thead>
-            <tr>
-              <th scope="col">page</th>
-              {several && <th scope="col">project</th>}
-              <th scope="col">entries</th>
-              <th scope="col">helpful</th>
-              <th scope="col">not helpful</th>
-              <th scope="col">latest</th>
-            </tr>
-          </thead>
-          <tbody>
-            {documents.map(({ project, document, entries, helpful, latest }) => (
-              <tr>
-                <th scope="row">
-                  <DocumentLink query={{ ...query, project, all: 'yes' }} document={document} />
-                </th>
-                {several && (
-                  <td data-name="project">
-                    <Foreign text={names.get(project) ?? project} />
-                  </td>
-                )}
-                <td data-name="entries">{countText(entries)}</td>
-                <td data-name="helpful">{countText(helpful.yes)}</td>
-                <td data-name="not helpful">
-                  <Complaints query={{ ...query, project }} document={document} count={helpful.no} />
-                </td>
-                <td data-name="latest">
-                  <When at={latest} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption="Pages"
+        rows={documents}
+        columns={[
+          [
+            'page',
+            ({ project, document }) => <DocumentLink query={{ ...query, project, all: 'yes' }} document={document} />,
+          ],
+          names.size > 1 && ['project', ({ project }) => <Foreign text={names.get(project) ?? project} />],
+          ['entries', ({ entries }) => countText(entries)],
+          ['helpful', ({ helpful }) => countText(helpful.yes)],
+          [
+            'not helpful',
+            ({ project, document, helpful }) => (
+              <Complaints query={{ ...query, project }} document={document} count={helpful.no} />
+            ),
+          ],
+          ['latest', ({ latest }) => <When at={latest} />],
+        ]}
+      />
       {more > 0 && <p class="fine">{`${counted(more, 'page')} with fewer entries not shown. Narrow the search.`}</p>}
     </>
   );
@@ -146,7 +128,13 @@ export function FeedbackPage({
       ) : (
         <>
           <Hits found={found} choices={choices} />
-          <Pages query={query} after={found.after} />
+          <Chips
+            label="Pages"
+            links={[
+              query.after !== '' && { href: feedbackAddress({ ...query, after: '' }), text: 'Newest' },
+              found.after !== null && { href: feedbackAddress({ ...query, after: found.after }), text: 'Older' },
+            ]}
+          />
         </>
       )}
       {total.count > 0 && (
@@ -181,22 +169,15 @@ const usual: readonly (readonly [text: string, query: Partial<FeedbackQuery>])[]
 ];
 
 function SavedSearches({ query }: { query: FeedbackQuery }) {
+  const links = usual.map(([text, asked]) => {
+    const href = feedbackAddress(asked);
+    return { href, text, isShown: href === feedbackAddress(query) };
+  });
   return (
-    <nav aria-label="Saved searches">
-      <ul class="chips">
-        {usual.map(([text, asked]) => {
-          const address = feedbackAddress(asked);
-          return (
-            <li>
-              <a href={address} aria-current={address === feedbackAddress(query) ? 'true' : undefined}>
-                {text}
-              </a>
-            </li>
-          );
-        })}
-      </ul>
+    <>
+      <Chips label="Saved searches" links={links} />
       <p class="fine">Bookmark this page to keep the search.</p>
-    </nav>
+    </>
   );
 }
 
@@ -216,53 +197,24 @@ function Views({ query, lastVisit }: { query: FeedbackQuery; lastVisit: string |
   const to = (change: Partial<FeedbackQuery>) => feedbackAddress({ ...query, after: '', ...change });
   const since = isNew ? query.since : lastVisit;
   return (
-    <nav aria-label="Views">
-      <ul class="chips">
-        <li>
-          <a href={to({ by: '', all: '' })} aria-current={byDocument || query.all !== '' ? undefined : 'true'}>
-            with words
-          </a>
-        </li>
-        <li>
-          <a href={to({ by: '', all: 'yes' })} aria-current={byDocument || query.all === '' ? undefined : 'true'}>
-            all entries
-          </a>
-        </li>
-        <li>
-          <a href={to({ by: 'document', all: '' })} aria-current={byDocument ? 'true' : undefined}>
-            by page
-          </a>
-        </li>
-        {since !== null && (
-          <li>
-            <a href={to({ since: isNew ? '' : since })} aria-current={isNew ? 'true' : undefined}>
+    <Chips
+      label="Views"
+      links={[
+        { href: to({ by: '', all: '' }), text: 'with words', isShown: !byDocument && query.all === '' },
+        { href: to({ by: '', all: 'yes' }), text: 'all entries', isShown: !byDocument && query.all !== '' },
+        { href: to({ by: 'document', all: '' }), text: 'by page', isShown: byDocument },
+        since !== null && {
+          href: to({ since: isNew ? '' : since }),
+          isShown: isNew,
+          text: (
+            <>
               {since === lastVisit ? 'new since my last visit, ' : 'new since '}
               <When at={utcOf(since) ?? null} />
-            </a>
-          </li>
-        )}
-      </ul>
-    </nav>
-  );
-}
-
-function Pages({ query, after }: { query: FeedbackQuery; after: string | null }) {
-  if (after === null && query.after === '') return null;
-  return (
-    <nav aria-label="Pages">
-      <ul class="chips">
-        {query.after !== '' && (
-          <li>
-            <a href={feedbackAddress({ ...query, after: '' })}>Newest</a>
-          </li>
-        )}
-        {after !== null && (
-          <li>
-            <a href={feedbackAddress({ ...query, after })}>Older</a>
-          </li>
-        )}
-      </ul>
-    </nav>
+            </>
+          ),
+        },
+      ]}
+    />
   );
 }
 
@@ -272,18 +224,13 @@ function Files({ query, mayExceed, most }: { query: FeedbackQuery; mayExceed: bo
   return (
     <section aria-labelledby="files-title">
       <h2 id="files-title">As a file</h2>
-      <ul class="chips">
-        <li>
-          <a href={to('/feedback.csv')} download="">
-            CSV
-          </a>
-        </li>
-        <li>
-          <a href={to('/feedback.jsonl')} download="">
-            JSONL
-          </a>
-        </li>
-      </ul>
+      <Chips
+        label="Files"
+        links={[
+          { href: to('/feedback.csv'), text: 'CSV' },
+          { href: to('/feedback.jsonl'), text: 'JSONL' },
+        ]}
+      />
       <p class="fine">
         {mayExceed
           ? `A file holds the newest ${countText(most)} entries that match; the command feedback export writes all.`

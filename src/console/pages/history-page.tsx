@@ -1,13 +1,14 @@
 import { visible } from '../../feedback/report/figure.ts';
 import { type EndedRun, type EndedRuns, endedText } from '../../operations/history.ts';
 import { spanText } from '../../rules/text.ts';
-import { longestSearch } from '../readings/overview-filter.ts';
+import { addressWith, longestSearch, pageIn, searchIn } from '../readings/address.ts';
 import { Page } from './layout.tsx';
 import {
   Aged,
   Choice,
   Foreign,
   NamePart,
+  OrganizationChoice,
   Outcome,
   Paging,
   pageOf,
@@ -45,21 +46,18 @@ export function historyQuery(parameters: URLSearchParams): HistoryQuery {
   const since = parameters.get('since') ?? '';
   return {
     since: Object.hasOwn(spans, since) ? since : '',
-    q: (parameters.get('q') ?? '').trim().toLowerCase().slice(0, longestSearch),
+    q: searchIn(parameters),
     org: parameters.get('org') ?? '',
     kind: parameters.get('kind') ?? '',
     outcome: parameters.get('outcome') ?? '',
-    page: /^[1-9]\d{0,5}$/.exec(parameters.get('page') ?? '')?.[0] ?? '',
+    page: pageIn(parameters),
   };
 }
 
 /** How far back the page of a query looks, in milliseconds. */
 export const sinceMsOf = ({ since }: HistoryQuery): number => spans[since || usualSince] ?? 24 * hourMs;
 
-function addressOf(query: HistoryQuery): string {
-  const asked = Object.entries(query).filter(([, value]) => value !== '');
-  return asked.length === 0 ? '/history' : `/history?${new URLSearchParams(asked)}`;
-}
+const addressOf = (query: HistoryQuery): string => addressWith('/history', { ...query });
 
 interface History extends EndedRuns {
   viewer: Viewer;
@@ -96,9 +94,7 @@ export function HistoryPage({ viewer, query, organizations, runs, more, titleOf,
     <Page title="History" viewer={viewer} at="/history">
       <form class="filter" method="get" action="/history" aria-label="Filter">
         <Choice name="since" label="Within" all="a day" value={query.since} options={spanNames} />
-        {organizations.length > 1 && (
-          <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
-        )}
+        <OrganizationChoice value={query.org} organizations={organizations} />
         <NamePart name="q" label="Site or project" value={query.q} longest={longestSearch} />
         <Choice name="kind" label="Kind" value={query.kind} options={some(kindOf)} />
         <Choice name="outcome" label="Outcome" value={query.outcome} options={outcomes} />

@@ -1,7 +1,7 @@
 import { visible } from '../../feedback/report/figure.ts';
 import type { ActionFact } from '../actions.ts';
 import { Page } from './layout.tsx';
-import { Chips, Facts, Foreign, Hidden, Reason, sentence, Table, type Viewer } from './parts.tsx';
+import { Chips, Facts, Foreign, Hidden, HiddenFields, Reason, sentence, Table, type Viewer } from './parts.tsx';
 
 interface Message {
   title: string;
@@ -39,7 +39,7 @@ interface Question {
 
 /** Asks once before what cannot be undone. */
 export function QuestionPage({ title, question, facts, label, viewer, form, action, back }: Question) {
-  const kept = [...form].filter(([name]) => name !== 'token' && name !== 'sure');
+  const kept = [...form].filter(([name]) => !notKept.has(name));
   const reason = form.get('reason')?.trim() ?? '';
   const shown: readonly ActionFact[] = [...facts, ...(reason === '' ? [] : [['why', reason] as const])];
   return (
@@ -48,12 +48,8 @@ export function QuestionPage({ title, question, facts, label, viewer, form, acti
         <p class="under">{visible(question)}</p>
         {shown.length > 0 && <Facts facts={shown.map(([name, value]) => [name, <Foreign text={value} />])} />}
         <form method="post" action={action} class="act">
-          <input type="hidden" name="token" value={viewer.formToken} />
-          <input type="hidden" name="sure" value="yes" />
           {!form.has('reason') && <Reason id="reason" label="Why" />}
-          {kept.map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+          <HiddenFields fields={[['token', viewer.formToken], ['sure', 'yes'], ...kept]} />
           <button type="submit" class="first">
             {label}
           </button>
@@ -98,10 +94,7 @@ export function BulkQuestionPage({ verb, label, withReason = false, viewer, item
       />
       <form method="post" action={`/bulk/${verb}`} class="act bulk">
         <Hidden viewer={viewer} />
-        <input type="hidden" name="sure" value="yes" />
-        {planned.map(({ field }) => (
-          <input type="hidden" name={field.name} value={field.value} />
-        ))}
+        <HiddenFields fields={[['sure', 'yes'], ...planned.map(({ field }) => [field.name, field.value] as const)]} />
         {withReason && planned.length > 0 && <Reason id="reason" label="Why" />}
         {planned.length > 0 && (
           <button type="submit" class="first">
@@ -159,10 +152,8 @@ export function KeptFormPage({ title, message, hint, viewer, links = [], form, a
         )}
         <Facts facts={[['what', <Foreign text={whatOf(action)} />], ...shown.map(factOf)]} />
         <form method="post" action={action} class="act bulk">
-          {viewer !== null && <input type="hidden" name="token" value={viewer.formToken} />}
-          {kept.map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+          {viewer !== null && <HiddenFields fields={[['token', viewer.formToken]]} />}
+          <HiddenFields fields={kept} />
           <button type="submit" class="first">
             {label}
           </button>

@@ -4,6 +4,7 @@ import type { Unavailable } from '../../operations/status.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import { countText } from '../../rules/text.ts';
 import { bulkVerbs, bulkWords } from '../bulk-actions.ts';
+import { longestSearch } from '../readings/address.ts';
 import {
   type Chip,
   type Concern,
@@ -12,7 +13,6 @@ import {
   hasChip,
   healthOf,
   type LineHealth,
-  longestSearch,
   nameOf,
   type OverviewLine,
   type OverviewQuery,
@@ -27,11 +27,11 @@ import {
   Aged,
   BulkBar,
   Chips,
-  Choice,
   Foreign,
   Health,
   type HealthLook,
   NamePart,
+  OrganizationChoice,
   Outcome,
   Paging,
   pageOf,
@@ -103,9 +103,7 @@ export function OverviewPage({ table, ...overview }: Overview & { table: Written
     <Page title="Overview" viewer={viewer} at="/" events="/events?of=overview">
       <form class="filter beside" method="get" action="/">
         <NamePart name="q" label="Name contains" value={query.search} longest={longestSearch} />
-        {organizations.length > 1 && (
-          <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
-        )}
+        <OrganizationChoice value={query.org} organizations={organizations} />
         {Object.entries(kept).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}
         <button type="submit">Search</button>
       </form>

@@ -9,7 +9,6 @@ import { withoutFailureType } from '../../rules/errors.ts';
 import { counted } from '../../rules/text.ts';
 import { projectAddress, siteAddress, targetAddress } from '../../rules/workflow-ids.ts';
 import { type Retry, triedAgain } from '../../temporal/connection.ts';
-import type { Session } from '../security/sessions.ts';
 
 /** Foreign text on a page: nothing invisible in it, and it cannot turn the text around it. */
 export function Foreign({ text }: { text: string }) {
@@ -330,9 +329,7 @@ export function Act({
     <form method="post" action={action} class="act">
       {about !== undefined && <p class="about">{about}</p>}
       <Hidden viewer={viewer} />
-      {Object.entries(fields).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
+      <HiddenFields fields={Object.entries(fields)} />
       {children}
       <button id={idOf(action, fields)} type="submit" class={look === '' ? undefined : look}>
         {label}
@@ -345,13 +342,26 @@ export function Act({
 const idOf = (action: string, fields: Readonly<Record<string, string>>): string =>
   ['do', ...action.split('/').slice(1), ...Object.values(fields)].join('-');
 
-/** What every form that acts carries: its session, and its own id. */
-export function Hidden({ viewer }: { viewer: Viewer }) {
+/** Fields that a form carries along. */
+export function HiddenFields({ fields }: { fields: readonly (readonly [name: string, value: string])[] }) {
   return (
     <>
-      <input type="hidden" name="token" value={viewer.formToken} />
-      <input type="hidden" name="order" value={newFormId()} />
+      {fields.map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
     </>
+  );
+}
+
+/** What every form that acts carries: its session, and its own id, by which it acts once even if it is sent twice. */
+export function Hidden({ viewer }: { viewer: Viewer }) {
+  return (
+    <HiddenFields
+      fields={[
+        ['token', viewer.formToken],
+        ['order', randomUUID()],
+      ]}
+    />
   );
 }
 
@@ -376,6 +386,16 @@ interface Field {
   value: string;
 }
 
+/** A field of a form under its label. */
+export function Labelled({ id, label, look, children }: { id: string; label: string; look?: string; children: Child }) {
+  return (
+    <div class={look === undefined ? 'field' : `field ${look}`}>
+      <label for={id}>{label}</label>
+      {children}
+    </div>
+  );
+}
+
 /** One of a few values; the empty one is for `all` of them. A value that an address has besides is one more. */
 export function Choice({
   name,
@@ -386,8 +406,7 @@ export function Choice({
 }: Field & { all?: string; options: readonly (readonly [value: string, text: string])[] }) {
   const isOther = value !== '' && !options.some(([one]) => one === value);
   return (
-    <div class="field">
-      <label for={name}>{label}</label>
+    <Labelled id={name} label={label}>
       <select id={name} name={name}>
         <option value="">{all}</option>
         {[...options, ...(isOther ? [[value, value] as const] : [])].map(([one, text]) => (
@@ -396,17 +415,22 @@ export function Choice({
           </option>
         ))}
       </select>
-    </div>
+    </Labelled>
   );
+}
+
+/** One of several organizations; nothing where there is only one. */
+export function OrganizationChoice({ value, organizations }: { value: string; organizations: readonly string[] }) {
+  if (organizations.length < 2) return null;
+  return <Choice name="org" label="Organization" value={value} options={organizations.map((org) => [org, org])} />;
 }
 
 /** Part of a name. */
 export function NamePart({ name, label, value, longest }: Field & { longest: number }) {
   return (
-    <div class="field">
-      <label for={name}>{label}</label>
+    <Labelled id={name} label={label}>
       <input id={name} name={name} type="search" value={visible(value)} maxlength={longest} />
-    </div>
+    </Labelled>
   );
 }
 
@@ -446,10 +470,9 @@ export function Retries({ retries }: { retries: readonly Retry[] }) {
 /** A field for a person's own words. */
 export function Reason({ id, label }: { id: string; label: string }) {
   return (
-    <div class="field">
-      <label for={id}>{`${label} (optional)`}</label>
+    <Labelled id={id} label={`${label} (optional)`}>
       <input id={id} type="text" name="reason" maxlength={longestReason} autocomplete="off" />
-    </div>
+    </Labelled>
   );
 }
 
@@ -465,23 +488,3 @@ export interface Viewer {
   /** What was done by the form that led here; null for nothing. */
   note: string | null;
 }
-
-/** `note` is the id under which the session remembers the sentence to show. */
-export function viewerOf({ identity, formToken, notes }: Session, write: boolean, note: string | undefined): Viewer {
-  const whyNot = !write
-    ? 'The console is read-only: console.write in docferry.yaml lets operators act.'
-    : identity.operator
-      ? null
-      : 'You may look; only operators may act.';
-  return {
-    login: identity.login,
-    mayAct: whyNot === null,
-    seesContacts: identity.contacts,
-    whyNot,
-    formToken,
-    note: note === undefined ? null : (notes.get(note) ?? null),
-  };
-}
-
-/** The id of a form, so that it acts once even if it is sent twice. */
-const newFormId = (): string => randomUUID();

@@ -48,7 +48,7 @@ export function PreviewPage({ viewer, site, shown, inService, path, changes }: P
       <p class="fine">
         For an hour, and while you are signed in. Pages load nothing from other sites, keep nothing and send no forms.
       </p>
-      {changes !== null && <ChangedPages site={site} version={version} changes={changes} folded={false} />}
+      {changes !== null && <ChangedPages site={site} version={version} changes={changes} />}
       {waits && viewer.mayAct && (
         <section aria-label="Decide" class="acts">
           <Decide viewer={viewer} site={site} version={version} />

@@ -19,6 +19,7 @@ import { Page } from './layout.tsx';
 import {
   Act,
   Aged,
+  Choice,
   DoneAt,
   Facts,
   Outcome,
@@ -182,15 +183,7 @@ function RunningPasses({ viewer, project: { org, project }, running }: Running) 
         </div>
       ))}
       <Act viewer={viewer} action={`${address}/sync`} label="Sync now" first>
-        <div class="field">
-          <label for="pass">Pass</label>
-          <select id="pass" name="pass">
-            <option value="">Automatic</option>
-            {passes.map((pass) => (
-              <option value={pass}>{pass}</option>
-            ))}
-          </select>
-        </div>
+        <Choice name="pass" label="Pass" value="" all="Automatic" options={passes.map((pass) => [pass, pass])} />
       </Act>
     </div>
   );

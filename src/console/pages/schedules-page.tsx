@@ -2,18 +2,18 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
 import { countText } from '../../rules/text.ts';
 import { type ScheduleTarget, targetAddress, targetName } from '../../rules/workflow-ids.ts';
-import { longestSearch } from '../readings/overview-filter.ts';
+import { addressWith, longestSearch, pageIn, searchIn } from '../readings/address.ts';
 import { Page } from './layout.tsx';
 import {
   Act,
   Aged,
   BulkBar,
   Chips,
-  Choice,
   Foreign,
   Health,
   type HealthLook,
   NamePart,
+  OrganizationChoice,
   Paging,
   pageOf,
   Table,
@@ -46,15 +46,12 @@ interface ScheduleQuery {
 
 export const scheduleQuery = (parameters: URLSearchParams): ScheduleQuery => ({
   is: parameters.get('is') ?? '',
-  q: (parameters.get('q') ?? '').trim().toLowerCase().slice(0, longestSearch),
+  q: searchIn(parameters),
   org: parameters.get('org') ?? '',
-  page: /^[1-9]\d{0,5}$/.exec(parameters.get('page') ?? '')?.[0] ?? '',
+  page: pageIn(parameters),
 });
 
-function addressOf(query: ScheduleQuery): string {
-  const asked = Object.entries(query).filter(([, value]) => value !== '');
-  return asked.length === 0 ? '/schedules' : `/schedules?${new URLSearchParams(asked)}`;
-}
+const addressOf = (query: ScheduleQuery): string => addressWith('/schedules', { ...query });
 
 interface Schedules {
   viewer: Viewer;
@@ -88,9 +85,7 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
     <Page title="Schedules" viewer={viewer} at="/schedules" events="/events?of=overview">
       <form class="filter beside" method="get" action="/schedules">
         <NamePart name="q" label="Name contains" value={query.q} longest={longestSearch} />
-        {organizations.length > 1 && (
-          <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
-        )}
+        <OrganizationChoice value={query.org} organizations={organizations} />
         {query.is !== '' && <input type="hidden" name="is" value={query.is} />}
         <button type="submit">Search</button>
       </form>

@@ -2,6 +2,7 @@ import type { AuditFilter, AuditPlace } from '../../feedback/store/audit-records
 import type { Installation } from '../../operations/installation.ts';
 import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
 import { ConsoleFailure } from '../console-failure.ts';
+import { addressWith, textIn } from './address.ts';
 
 /** What the address of the audit asks for; an empty text asks for nothing. */
 export interface AuditQuery {
@@ -27,7 +28,7 @@ export const sinceTexts = { '1d': 'a day', '7d': 'a week', '30d': '30 days', '36
 /** Reads an address. Throws `ConsoleFailure` for a malformed field, and names it. */
 export function auditQuery(parameters: URLSearchParams): AuditQuery {
   const text = (field: string): string => {
-    const value = (parameters.get(field) ?? '').trim();
+    const value = textIn(parameters, field);
     return value.length <= longestText ? value : refuse(field, `is longer than ${longestText} characters`);
   };
   const oneOf = <Name extends string>(field: string, names: readonly Name[]): Name | '' => {
@@ -46,9 +47,7 @@ export function auditQuery(parameters: URLSearchParams): AuditQuery {
 
 /** The query as an address. */
 export function auditAddress({ after, ...asked }: AuditQuery): string {
-  const place = after === null ? '' : `${after.at} ${after.entryId}`;
-  const fields = Object.entries({ ...asked, after: place }).filter(([, value]) => value !== '');
-  return fields.length === 0 ? '/audit' : `/audit?${new URLSearchParams(fields)}`;
+  return addressWith('/audit', { ...asked, after: after === null ? '' : `${after.at} ${after.entryId}` });
 }
 
 /** What the store is asked, at a moment in milliseconds. */

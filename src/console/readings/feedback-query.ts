@@ -4,6 +4,7 @@ import { boundsProblem } from '../../feedback/rules/pass-bounds.ts';
 import type { EntrySelection } from '../../feedback/search/feedback-search.ts';
 import { isoInstant } from '../../rules/text.ts';
 import { ConsoleFailure } from '../console-failure.ts';
+import { addressWith, textIn } from './address.ts';
 
 /** The fields of the address, each with the most characters that it may have. */
 const longest = {
@@ -40,7 +41,7 @@ export const helpfulValues = ['yes', 'no', 'none'] as const;
 
 /** Reads an address. Throws `ConsoleFailure` for a malformed field, and names it and what it may hold. */
 export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
-  const query = Object.fromEntries(fields.map((field) => [field, (parameters.get(field) ?? '').trim()]));
+  const query = Object.fromEntries(fields.map((field) => [field, textIn(parameters, field)]));
   const asked = query as FeedbackQuery;
   for (const field of fields) {
     if (asked[field].length > longest[field]) {
@@ -61,8 +62,7 @@ export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
 
 /** The query as an address below a path. */
 export function feedbackAddress(query: Partial<FeedbackQuery>, path = '/feedback'): string {
-  const asked = fields.flatMap((field) => (query[field] ? [[field, query[field]] as [string, string]] : []));
-  return asked.length === 0 ? path : `${path}?${new URLSearchParams(asked)}`;
+  return addressWith(path, Object.fromEntries(fields.map((field) => [field, query[field] ?? ''])));
 }
 
 /** All of the page that a query names, whatever else the query asks. */

@@ -1,5 +1,6 @@
 import type { ProjectLine, SiteLine } from '../../operations/status.ts';
 import { naturalOrder } from '../../rules/text.ts';
+import { addressWith, pageIn, searchIn } from './address.ts';
 
 /** Filters and order in the overview's address. */
 export interface OverviewQuery {
@@ -41,35 +42,30 @@ export interface Drift {
   since: string;
 }
 
-/** Characters. */
-export const longestSearch = 200;
-
 /** What an address asks for; malformed parts are ignored. */
 export function overviewQuery(parameters: URLSearchParams): OverviewQuery {
-  const page = Number(parameters.get('page') ?? '1');
   const sort = parameters.get('sort') ?? '';
   return {
     chip: chips.find((chip) => chip === parameters.get('is')) ?? null,
-    search: (parameters.get('q') ?? '').trim().toLowerCase().slice(0, longestSearch),
+    search: searchIn(parameters),
     org: parameters.get('org') ?? '',
     sort: sorts.find((one) => one === sort.replace(/^-/, '')) ?? null,
     reversed: /^-(name|last|next)$/.test(sort),
     grouped: parameters.get('group') === 'org',
-    page: Number.isInteger(page) && page >= 1 && page < 1e6 ? page : 1,
+    page: Number(pageIn(parameters) || 1),
   };
 }
 
 /** The address of what a query asks for. */
 export function overviewAddress({ chip, search, org, sort, reversed, grouped, page }: OverviewQuery): string {
-  const parameters = new URLSearchParams({
-    ...(chip !== null && { is: chip }),
-    ...(search !== '' && { q: search }),
-    ...(org !== '' && { org }),
-    ...(sort !== null && { sort: `${reversed ? '-' : ''}${sort}` }),
-    ...(grouped && { group: 'org' }),
-    ...(page > 1 && { page: String(page) }),
+  return addressWith('/', {
+    is: chip ?? '',
+    q: search,
+    org,
+    sort: sort === null ? '' : `${reversed ? '-' : ''}${sort}`,
+    group: grouped ? 'org' : '',
+    page: page > 1 ? String(page) : '',
   });
-  return parameters.size === 0 ? '/' : `/?${parameters}`;
 }
 
 /** The lines that match search and organization. */

@@ -1,5 +1,4 @@
 import type { Hono } from 'hono';
-import { longestReason } from '../../exports/rules/site-export.ts';
 import { Operator } from '../../operations/operator.ts';
 import { targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import {
@@ -16,9 +15,9 @@ import { bulkVerbs, bulkWords, planBulk, runBulk, selectedIn } from '../bulk-act
 import { ConsoleFailure, reasonIn } from '../console-failure.ts';
 import { Page } from '../pages/layout.tsx';
 import { BulkQuestionPage, KeptFormPage, MessagePage, QuestionPage } from '../pages/message-page.tsx';
-import { Act, Foreign, projectAddress, siteAddress, Table, type Viewer, When } from '../pages/parts.tsx';
+import { Act, Foreign, HiddenFields, projectAddress, siteAddress, Table, type Viewer, When } from '../pages/parts.tsx';
 import { remember, type Session, type SignedInLogin, sameSecret } from '../security/sessions.ts';
-import { failurePage, notFound, page, viewerIn } from './answers.tsx';
+import { notFound, orFailure, page, viewerIn } from './answers.tsx';
 
 /** Every route that acts; each asks whether the person is an operator. */
 export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
@@ -102,7 +101,7 @@ async function act<Subject>(
   const { question } = action;
   return orFailure(c, app, back, async () => {
     const form = c.get('form');
-    if (question === null || form.get('sure') === 'yes') {
+    if (question === undefined || form.get('sure') === 'yes') {
       return done(c, app, back, (submission) => action.run(subject, submission));
     }
     const label = typeof action.label === 'string' ? action.label : action.label(form);
@@ -125,7 +124,7 @@ async function done(
   const id = form.get('order') ?? '';
   if (!/^[0-9a-f-]{36}$/.test(id)) throw new ConsoleFailure('Incomplete', 'the form has no number');
   const note = await once(session, id, async () => {
-    const actor = { who: session.identity.login, reason: reasonIn(form, longestReason) };
+    const actor = { who: session.identity.login, reason: reasonIn(form) };
     const operator = new Operator(reader.installation, actor, { bulk });
     const { explain } = reader.setting;
     const [said] = await Promise.allSettled([work({ id, form, operator, explain })]);
@@ -153,19 +152,6 @@ function once({ done }: Session, id: string, work: () => Promise<string>): Promi
   return answer;
 }
 
-async function orFailure(
-  c: ConsoleContext,
-  app: ConsoleApp,
-  back: string,
-  work: () => Promise<Response>,
-): Promise<Response> {
-  try {
-    return await work();
-  } catch (error) {
-    return failurePage(c, app, error, back);
-  }
-}
-
 function actionOf<Subject>(actions: Readonly<Record<string, Action<Subject>>>, verb: string): Action<Subject> | null {
   return Object.hasOwn(actions, verb) ? (actions[verb] ?? null) : null;
 }
@@ -191,8 +177,12 @@ function SessionsPage({ viewer, logins }: Sessions) {
         console stops.
       </p>
       <form method="post" action="/sign-out" class="act bulk">
-        <input type="hidden" name="token" value={viewer.formToken} />
-        <input type="hidden" name="everywhere" value="yes" />
+        <HiddenFields
+          fields={[
+            ['token', viewer.formToken],
+            ['everywhere', 'yes'],
+          ]}
+        />
         <button type="submit">Sign me out everywhere</button>
       </form>
       <Table

@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ConsoleApp, ConsoleContext } from '../app-context.ts';
 import { MessagePage } from '../pages/message-page.tsx';
-import { sentence, type Viewer, viewerOf, writtenMark } from '../pages/parts.tsx';
+import { sentence, type Viewer, writtenMark } from '../pages/parts.tsx';
 import { pageHeaders } from '../security/page-headers.ts';
 
 /**
@@ -21,9 +21,22 @@ export function page(c: ConsoleContext, content: Child, status: ContentfulStatus
 const noBytes: Uint8Array = new Uint8Array();
 const htmlType = 'text/html; charset=UTF-8';
 
-/** Who looks, as pages need it. */
+/** Who looks, as pages need it; `?done` names what the session remembers to tell on the next page. */
 export function viewerIn(c: ConsoleContext, { options }: ConsoleApp): Viewer {
-  return viewerOf(c.get('signedIn').session, options.write, c.req.query('done'));
+  const { identity, formToken, notes } = c.get('signedIn').session;
+  const whyNot = !options.write
+    ? 'The console is read-only: console.write in docferry.yaml lets operators act.'
+    : identity.operator
+      ? null
+      : 'You may look; only operators may act.';
+  return {
+    login: identity.login,
+    mayAct: whyNot === null,
+    seesContacts: identity.contacts,
+    whyNot,
+    formToken,
+    note: notes.get(c.req.query('done') ?? '') ?? null,
+  };
 }
 
 /** Like `viewerIn`; null before the visitor is signed in. */
@@ -43,6 +56,20 @@ export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, 
     <MessagePage title={title} message={message} hint={hint} viewer={anyViewerIn(c, app)} links={links} />,
     status,
   );
+}
+
+/** The answer, or a page that says what failed and leads back. */
+export async function orFailure(
+  c: ConsoleContext,
+  app: ConsoleApp,
+  back: string,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await answer();
+  } catch (error) {
+    return failurePage(c, app, error, back);
+  }
 }
 
 /** An order without an answer may have arrived. */

@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { FeedbackRecord, LineFormat } from '../../feedback/files/feedback-record.ts';
 import { csv, jsonLines, lines } from '../../feedback/files/text-files.ts';
-import { documentsLike, SearchRefused } from '../../feedback/search/feedback-search.ts';
+import { documentsLike } from '../../feedback/search/feedback-search.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
 import { ConsoleFailure } from '../console-failure.ts';
 import { EntryPage } from '../pages/entry-page.tsx';
@@ -17,7 +17,7 @@ import {
   pageOf,
   selectionOf,
 } from '../readings/feedback-query.ts';
-import { failurePage, notFound, page, viewerIn } from './answers.tsx';
+import { notFound, orFailure, page, viewerIn } from './answers.tsx';
 
 /** What a selection can be loaded as. CSV is for spreadsheets, so that nothing in it may run there. */
 export const downloadFormats = {
@@ -139,7 +139,7 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
     return query;
   };
   hono.get('/feedback', (c) =>
-    orRefusal(c, app, async () => {
+    orFailure(c, app, '/feedback', async () => {
       const query = queryIn(c);
       const viewer = viewerIn(c, app);
       const selection = selectionOf(query);
@@ -177,7 +177,7 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
   );
   for (const [ending, { type, format }] of Object.entries(downloadFormats)) {
     hono.get(`/feedback.${ending}`, (c) =>
-      orRefusal(c, app, async () => {
+      orFailure(c, app, '/feedback', async () => {
         const selection = { ...selectionOf(queryIn(c)), contacts: viewerIn(c, app).seesContacts };
         const name = `feedback-${new Date().toISOString().slice(0, 10)}.${ending}`;
         const headers = { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` };
@@ -190,7 +190,7 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
     );
   }
   hono.get('/feedback/:project/:id', (c) =>
-    orRefusal(c, app, async () => {
+    orFailure(c, app, '/feedback', async () => {
       const { project, id } = c.req.param();
       const viewer = viewerIn(c, app);
       const { value, at, late } = await reader.feedback.entry.of({ project, id, contacts: viewer.seesContacts }).get();
@@ -206,17 +206,4 @@ function noteVisit(c: ConsoleContext, { cookieName, known: { secure } }: Console
   const { kept, since } = nextVisit(getCookie(c, name), c.get('signedIn').session.identity.login, Date.now());
   setCookie(c, name, kept, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge: yearSeconds });
   return since;
-}
-
-async function orRefusal(c: ConsoleContext, app: ConsoleApp, answer: () => Promise<Response>): Promise<Response> {
-  try {
-    return await answer();
-  } catch (error) {
-    return failurePage(c, app, refusalOf(error), '/feedback');
-  }
-}
-
-function refusalOf(error: unknown): unknown {
-  if (error instanceof SearchRefused) return new ConsoleFailure('BadQuery', error.message, error.hint);
-  return error;
 }

@@ -24,7 +24,7 @@ import type { OverviewFacts } from '../readings/console-reader.ts';
 import type { KnownProject, SiteFacts, StoredSite } from '../readings/facts.ts';
 import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
 import { policyFraming } from '../security/page-headers.ts';
-import { failurePage, notFound, page, viewerIn } from './answers.tsx';
+import { notFound, orFailure, page, viewerIn } from './answers.tsx';
 
 /** Ages grow, and what is late becomes stale, also while nothing else changes. */
 const linesTrueMs = 30_000;
@@ -60,21 +60,19 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const { org, domain, version } = c.req.param();
     const site = reader.knownSite(org, domain);
     if (site === null || !isStoreName(version)) return notFound(c, app);
-    try {
+    return orFailure(c, app, siteAddress(org, domain), async () => {
       const { value: facts } = await reader.sites.of(site).get();
       const waiting = facts.running?.state?.approval?.version ?? null;
       const { current } = storedIn(facts);
       const { value: changes } = await reader.changes.of({ domain, from: current, to: version }).get();
       return page(c, <ChangesPage viewer={viewerIn(c, app)} site={site} changes={changes} waiting={waiting} />);
-    } catch (error) {
-      return failurePage(c, app, error, siteAddress(org, domain));
-    }
+    });
   });
   hono.get('/sites/:org/:domain/preview/:version', async (c) => {
     const { org, domain, version } = c.req.param();
     const site = reader.knownSite(org, domain);
     if (site === null || !isStoreName(version)) return notFound(c, app);
-    try {
+    return orFailure(c, app, siteAddress(org, domain), async () => {
       const { value: facts } = await reader.sites.of(site).get();
       const { session } = c.get('signedIn');
       const path = c.req.query('page') ?? null;
@@ -91,9 +89,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const origins = [shown, ...(inService === null ? [] : [inService])].map(({ origin }) => origin);
       c.header('Content-Security-Policy', policyFraming(origins));
       return page(c, <PreviewPage {...{ viewer: viewerIn(c, app), site, shown, inService, path, changes }} />);
-    } catch (error) {
-      return failurePage(c, app, error, siteAddress(org, domain));
-    }
+    });
   });
   hono.get('/projects/:org/:project', async (c) => {
     const { org, project: id } = c.req.param();
@@ -110,15 +106,13 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   });
   hono.get('/history', async (c) => {
     const query = historyQuery(new URL(c.req.url).searchParams);
-    try {
+    return orFailure(c, app, '/history', async () => {
       const { value, at, late } = await reader.history.of(sinceMsOf(query)).get();
       const titleOf = (org: string, project: string) => reader.knownProject(org, project)?.name ?? project;
       const temporalOf = inTemporal && (({ workflowId, runId }: EndedRun) => inTemporal(workflowId, runId));
       const shown = { viewer: viewerIn(c, app), query, organizations, ...value, titleOf, temporalOf, at, late };
       return page(c, <HistoryPage {...shown} />);
-    } catch (error) {
-      return failurePage(c, app, error, '/history');
-    }
+    });
   });
   hono.get('/schedules', async (c) => {
     const { value, at, late } = await reader.overview.get();
@@ -195,13 +189,11 @@ export function addAuditRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     return reader.knownProject(org, subject) === null ? null : projectAddress(org, subject);
   };
   hono.get('/audit', async (c) => {
-    try {
+    return orFailure(c, app, '/audit', async () => {
       const query = auditQuery(new URL(c.req.url).searchParams);
       const { value: facts, at, late } = await reader.audit.of(query).get();
       const shown = { viewer: viewerIn(c, app), query, organizations, facts, addressOf, at, late };
       return page(c, <AuditPage {...shown} />);
-    } catch (error) {
-      return failurePage(c, app, error, '/audit');
-    }
+    });
   });
 }

@@ -1,3 +1,4 @@
+import { ExplainedError } from '../../rules/errors.ts';
 import { pagePath } from '../../rules/text.ts';
 import { documentKey, type Votes } from '../rules/report-figures.ts';
 
@@ -143,14 +144,13 @@ export interface EntryDetail extends Omit<FoundEntry, 'comment' | 'code'> {
 }
 
 /** The search is refused. The message names the field and the fix. */
-export class SearchRefused extends Error {
+export class SearchRefused extends ExplainedError {
   override readonly name = 'SearchRefused';
+  readonly code = 'BadQuery';
   readonly field: 'words' | 'since' | 'until' | 'firstSeenAfter' | 'limit' | 'after';
-  readonly hint: string;
 
   constructor(field: SearchRefused['field'], problem: string, hint: string) {
-    super(problem);
+    super(problem, hint);
     this.field = field;
-    this.hint = hint;
   }
 }
