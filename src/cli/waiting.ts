@@ -134,14 +134,10 @@ export async function waitTogether<Result>(
 ): Promise<Result> {
   // Each wait listens for its end.
   setMaxListeners(0, interrupted);
-  const live = await output.startLive();
-  const workers = watchWorkers(output, session);
-  try {
-    return await work(new SharedWait(output, session, interrupted, live));
-  } finally {
-    workers.stop();
-    live.end();
-  }
+  return output.showing((live) => {
+    const workers = watchWorkers(output, session);
+    return work(new SharedWait(output, session, interrupted, live)).finally(workers.stop);
+  });
 }
 
 export class SharedWait {

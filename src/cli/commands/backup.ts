@@ -127,8 +127,6 @@ export type BackedUpFile = z.infer<typeof file>;
 /** `backup.json`: what a backup holds, and for each part that it does not hold how that is backed up (backup.md). */
 export type BackupManifest = z.infer<typeof manifestSchema>;
 
-const manifestFormat: BackupManifest['format'] = format;
-
 /** The manifest of a backup. Throws failures of the command line. */
 export async function readBackupManifest(folder: string): Promise<BackupManifest> {
   const text = await readIfExists(join(folder, manifestFile)).catch(() => null);
@@ -187,8 +185,8 @@ async function takeBackup(
   signal.throwIfAborted();
   onPart('bundles');
   const published = await backUpBundles(config, folder, signal);
-  const manifest = {
-    format: manifestFormat,
+  const manifest: BackupManifest = {
+    format,
     docferry: packageVersion(),
     takenAt,
     temporal,

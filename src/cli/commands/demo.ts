@@ -172,7 +172,7 @@ interface DemoFolder {
   configFile: string;
 }
 
-/** Makes the demo's folder anew. Throws a usage failure if it is another's, `DatabaseInUse` while a demo runs there. */
+/** Makes the demo's folder and empties it of an earlier demo. Throws a usage failure if it is another's, `DatabaseInUse` while a demo runs there. */
 export async function prepareDemoFolder(folder: string): Promise<DemoFolder> {
   await mkdir(folder, { recursive: true });
   const names = await readdir(folder);

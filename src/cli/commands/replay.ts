@@ -34,35 +34,28 @@ async function replay(context: CommandContext, { since = usualSinceMs, match }: 
   const config = await loadContextConfig(context);
   const matches = globOf(match, false);
   const from = Date.now() - since;
-  const interrupt = onInterrupt();
-  const live = await output.startLive();
-  try {
+  const { signal, dispose } = onInterrupt();
+  const replaying = output.showing((live) => {
     let done = 0;
     const onReplayed = () => {
       done += 1;
-      if (done % 100 === 0)
-        live.show('replay', { key: String(done), text: `${done} histories`, line: `${done} histories` });
+      if (done % 100 === 0) live.show('replay', { key: String(done), text: `${done} histories` });
     };
-    const runs = await withTemporal(config, ({ client }) =>
-      replayNamespace(client, { since: from, matches, onReplayed, signal: interrupt.signal }),
+    return withTemporal(config, ({ client }) => replayNamespace(client, { since: from, matches, onReplayed, signal }));
+  });
+  const runs = await replaying.finally(dispose);
+  if (signal.aborted) {
+    throw operationFailure(
+      'Interrupted',
+      `interrupted after ${runs.length} histories, which says nothing about the rest`,
     );
-    live.end();
-    if (interrupt.signal.aborted) {
-      throw operationFailure(
-        'Interrupted',
-        `interrupted after ${runs.length} histories, which says nothing about the rest`,
-      );
-    }
-    const types = byType(runs);
-    const failures = runs.filter(({ problem }) => problem !== null);
-    const ok = failures.length === 0;
-    const document = { ok, since: new Date(from).toISOString(), histories: runs.length, types, failures };
-    output.result(document, textOf(types, failures, config.temporal.namespace, output.paint));
-    return ok ? exitCodes.done : exitCodes.failed;
-  } finally {
-    live.end();
-    interrupt.dispose();
   }
+  const types = byType(runs);
+  const failures = runs.filter(({ problem }) => problem !== null);
+  const ok = failures.length === 0;
+  const document = { ok, since: new Date(from).toISOString(), histories: runs.length, types, failures };
+  output.result(document, textOf(types, failures, config.temporal.namespace, output.paint));
+  return ok ? exitCodes.done : exitCodes.failed;
 }
 
 interface TypeCounts {

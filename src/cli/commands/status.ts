@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import { endsWell } from '../../exports/rules/site-export.ts';
 import {
@@ -26,7 +25,7 @@ import { duration } from '../flags.ts';
 import { withInstallation } from '../operator.ts';
 import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
 import { fittingLines, type Output, type Paint, type Screen, type Step, type Surface } from '../terminal/output.ts';
-import { onInterrupt } from '../terminal/prompts.ts';
+import { watching } from '../terminal/prompts.ts';
 import { tableLines } from '../terminal/text.ts';
 
 export default {
@@ -182,25 +181,15 @@ const usualRows = 24;
 const otherRows = 10;
 
 /** Looks until Ctrl-C, or for a time: repaints a terminal, prints changed lines elsewhere. Returns the last look. */
-async function watchStatus(output: Output, look: () => Promise<Look>, forMs: number): Promise<Look> {
-  const interrupt = onInterrupt();
-  const live = await output.startLive();
-  const endsAt = Date.now() + forMs;
+async function watchStatus(output: Output, look: () => Promise<Look>, forMs: number | undefined): Promise<Look> {
   let before = new Map<string, string>();
-  try {
-    for (;;) {
-      const found = await look();
-      const now = lineTexts(found);
-      live.show('status', stepOf(found, changesSince(before, now), output.surfaceOfNotes));
-      before = now;
-      if (Date.now() + lookEveryMs > endsAt) return found;
-      await sleep(lookEveryMs, undefined, { signal: interrupt.signal }).catch(() => {});
-      if (interrupt.signal.aborted) return found;
-    }
-  } finally {
-    live.end();
-    interrupt.dispose();
-  }
+  return watching(output, { everyMs: lookEveryMs, forMs }, async (live) => {
+    const found = await look();
+    const now = lineTexts(found);
+    live.show('status', stepOf(found, changesSince(before, now), output.surfaceOfNotes));
+    before = now;
+    return found;
+  });
 }
 
 function stepOf(found: Look, changes: readonly string[], surface: Screen): Step {
@@ -283,7 +272,7 @@ async function showStatus(context: CommandContext, flags: StatusFlags): Promise<
       unavailable,
     };
   };
-  const last = flags.watch ? await watchStatus(output, look, flags.for ?? Number.POSITIVE_INFINITY) : await look();
+  const last = flags.watch ? await watchStatus(output, look, flags.for) : await look();
   for (const { unknown, message } of last.unavailable) output.warn(`${message}: ${unknown} is unknown`);
   output.result(last, statusText(last, Date.now(), output.surface));
   if (flags.check !== true) return exitCodes.done;

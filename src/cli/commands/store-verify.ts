@@ -26,11 +26,12 @@ async function verifyStore(context: CommandContext, domain?: string): Promise<Ex
   const config = await loadContextConfig(context);
   const store = await openBundleStore(config.store.bundles);
   const domains = await domainsToVerify(store, config, domain?.toLowerCase());
-  const live = await output.startLive();
-  const onProgress = progressLine(output, (step) => live.show('verify', step));
-  const audits = await interruptible('what was read so far says nothing about the rest', (signal) =>
-    auditStore(store, domains, { signal, onProgress }),
-  ).finally(() => live.end());
+  const audits = await output.showing((live) => {
+    const onProgress = progressLine(output, (step) => live.show('verify', step));
+    return interruptible('what was read so far says nothing about the rest', (signal) =>
+      auditStore(store, domains, { signal, onProgress }),
+    );
+  });
   const ok = audits.every(isGood);
   output.result(documentOf(store, audits, ok), textOf(store, audits, output.paint));
   return ok ? exitCodes.done : exitCodes.failed;

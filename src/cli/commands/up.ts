@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
-import { isThere } from '../../files.ts';
-import type { DevServer } from '../../local/dev-server.ts';
+import { errorCode, isThere } from '../../files.ts';
 import { assertPortFree } from '../../local/ports.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import type { TemporalSettings } from '../../temporal/connection.ts';
@@ -70,11 +69,10 @@ interface Addresses {
 
 async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { output } = context;
-  const { port, bundlePort, sandboxPort, storagePort } = flags;
+  const { port, bundlePort } = flags;
   return withParts(output, async (parts, interrupted) => {
     const dbFile = resolve(context.cwd, flags.db);
-    const ports = { port, bundlePort, sandboxPort, storagePort };
-    const load = () => loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
+    const load = () => loadUpConfig(context, flags);
     // With --sandbox it may write the configuration, so not before all ports are known to be free.
     const given = flags.sandbox ? null : await load();
     await requireFreePorts(flags, dbFile);
@@ -82,11 +80,16 @@ async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
     const configured = given ?? (await load());
     const temporalPort = flags.server ? port : null;
     const uiPort = flags.ui ? flags.uiPort : null;
+    const { namespace } = configured.temporal;
     const embedded = flags.server
-      ? await startServer(context, parts, configured, { port, uiPort, dbFile }, interrupted)
+      ? await startEmbedded(context, { port, uiPort, dbFile, namespace }, interrupted)
       : null;
+    if (embedded !== null) parts.add(embedded.part);
     interrupted.throwIfAborted();
-    const sandbox = flags.sandbox ? await startSandbox(configured, parts, flags) : null;
+    const sandboxOptions = flags.sandbox ? sandboxOptionsFor(configured, flags) : null;
+    const started = sandboxOptions && (await startSandboxPart(sandboxOptions, sandboxFlags));
+    if (started !== null) parts.add(started.part);
+    const sandbox = started?.sandbox ?? null;
     warnOfSurprises(output, configured, { temporalPort, bundlePort, sandbox });
     const config = embedded ? withEmbedded(configured, embedded.server.address) : configured;
     const bundles = await startBundlePart(output, config.store.bundles, bundlePort, '--bundle-port');
@@ -124,25 +127,6 @@ async function requireFreePorts(flags: UpFlags, dbFile: string): Promise<void> {
 }
 
 const sandboxFlags = { port: '--sandbox-port', storagePort: '--storage-port' };
-
-async function startSandbox(config: Config, parts: RunningParts, ports: SandboxPorts): Promise<Sandbox> {
-  const { sandbox, part } = await startSandboxPart(sandboxOptionsFor(config, ports), sandboxFlags);
-  parts.add(part);
-  return sandbox;
-}
-
-async function startServer(
-  context: CommandContext,
-  parts: RunningParts,
-  config: Config,
-  places: { port: number; uiPort: number | null; dbFile: string },
-  interrupted: AbortSignal,
-): Promise<{ server: DevServer; uiUrl: string | null }> {
-  const { namespace } = config.temporal;
-  const { server, uiUrl, part } = await startEmbedded(context, { ...places, namespace }, interrupted);
-  parts.add(part);
-  return { server, uiUrl };
-}
 
 const usualPort = 8088;
 
@@ -186,21 +170,12 @@ function announce({ output }: CommandContext, addresses: Addresses, isEmbedded: 
   output.result({ ready: true, addresses }, 'docferry: ready');
 }
 
-interface SandboxPorts {
-  sandboxPort: number;
-  storagePort: number;
-}
-
-interface UpPorts extends SandboxPorts {
-  /** Temporal's. */
-  port: number;
-  bundlePort: number;
-}
+type SandboxPorts = Pick<UpFlags, 'sandboxPort' | 'storagePort'>;
 
 /** The configuration of `up`. `--sandbox` writes one into a folder that has none; a named one must exist. */
 export async function loadUpConfig(
   context: CommandContext,
-  { sandbox, port, sandboxPort, bundlePort }: UpPorts & { sandbox: boolean },
+  { sandbox, port, sandboxPort, bundlePort }: Pick<UpFlags, 'sandbox' | 'port' | 'sandboxPort' | 'bundlePort'>,
 ): Promise<Config> {
   const named = context.configFile ?? context.env.DOCFERRY_CONFIG;
   if (sandbox && !named) {
@@ -216,7 +191,7 @@ async function writeIfAbsent(file: string, text: string): Promise<boolean> {
     await writeFile(file, text, { flag: 'wx' });
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }

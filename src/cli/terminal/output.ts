@@ -163,6 +163,12 @@ export class Output {
     };
   }
 
+  /** Shows progress for as long as the work takes. */
+  async showing<Result>(work: (live: LiveView) => Promise<Result>): Promise<Result> {
+    const live = await this.startLive();
+    return work(live).finally(() => live.end());
+  }
+
   #document(document: object): void {
     if (this.#documentPrinted) throw new Error('a command has one JSON document as its result');
     this.#documentPrinted = true;

@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { operationFailure, usageFailure } from '../failure.ts';
+import type { LiveView, Output } from './output.ts';
 
 /** Where a person is asked. */
 interface Terminal {
@@ -75,6 +77,25 @@ export async function startInterruptibly<Started>(
   } finally {
     interrupt.signal.removeEventListener('abort', say);
   }
+}
+
+/** Looks again and again until Ctrl-C or the end of the time, shows each look, and returns the last one. */
+export async function watching<Look>(
+  output: Pick<Output, 'showing'>,
+  { everyMs, forMs = Number.POSITIVE_INFINITY }: { everyMs: number; forMs?: number | undefined },
+  look: (live: LiveView) => Promise<Look>,
+): Promise<Look> {
+  const { signal, dispose } = onInterrupt();
+  const endsAt = Date.now() + forMs;
+  const looks = output.showing(async (live) => {
+    for (;;) {
+      const found = await look(live);
+      if (Date.now() + everyMs > endsAt) return found;
+      await sleep(everyMs, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return found;
+    }
+  });
+  return looks.finally(dispose);
 }
 
 export function untilAborted(signal: AbortSignal): Promise<void> {

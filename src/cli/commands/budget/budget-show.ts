@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../../budget/client.ts';
 import { drift, type Forecast, type Limits, type WindowView } from '../../../budget/rules/permits.ts';
@@ -11,7 +10,7 @@ import { duration } from '../../flags.ts';
 import { findOrganization } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
 import { fittingLines, type Output, type Paint, type Step, type Surface } from '../../terminal/output.ts';
-import { onInterrupt } from '../../terminal/prompts.ts';
+import { watching } from '../../terminal/prompts.ts';
 import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
 import { askWorker } from '../../waiting.ts';
 
@@ -200,32 +199,19 @@ const lookEveryMs = 1_000;
 async function watchBudget(
   context: CommandContext,
   name: string | undefined,
-  { for: forMs = Number.POSITIVE_INFINITY }: { for?: number },
+  { for: forMs }: { for?: number },
 ): Promise<void> {
   const { output } = context;
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
-  const { id } = organization;
-  const interrupt = onInterrupt();
-  const live = await output.startLive();
-  try {
-    const last = await withTemporal(config, async (session) => {
-      const endsAt = Date.now() + forMs;
-      for (;;) {
-        const view = await readBudget(session, organization);
-        live.show(`budget of ${id}`, stepOf(view, output));
-        if (Date.now() + lookEveryMs > endsAt) return view;
-        await sleep(lookEveryMs, undefined, { signal: interrupt.signal }).catch(() => {});
-        if (interrupt.signal.aborted) return view;
-      }
-    });
-    live.end();
-    output.result(budgetDocument(organization, last), budgetText(organization, last, Date.now(), output.surface));
-    return;
-  } finally {
-    live.end();
-    interrupt.dispose();
-  }
+  const last = await withTemporal(config, (session) =>
+    watching(output, { everyMs: lookEveryMs, forMs }, async (live) => {
+      const view = await readBudget(session, organization);
+      live.show(`budget of ${organization.id}`, stepOf(view, output));
+      return view;
+    }),
+  );
+  output.result(budgetDocument(organization, last), budgetText(organization, last, Date.now(), output.surface));
 }
 
 /** On a terminal the whole window, redrawn; elsewhere a line for each change. */

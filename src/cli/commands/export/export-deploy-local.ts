@@ -101,26 +101,25 @@ async function verify(
   version: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const live = await output.startLive();
   try {
-    await verifyVersion(store, domain, version, {
-      limits: { ...defaultLimits, maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles },
-      siteRules: bundle.rules,
-      domain,
-      signal,
-      onProgress: ({ files, bytes }) => {
-        if (files === 0) return;
-        const text = `${counted(files, 'file')}, ${sizeText(bytes)} verified`;
-        live.show(version, { key: `${Math.floor(bytes / 1024 ** 3)}`, text });
-      },
-    });
+    await output.showing((live) =>
+      verifyVersion(store, domain, version, {
+        limits: { ...defaultLimits, maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles },
+        siteRules: bundle.rules,
+        domain,
+        signal,
+        onProgress: ({ files, bytes }) => {
+          if (files === 0) return;
+          const text = `${counted(files, 'file')}, ${sizeText(bytes)} verified`;
+          live.show(version, { key: `${Math.floor(bytes / 1024 ** 3)}`, text });
+        },
+      }),
+    );
   } catch (error) {
     const again = `copy ${store.place}/${domain}/versions/${version} again, the archive and manifest.json`;
     const damaged = (message: string) => operationFailure('VersionDamaged', message, again);
     if (error instanceof VersionDamaged) throw damaged(`${version} is damaged: ${error.message}`);
     if (!(error instanceof NoSuchVersion)) throw error;
     throw damaged(`${version} is incomplete in the store`);
-  } finally {
-    live.end();
   }
 }

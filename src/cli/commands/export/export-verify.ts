@@ -64,21 +64,21 @@ async function renderPages(
   report: VerificationReport,
   { browser, browserSandbox, pages }: Pick<RenderFlags, 'browser' | 'browserSandbox'> & { pages: number },
 ): Promise<Rendering> {
-  const live = await output.startLive();
   const workFolder = await mkdtemp(join(tmpdir(), 'docferry-verify-'));
   try {
-    return await interruptible('the remaining pages were not checked', (signal) =>
-      renderSite(file, report, {
-        pages,
-        browser: { program: browser === undefined ? null : resolve(cwd, browser), sandbox: browserSandbox },
-        levels: {},
-        workFolder,
-        signal,
-        onPage: (done, all) => live.show(file, { key: `${done}`, text: `${done} of ${all} pages rendered` }),
-      }),
+    return await output.showing((live) =>
+      interruptible('the remaining pages were not checked', (signal) =>
+        renderSite(file, report, {
+          pages,
+          browser: { program: browser === undefined ? null : resolve(cwd, browser), sandbox: browserSandbox },
+          levels: {},
+          workFolder,
+          signal,
+          onPage: (done, all) => live.show(file, { key: `${done}`, text: `${done} of ${all} pages rendered` }),
+        }),
+      ),
     );
   } finally {
-    live.end();
     await rm(workFolder, { recursive: true, force: true });
   }
 }
@@ -101,19 +101,19 @@ async function verifyFile(context: CommandContext, file: string, flags: VerifyFl
   const path = resolve(context.cwd, file);
   const pages = pagesToRender(flags);
   const signing = await signingOf(context, path, flags);
-  const live = await context.output.startLive();
-  const found = await verifyInThread(path, {
-    limits: defaultLimits,
-    structureOnly: flags.structureOnly === true,
-    onProgress: ({ files, bytes }) => {
-      if (bytes < silentBelowBytes) return;
-      live.show(file, { key: `${Math.floor(bytes / 1024 ** 3)}`, text: `${files} files, ${sizeText(bytes)} read` });
-    },
-  })
-    .catch((error: unknown) => {
-      throw unreadable(file, error);
-    })
-    .finally(() => live.end());
+  const reading = context.output.showing((live) =>
+    verifyInThread(path, {
+      limits: defaultLimits,
+      structureOnly: flags.structureOnly === true,
+      onProgress: ({ files, bytes }) => {
+        if (bytes < silentBelowBytes) return;
+        live.show(file, { key: `${Math.floor(bytes / 1024 ** 3)}`, text: `${files} files, ${sizeText(bytes)} read` });
+      },
+    }),
+  );
+  const found = await reading.catch((error: unknown) => {
+    throw unreadable(file, error);
+  });
   const { reasons, signed } = signing?.check(found) ?? { reasons: [], signed: null };
   const signedReport = { ...found, ok: found.ok && reasons.length === 0, reasons: [...reasons, ...found.reasons] };
   const rendering =

@@ -18,6 +18,7 @@ import { keepHeapLean } from '../../parts.ts';
 import { findProjects } from '../../selection.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import { isToStdout, reportOut, stdoutName, writeOut } from '../../terminal/files.ts';
+import type { LiveView } from '../../terminal/output.ts';
 
 const formats = ['jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof formats)[number];
@@ -140,19 +141,14 @@ async function writeShowing(
   tally: Tally,
 ): Promise<number | null> {
   if (out === stdoutName) return writeOut(context, out, pieces);
-  const live = await context.output.startLive();
-  const shown = async function* (): AsyncGenerator<Piece, void, undefined> {
+  const shown = async function* (live: LiveView): AsyncGenerator<Piece, void, undefined> {
     for await (const piece of pieces) {
       yield piece;
       const step = Math.floor(tally.rows / shownEvery);
       if (step > 0) live.show('feedback', { key: `${step}`, text: counted(step * shownEvery, 'entry', 'entries') });
     }
   };
-  try {
-    return await writeOut(context, out, shown());
-  } finally {
-    live.end();
-  }
+  return context.output.showing((live) => writeOut(context, out, shown(live)));
 }
 
 function summaryOf(result: {

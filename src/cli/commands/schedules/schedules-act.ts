@@ -1,14 +1,15 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { longestReason } from '../../../exports/rules/site-export.ts';
+import { forEach } from '../../../operations/bulk.ts';
 import type { Operator } from '../../../operations/operator.ts';
 import { counted, isoInstant } from '../../../rules/text.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
 import { describeSchedules, type NamedSchedule, namedSchedules, scheduledTimes } from '../../../schedules/schedules.ts';
-import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
-import { noSuchThing, usageFailure } from '../../failure.ts';
+import { explainFailure } from '../../explain-failure.ts';
+import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { dateRange } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addSelectionFlags, findOrganization, matcherOf, type SelectionFlags, suggesting } from '../../selection.ts';
@@ -100,14 +101,17 @@ function namesOf({ id, target }: NamedSchedule): string[] {
   return [id, workflowIdOf(target), name, target.kind === 'refresh' ? target.kind : `${target.org}/${name}`];
 }
 
-/** Does the work with each schedule that the words or the flags name, and prints `{schedules: [{id, …}]}`. */
+/**
+ * Does the work with each schedule that the words or the flags name, and prints `{schedules: [{id, …}]}`. Of several, one
+ * that fails stops no other: it is named with its error, and the exit code is 1.
+ */
 async function withSchedules(
   context: CommandContext,
   verb: string,
   words: readonly string[],
   flags: ManyFlags,
   work: (operator: Operator, schedule: NamedSchedule) => Promise<{ document: object; line: string }>,
-): Promise<void> {
+): Promise<ExitCode> {
   const { all, org, match } = flags;
   const many = all === true || org !== undefined || match !== undefined;
   if (many === words.length > 0) {
@@ -127,10 +131,18 @@ async function withSchedules(
       const text = `${question}:\n${names}\n${question}?`;
       await confirm({ text, declined: 'cancelled, nothing changed' }, flags.yes === true);
     }
-    const answers = await inBatches(chosen, callsAtOnce, (schedule) => work(operator, schedule));
-    const schedules = answers.map(({ document }, index) => ({ id: chosen[index]?.id, ...document }));
+    const { ended } = await forEach(chosen, (schedule) => work(operator, schedule));
+    const [first] = ended;
+    if (ended.length === 1 && first?.ok === false) throw first.error;
+    const answers = ended.map((one) => {
+      if (one.ok) return { id: one.item.id, ...one.answer };
+      const { code, message, hint } = explainFailure(one.error);
+      return { id: one.item.id, document: { error: { code, message, hint } }, line: `${one.item.id}: ${message}` };
+    });
+    const schedules = answers.map(({ id, document }) => ({ id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
     context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);
+    return ended.every(({ ok }) => ok) ? exitCodes.done : exitCodes.failed;
   });
 }
 
@@ -156,7 +168,7 @@ async function pauseOrResumeSchedules(
   kind: 'pause' | 'resume',
   words: string[],
   { note, ...flags }: { note: string } & ManyFlags,
-): Promise<void> {
+): Promise<ExitCode> {
   const reason = note.trim().slice(0, longestReason) || null;
   return withSchedules(context, kind, words, { ...flags, reason }, async (operator, { target }) => {
     await (kind === 'pause' ? operator.pauseSchedule(target, note) : operator.resumeSchedule(target, note));
@@ -164,7 +176,7 @@ async function pauseOrResumeSchedules(
   });
 }
 
-async function triggerSchedules(context: CommandContext, words: string[], flags: ManyFlags): Promise<void> {
+async function triggerSchedules(context: CommandContext, words: string[], flags: ManyFlags): Promise<ExitCode> {
   return withSchedules(context, 'trigger', words, flags, async (operator, { target }) => {
     const { alreadyRunning } = await operator.triggerSchedule(target);
     const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
@@ -187,16 +199,17 @@ interface BackfillFlags extends ManyFlags {
 
 const madeUp = 'the next run makes up for those that are missing';
 
-/** The server buffers at most 1,000 starts of a schedule. */
-const mostRuns = 1_000;
+/** The server names at most 1,000 starts of a schedule, and buffers as many: if it names so many, there may be more. */
+const tooManyRuns = 999;
 
-async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<void> {
+async function backfillSchedules(context: CommandContext, words: string[], flags: BackfillFlags): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
   return withSchedules(context, 'backfill', words, flags, async (operator, { id, target }) => {
     if (target.kind === 'refresh') return { document: { runs: [] }, line: `${targetName(target)}: ${madeUp}` };
     const times = await scheduledTimes(await operator.installation.temporal(), id, from, to);
-    if (times.length > mostRuns) {
-      throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
+    if (times.length >= tooManyRuns) {
+      const often = `${targetName(target)} was scheduled ${times.length} times or more then`;
+      throw usageFailure(often, 'choose a shorter period');
     }
     if (times.length > 0) await operator.backfillSchedule(target, { from, to, runs: times.length });
     const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;

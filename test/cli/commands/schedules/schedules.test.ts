@@ -230,6 +230,27 @@ describe('docferry schedules', () => {
     await expect.poll(running).toBe(1);
   });
 
+  it('does to the others what fails for one of many, and names that one', async () => {
+    const { configure, run, org, domain, cwd } = await place();
+    await configure({});
+    const sites = `[{ domain: ${domain}, schedule: ${nightly} }, { domain: b.${domain}, schedule: { every: 10m } }]`;
+    const organizations = `  - { id: ${org}, apiKey: k, sites: ${sites} }\n`;
+    const { address } = useDevServer();
+    await writeFile(join(cwd, 'docferry.yaml'), configText({ address, taskQueue: org, organizations }));
+    await run('apply');
+    const { exitCode, document } = await run('backfill', '--all', '--from', '2026-10-01', '--to', '2026-10-12');
+    expect(exitCode).toBe(1);
+    expect(document.schedules).toHaveLength(2);
+    expect(document.schedules).toContainEqual({
+      id: `docferry:${org}:export:${org}:b.${domain}`,
+      error: { code: 'Usage', message: expect.stringContaining('1000 times or more'), hint: 'choose a shorter period' },
+    });
+    expect(document.schedules).toContainEqual({
+      id: `docferry:${org}:export:${org}:${domain}`,
+      runs: expect.any(Array),
+    });
+  });
+
   it('tells unknown and impossible requests apart by their exit codes', async () => {
     const { configure, run, cwd, domain } = await place();
     await configure({ site: nightly });
