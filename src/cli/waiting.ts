@@ -69,17 +69,10 @@ async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[
   }
 }
 
-/** A worker's answer to a query; null when none comes in time, because no worker is running or it is busy. */
-export async function answerOrNull<Answer>(
-  client: Client,
-  taskQueue: string,
-  ask: () => Promise<Answer>,
-): Promise<Answer | null> {
-  const [answer] = await answersOrNull(client, taskQueue, [null], ask);
-  return answer ?? null;
-}
-
-/** Like `answerOrNull`, for many queries within the same time; whether a worker polls is asked once. */
+/**
+ * A worker's answers to queries, all within the same time; null for what none comes to, because no worker is running or it is
+ * busy.
+ */
 export async function answersOrNull<Item, Answer>(
   client: Client,
   taskQueue: string,

@@ -1,7 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
-import { PortTaken } from '../../http-server.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { connectOptions } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
@@ -78,19 +77,6 @@ export async function startConsolePart(
     openId: oidc && { ...oidc, clientSecret: oidc.clientSecret.read() },
   });
   return { console, part: { name: 'the console', ended: never, stop: () => console.stop() } };
-}
-
-/** Like `startConsolePart`, but on a free port if the usual one is taken. */
-export async function startConsoleSomewhere(
-  config: Config,
-  place: ConsolePlace,
-): Promise<{ console: RunningConsole; part: Part }> {
-  try {
-    return await startConsolePart(config, place);
-  } catch (error) {
-    if (!(error instanceof PortTaken)) throw error;
-    return startConsolePart(config, { ...place, port: 0 });
-  }
 }
 
 /** What the console needs of the configuration. */

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
 import { errorCode, isThere } from '../../files.ts';
+import { PortTaken } from '../../http-server.ts';
 import { assertPortFree } from '../../local/ports.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import type { TemporalSettings } from '../../temporal/connection.ts';
@@ -140,12 +141,14 @@ async function startConsole(
 ): Promise<string | null> {
   if (wanted === 'off') return null;
   try {
-    const { startConsolePart, startConsoleSomewhere, warnOfNoSignIn } = await import('./console.ts');
+    const { startConsolePart, warnOfNoSignIn } = await import('./console.ts');
     const onNewLink = (next: string) => output.note(`to sign in to the console once more: ${next}`);
     const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, link, onNewLink };
-    // Another port than a person asked for would surprise them.
-    const start = wanted === undefined ? startConsoleSomewhere : startConsolePart;
-    const { console, part } = await start(config, place);
+    const { console, part } = await startConsolePart(config, place).catch((error: unknown) => {
+      // Another port than a person asked for would surprise them.
+      if (wanted !== undefined || !(error instanceof PortTaken)) throw error;
+      return startConsolePart(config, { ...place, port: 0 });
+    });
     parts.add(part);
     warnOfNoSignIn(output, config, link);
     return console.signInUrl ?? console.url;

@@ -6,6 +6,8 @@ import { operationFailure, usageFailure } from '../failure.ts';
 import type { Output } from './output.ts';
 import { onInterrupt } from './prompts.ts';
 
+type Chunks = AsyncIterable<string | Uint8Array>;
+
 /**
  * Writes the file that `flag` names, whole or not at all. An existing file keeps its permissions, its owner and its
  * place behind a symbolic link; only this user can read a new private file. Text is written as UTF-8. Returns the bytes
@@ -14,27 +16,25 @@ import { onInterrupt } from './prompts.ts';
 export async function replaceOutput(
   flag: string,
   path: string,
-  chunks: AsyncIterable<string | Uint8Array>,
+  content: string | Chunks,
   { isPrivate = false } = {},
 ): Promise<number> {
   const found = await stat(path).catch(ignoreMissing);
   if (found === null) {
     const folder = await stat(dirname(resolve(path))).catch(ignoreMissing);
-    if (folder?.isDirectory()) return replaceFile(path, chunks, isPrivate ? { mode: 0o600 } : undefined);
+    if (folder?.isDirectory()) return replaceFile(path, content, isPrivate ? { mode: 0o600 } : undefined);
     throw usageFailure(`${flag} names ${path}: there is no folder ${dirname(path)}`, 'create the folder first');
   }
   if (found.isDirectory()) throw usageFailure(`${flag} names ${path}: it is a folder`, 'name a file');
   // A device or pipe must never be replaced by a file.
   if (!found.isFile()) throw usageFailure(`${flag} names ${path}: it is not a regular file`, 'write to stdout with -');
-  return rewriteFile(path, chunks);
+  return rewriteFile(path, content);
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
   throw error;
 }
-
-type Chunks = AsyncIterable<string | Uint8Array>;
 
 /** The value of `--out` that means stdout. */
 export const stdoutName = '-';

@@ -9,6 +9,7 @@ import {
   Health,
   previewAddress,
   Reason,
+  Section,
   siteAddress,
   Version,
   type Viewer,
@@ -62,8 +63,7 @@ const kinds = ['added', 'removed', 'changed', 'moved'] as const;
 export function Approval({ viewer, site, approval }: { viewer: Viewer; site: KnownSite; approval: AwaitedApproval }) {
   const { version, since, expiresAt, asks, changes } = approval;
   return (
-    <section aria-labelledby="approval-title" class="decision">
-      <h2 id="approval-title">Waits for approval</h2>
+    <Section id="approval" title="Waits for approval" look="decision">
       <div class="acts">
         <p>
           <Version name={version} /> came <When at={since} />; without a decision it counts as rejected{' '}
@@ -86,7 +86,7 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
         </Decide>
         <ChangedPages site={site} version={version} changes={changes} folded />
       </div>
-    </section>
+    </Section>
   );
 }
 

@@ -14,6 +14,7 @@ import {
   Health,
   type HealthLook,
   Labelled,
+  Section,
   Table,
   Troubles,
   type Viewer,
@@ -161,8 +162,7 @@ function Askers({ budgets }: { budgets: readonly OrganizationBudget[] }) {
     ...(view?.waiters ?? []).map((one) => ({ ...one, org, what: 'waits' })),
   ]);
   return (
-    <section aria-labelledby="askers-title">
-      <h2 id="askers-title">Requests in use or queued</h2>
+    <Section id="askers" title="Requests in use or queued">
       {rows.length === 0 ? (
         <p class="quiet">No requests in use or queued.</p>
       ) : (
@@ -181,7 +181,7 @@ function Askers({ budgets }: { budgets: readonly OrganizationBudget[] }) {
           ]}
         />
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -10,6 +10,7 @@ import {
   Foreign,
   previewAddress,
   Reason,
+  Section,
   shortVersion,
   siteAddress,
   Version,
@@ -63,8 +64,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
         addressOf={(path) => (shownTexts.has(path) ? `#text-${shownTexts.get(path)}` : null)}
       />
       {counts.pages.changed > 0 && (
-        <section aria-labelledby="texts-title">
-          <h2 id="texts-title">Text that changes</h2>
+        <Section id="texts" title="Text that changes">
           <p class="fine">
             {without === null
               ? texts.length < counts.pages.changed
@@ -75,11 +75,10 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
           {texts.map((page, place) => (
             <Text id={`text-${place}`} page={page} preview={previewAddress(site, to.version, page.path)} />
           ))}
-        </section>
+        </Section>
       )}
       {!isCurrent && viewer.mayAct && (
-        <section aria-labelledby="decide-title">
-          <h2 id="decide-title">{to.version === waiting ? 'Decide' : 'Put it into service'}</h2>
+        <Section id="decide" title={to.version === waiting ? 'Decide' : 'Put it into service'}>
           <div class="acts">
             {to.version === waiting ? (
               <Decide viewer={viewer} site={site} version={to.version} />
@@ -94,7 +93,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
               </Act>
             )}
           </div>
-        </section>
+        </Section>
       )}
     </Page>
   );

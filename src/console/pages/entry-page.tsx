@@ -5,7 +5,7 @@ import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
 import { projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Facts, Foreign, projectAddress, Table, type Viewer, When } from './parts.tsx';
+import { Aged, Facts, Foreign, projectAddress, Section, Table, type Viewer, When } from './parts.tsx';
 
 /**
  * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that
@@ -53,8 +53,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
       </p>
       <Aged at={at} late={late} />
       <div class="split">
-        <section aria-labelledby="said-title">
-          <h2 id="said-title">What was said</h2>
+        <Section id="said" title="What was said">
           <div class="texts">
             {comment !== null && (
               <blockquote class="said" dir="auto">
@@ -72,9 +71,8 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
             )}
             {comment === null && code === null && <p class="quiet">No words.</p>}
           </div>
-        </section>
-        <section aria-labelledby="about-title">
-          <h2 id="about-title">About it</h2>
+        </Section>
+        <Section id="about" title="About it">
           <Facts
             facts={[
               ['page', <PageLink path={entry.path} domains={organization?.domains ?? []} />],
@@ -101,10 +99,9 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
           {!viewer.seesContacts && (
             <p class="fine">Only the people whom console.contacts in docferry.yaml names see who wrote it.</p>
           )}
-        </section>
+        </Section>
       </div>
-      <section aria-labelledby="history-title">
-        <h2 id="history-title">History</h2>
+      <Section id="history" title="History">
         {entry.hasEarlierChanges && <p class="quiet">{`Of the changes, the latest ${entry.changes.length}:`}</p>}
         <Table
           caption="What happened to it"
@@ -115,7 +112,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
             ['', ({ what }) => what, 'what'],
           ]}
         />
-      </section>
+      </Section>
     </Page>
   );
 }

@@ -11,7 +11,7 @@ import { type FeedbackQuery, feedbackAddress, utcOf } from '../readings/feedback
 import { documentAddress, FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
 import { Hits, projectNames } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Chips, Foreign, Table, type Viewer, When } from './parts.tsx';
+import { Aged, Chips, Foreign, Section, Table, type Viewer, When } from './parts.tsx';
 
 interface Documents {
   query: FeedbackQuery;
@@ -222,8 +222,7 @@ function Files({ query, mayExceed, most }: { query: FeedbackQuery; mayExceed: bo
   const all = query.by === '' ? query.all : 'yes';
   const to = (path: string) => feedbackAddress({ ...query, all, by: '', after: '' }, path);
   return (
-    <section aria-labelledby="files-title">
-      <h2 id="files-title">As a file</h2>
+    <Section id="files" title="As a file">
       <Chips
         label="Files"
         links={[
@@ -237,6 +236,6 @@ function Files({ query, mayExceed, most }: { query: FeedbackQuery; mayExceed: bo
           : 'Each file holds all entries that match.'}{' '}
         In CSV, cells that a spreadsheet would run begin with an apostrophe.
       </p>
-    </section>
+    </Section>
   );
 }

@@ -259,6 +259,16 @@ export function sentence(text: string): string {
   return /[.:!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
+/** A part of a page under its heading, whose id is `<id>-title`. */
+export function Section({ id, title, look, children }: { id: string; title: string; look?: string; children: Child }) {
+  return (
+    <section aria-labelledby={`${id}-title`} class={look}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** Names and values. */
 export function Facts({ facts }: { facts: readonly (readonly [string, Child] | null | false)[] }) {
   return (

@@ -4,7 +4,7 @@ import { pagePath } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/facts.ts';
 import { ChangedPages, Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { changesAddress, Foreign, shortVersion, siteAddress, Version, type Viewer } from './parts.tsx';
+import { changesAddress, Foreign, Section, shortVersion, siteAddress, Version, type Viewer } from './parts.tsx';
 
 interface ShownVersion {
   version: string;
@@ -64,8 +64,7 @@ export function PreviewPage({ viewer, site, shown, inService, path, changes }: P
 
 function Frame({ id, title, shown: { version, address } }: { id: string; title: string; shown: ShownVersion }) {
   return (
-    <section aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>{title}</h2>
+    <Section id={id} title={title}>
       <p class="fine">
         <Version name={version} />
         {' · '}
@@ -74,6 +73,6 @@ function Frame({ id, title, shown: { version, address } }: { id: string; title: 
         </a>
       </p>
       <iframe id={`${id}-frame`} title={`${title}: ${visible(version)}`} src={address} sandbox="allow-scripts" />
-    </section>
+    </Section>
   );
 }

@@ -25,6 +25,7 @@ import {
   Outcome,
   projectAddress,
   Retries,
+  Section,
   Table,
   Troubles,
   type Viewer,
@@ -41,15 +42,14 @@ interface Budget {
 /** What the organization's budget does for the project: what its passes hold, and when those that wait continue. */
 function BudgetForProject({ project, budget }: Budget) {
   return (
-    <section aria-labelledby="budget-title">
-      <h2 id="budget-title">Budget</h2>
+    <Section id="budget" title="Budget">
       <div class="acts">
         {budget === null ? <p class="quiet">unknown</p> : <Share project={project} budget={budget} />}
         <p>
           <a id="to-budget" href="/budget">{`The whole budget of ${project.org}`}</a>
         </p>
       </div>
-    </section>
+    </Section>
   );
 }
 
@@ -118,10 +118,9 @@ function askersOf({ org, project }: KnownProject, { holders, waiters }: WindowVi
 /** What readers say, as the report shows it; null while the entries are counted, or cannot be. */
 function Charts({ charts }: { charts: string | null }) {
   return (
-    <section aria-labelledby="charts-title">
-      <h2 id="charts-title">What readers say</h2>
+    <Section id="charts" title="What readers say">
       {charts === null ? <p class="quiet">The charts are not ready yet. Reload in a moment.</p> : raw(charts)}
-    </section>
+    </Section>
   );
 }
 
@@ -129,8 +128,7 @@ function Charts({ charts }: { charts: string | null }) {
 function Passes({ stored }: { stored: StoredProject | null }) {
   if (stored === null) return null;
   return (
-    <section aria-labelledby="passes-title">
-      <h2 id="passes-title">Passes</h2>
+    <Section id="passes" title="Passes">
       {stored.passes.length === 0 ? (
         <p class="quiet">None yet. A pass is one reading of the project’s feedback.</p>
       ) : (
@@ -151,7 +149,7 @@ function Passes({ stored }: { stored: StoredProject | null }) {
           ]}
         />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -246,14 +244,12 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
         <Aged at={at} late={late} />
         <Troubles troubles={troubles} />
         <div class="split">
-          <section aria-labelledby="stored-title">
-            <h2 id="stored-title">Stored</h2>
+          <Section id="stored" title="Stored">
             {stored === null ? <p class="quiet">unknown</p> : <Stored {...{ stored, delays, budget, at }} />}
-          </section>
-          <section aria-labelledby="running-title">
-            <h2 id="running-title">Running</h2>
+          </Section>
+          <Section id="running" title="Running">
             <RunningPasses viewer={viewer} project={known} running={running} />
-          </section>
+          </Section>
         </div>
         <BudgetForProject project={known} budget={budget} />
       </div>

@@ -26,6 +26,7 @@ import {
   previewAddress,
   Reason,
   Retries,
+  Section,
   siteAddress,
   Table,
   Troubles,
@@ -56,8 +57,7 @@ function History({
   if (runs === null && auditEntries === null) return null;
   const rows = [...(runs ?? []).map(ended), ...(auditEntries ?? []).map(done)].sort((a, b) => b.at.localeCompare(a.at));
   return (
-    <section aria-labelledby="history-title">
-      <h2 id="history-title">History</h2>
+    <Section id="history" title="History">
       {rows.length === 0 ? (
         <p class="quiet">No export has ended yet, and no person did anything by hand.</p>
       ) : (
@@ -74,7 +74,7 @@ function History({
           ]}
         />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -349,8 +349,7 @@ function Versions({ viewer, site, stored, runs, state }: Kept) {
   const names = stored.versions.map(({ version }) => version);
   const isNewer = (version: string) => names.indexOf(version) < names.indexOf(stored.current ?? '');
   return (
-    <section aria-labelledby="versions-title">
-      <h2 id="versions-title">Kept versions</h2>
+    <Section id="versions" title="Kept versions">
       {stored.versions.length === 0 ? (
         <p class="quiet">None yet.</p>
       ) : (
@@ -408,7 +407,7 @@ function Versions({ viewer, site, stored, runs, state }: Kept) {
           ]}
         />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -439,8 +438,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
         <Troubles troubles={troubles} />
         {approval !== null && <Approval viewer={viewer} site={site} approval={approval} />}
         <div class="split">
-          <section aria-labelledby="service-title">
-            <h2 id="service-title">In service</h2>
+          <Section id="service" title="In service">
             {stored === null ? (
               <p class="quiet">unknown</p>
             ) : (
@@ -449,9 +447,8 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
                 <Hold viewer={viewer} site={site} stored={stored} />
               </div>
             )}
-          </section>
-          <section aria-labelledby="running-title">
-            <h2 id="running-title">Running</h2>
+          </Section>
+          <Section id="running" title="Running">
             <div class="acts">
               <Running viewer={viewer} site={site} facts={facts} />
               {temporal !== null && (running !== null || facts.runs?.length !== 0) && (
@@ -462,7 +459,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
                 </p>
               )}
             </div>
-          </section>
+          </Section>
         </div>
       </div>
       <div id="versions" data-live>

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openFeedbackStore } from '../../../src/feedback/store/open-feedback-store.ts';
 import type { ExportRunRow } from '../../../src/feedback/store/run-records.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
+import { endedExport } from '../../tools/feedback/ended-export.ts';
 
 describe('docferry status without Temporal', () => {
   it('says in one line what is unknown, and shows the rest', async () => {
@@ -36,25 +37,8 @@ describe('docferry history', () => {
   it('lists what ended within the time, of all sites and projects, and what failed first', async () => {
     const cwd = await folderWithConfig();
     const store = await openFeedbackStore({ kind: 'sqlite', file: join(cwd, 'data/feedback.db') });
-    const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
-    const run = (runId: string, hoursAgo: number, over: Partial<ExportRunRow>) =>
-      store.recordExportRun({
-        workflowId: 'export:acme:docs.acme.example',
-        runId,
-        org: 'acme',
-        domain: 'docs.acme.example',
-        startedAt: ago(hoursAgo + 30),
-        finishedAt: ago(hoursAgo),
-        outcome: 'published',
-        jobId: 'job',
-        jobsStarted: 1,
-        version: null,
-        contentDigest: null,
-        polls: 1,
-        detail: '{}',
-        jobMs: null,
-        ...over,
-      });
+    const run = (runId: string, hours: number, over: Partial<ExportRunRow> = {}) =>
+      store.recordExportRun(endedExport(runId, hours, over));
     await run('old', 25, { outcome: 'failed' });
     await run('refused', 3, {
       outcome: 'rejected',
@@ -62,7 +46,7 @@ describe('docferry history', () => {
         reasons: Array(3).fill({ rule: 'secret-file', path: '.env', detail: 'it holds secrets' }),
       }),
     });
-    await run('fine', 1, {});
+    await run('fine', 1);
     await run('gone', 1, { domain: 'no.longer.example' });
     const pass = {
       org: 'acme',

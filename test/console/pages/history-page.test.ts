@@ -3,45 +3,28 @@ import type { ExportRunRow } from '../../../src/feedback/store/run-records.ts';
 import { endedRuns } from '../../../src/operations/history.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
+import { endedExport, hoursAgo } from '../../tools/feedback/ended-export.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
-
-const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000);
 
 it('lists what ended in a day, failed runs first, and narrows it down by its address', async () => {
   const at = await temporaryStore();
   onTestFinished(() => at[Symbol.asyncDispose]());
-  const run = (runId: string, hoursAgo: number, over: Partial<ExportRunRow>) =>
-    at.store.recordExportRun({
-      workflowId: 'export:acme:docs.acme.example',
-      runId,
-      org: 'acme',
-      domain: 'docs.acme.example',
-      startedAt: ago(hoursAgo + 0.5).toISOString(),
-      finishedAt: ago(hoursAgo).toISOString(),
-      outcome: 'published',
-      jobId: 'job',
-      jobsStarted: 1,
-      version: null,
-      contentDigest: null,
-      polls: 1,
-      detail: '{}',
-      jobMs: null,
-      ...over,
-    });
-  await run('fine', 2, {});
+  const run = (runId: string, hours: number, over: Partial<ExportRunRow> = {}) =>
+    at.store.recordExportRun(endedExport(runId, hours, over));
+  await run('fine', 2);
   await run('old', 30, { outcome: 'unchanged' });
   await run('gone', 1, { domain: 'no.longer.example' });
   const reasons = [{ rule: 'secret-file', path: '<b>.env', detail: 'it holds secrets' }];
   await run('refused', 3, { outcome: 'rejected', detail: JSON.stringify({ reasons }) });
-  const pass = { org: 'acme', workflowId: 'w', dateFrom: null, dateTo: null, startedAt: ago(1) };
+  const pass = { org: 'acme', workflowId: 'w', dateFrom: null, dateTo: null, startedAt: hoursAgo(1) };
   await at.store.beginPass({ ...pass, project: 'prj_1', pass: 'sweep', passId: 'p', runId: 'p' });
-  await at.store.finishPass('p', { outcome: 'cancelled', error: null, waitedMs: 0, finishedAt: ago(0) });
+  await at.store.finishPass('p', { outcome: 'cancelled', error: null, waitedMs: 0, finishedAt: hoursAgo(0) });
   await at.store.beginPass({ ...pass, project: '', pass: 'refresh', passId: 'r', runId: 'r' });
   await at.store.finishPass('r', {
     outcome: 'failed',
     error: 'Cut: terminated by op',
     waitedMs: 0,
-    finishedAt: ago(4),
+    finishedAt: hoursAgo(4),
   });
   const setting = { ...fakeSetting({ calls: [], auditEntries: [] }), openFeedback: async () => at.open() };
   const console = await runningConsole({ setting });
@@ -83,8 +66,6 @@ it('lists what ended in a day, failed runs first, and narrows it down by its add
 it('reads the newest and what went wrong, where more ended than a page can hold', async () => {
   const at = await temporaryStore();
   onTestFinished(() => at[Symbol.asyncDispose]());
-  const row = { workflowId: 'export:acme:a.example', org: 'acme', domain: 'a.example', jobId: null, jobsStarted: 1 };
-  const rest = { version: null, contentDigest: null, polls: 1, detail: '{}', jobMs: null };
   const outcomes = [
     'rejected',
     'published',
@@ -96,11 +77,11 @@ it('reads the newest and what went wrong, where more ended than a page can hold'
   ] as const;
   for (const [hour, outcome] of outcomes.entries()) {
     // The first of them began last: the limit keeps the latest ends.
-    const times = { startedAt: ago(20 + hour).toISOString(), finishedAt: ago(10 - hour).toISOString() };
-    await at.store.recordExportRun({ ...row, ...rest, ...times, runId: `${hour}`, outcome });
+    const startedAt = hoursAgo(20 + hour).toISOString();
+    await at.store.recordExportRun(endedExport(`${hour}`, 10 - hour, { startedAt, outcome }));
   }
-  const since = ago(24).toISOString();
-  const ended = (most?: number) => endedRuns(at.store, since, [{ org: 'acme', domain: 'a.example' }], most);
+  const since = hoursAgo(24).toISOString();
+  const ended = (most?: number) => endedRuns(at.store, since, [{ org: 'acme', domain: 'docs.acme.example' }], most);
   const { runs, more } = await ended(2);
   expect(runs.map(({ outcome }) => outcome)).toEqual([
     'failed',

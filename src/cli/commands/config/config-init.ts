@@ -32,7 +32,7 @@ async function writeExampleConfig({ output, configFile, env, cwd }: CommandConte
     await output.data(example);
     return;
   }
-  const writing = flags.force ? replaceOutput('--out', file, one(example)) : writeFile(file, example, { flag: 'wx' });
+  const writing = flags.force ? replaceOutput('--out', file, example) : writeFile(file, example, { flag: 'wx' });
   await writing.catch((error: unknown) => {
     throw explained(named, error);
   });
@@ -46,10 +46,6 @@ function exampleText(): string {
   const text = readPackageFile('docferry.example.yaml');
   if (text !== null) return text;
   throw operationFailure('Failed', 'docferry.example.yaml is missing', 'this installation is damaged: reinstall it');
-}
-
-async function* one(text: string): AsyncGenerator<string, void, undefined> {
-  yield text;
 }
 
 function explained(named: string, error: unknown): unknown {

@@ -27,7 +27,7 @@ import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { holdText } from '../../terminal/progress.ts';
 import { factLines, indent, isoTime, tableLines, timeText, wrapped } from '../../terminal/text.ts';
-import { answerOrNull } from '../../waiting.ts';
+import { answersOrNull } from '../../waiting.ts';
 
 export default {
   status: (command, run) => command.argument('<domain>', siteHelp).action(run(showExportStatus)),
@@ -111,10 +111,10 @@ async function readRunning(
 ): Promise<Pick<Status, 'workflowId' | 'runId' | 'status' | 'state' | 'retries'>> {
   const handle = exportHandle(client, org, domain);
   const description = await describeWorkflow(handle);
-  const state =
-    description?.status.name === 'RUNNING'
-      ? await answerOrNull(client, config.temporal.taskQueue, () => exportState(client, org, domain))
-      : null;
+  const running = description?.status.name === 'RUNNING' ? [domain] : [];
+  const [state = null] = await answersOrNull(client, config.temporal.taskQueue, running, () =>
+    exportState(client, org, domain),
+  );
   const { workflowId } = handle;
   const retries = description === null ? [] : await retriesIn(client, description);
   return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state, retries };
