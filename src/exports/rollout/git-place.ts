@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { lstat, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import type { GitConfig } from '../../config/config.ts';
@@ -9,7 +9,14 @@ import type { Observed } from '../rules/rollout-steps.ts';
 import { type ContentChanges, changesText } from '../rules/site-export.ts';
 import { printablePath } from '../rules/verification-rules.ts';
 import { summarizeChanges } from '../store/compare-manifests.ts';
-import { fileTrouble, type Place, type RolloutRequest, TargetRefused, unpackInto } from './rollout-target.ts';
+import {
+  fileTrouble,
+  type Place,
+  type RolloutRequest,
+  TargetRefused,
+  unpackInto,
+  withWorkFolder,
+} from './rollout-target.ts';
 
 /** So often a place is fetched and edited anew when other commits were quicker. */
 const tries = 5;
@@ -123,22 +130,18 @@ export class GitPlace implements Place {
     return JSON.parse(text) as Shown;
   }
 
-  async #inCheckout<Result>(
-    signal: AbortSignal | undefined,
-    work: (folder: string) => Promise<Result>,
-  ): Promise<Result> {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'docferry-git-')));
+  #inCheckout<Result>(signal: AbortSignal | undefined, work: (folder: string) => Promise<Result>): Promise<Result> {
     const { repository, branch } = this.#git;
-    try {
-      const options = ['--quiet', '--depth=1', '--no-tags', '--single-branch', `--branch=${branch}`];
-      await this.#run(null, ['clone', ...options, '--', repository, folder], signal);
-      return await work(folder);
-    } catch (error) {
-      if (!(error instanceof TargetRefused)) throw error;
-      throw new TargetRefused(error.message.replaceAll(`${folder}/`, ''), error.mayPass);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    return withWorkFolder('git', async (folder) => {
+      try {
+        const options = ['--quiet', '--depth=1', '--no-tags', '--single-branch', `--branch=${branch}`];
+        await this.#run(null, ['clone', ...options, '--', repository, folder], signal);
+        return await work(folder);
+      } catch (error) {
+        if (!(error instanceof TargetRefused)) throw error;
+        throw new TargetRefused(error.message.replaceAll(`${folder}/`, ''), error.mayPass);
+      }
+    });
   }
 
   /** Runs git in a folder; answers what it prints. Throws `TargetRefused` and the signal's reason. */

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathProblem } from '../../files.ts';
@@ -6,6 +7,7 @@ import { unpack } from '../archive/unpack.ts';
 import { type Observed, type RolloutStep, rolloutSteps, type TargetSteps } from '../rules/rollout-steps.ts';
 import { copySlots } from '../semaphore.ts';
 import type { Manifest } from '../store/bundle-store.ts';
+import { removeAbandoned } from '../store/retention.ts';
 
 /** What a step is given: a published, verified version. */
 export interface RolloutRequest {
@@ -36,18 +38,31 @@ export function unpackInto(
   return copySlots.use(signal, () => withArchive((archive) => unpack(archive, manifest, folder, work)));
 }
 
-/** Runs `use` with a folder of the unpacked version, which is removed afterwards. Throws as `unpackInto`. */
-export async function withFiles<Result>(
-  request: RolloutRequest,
+const workFolder = /^docferry-(site|git)-/;
+
+/** Runs `use` with a new folder, which is removed afterwards; also removes what killed processes left a week ago. */
+export async function withWorkFolder<Result>(
+  kind: 'site' | 'git',
   use: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'docferry-site-'));
+  const place = await realpath(tmpdir());
+  const isOurs = (name: string) => workFolder.test(name) && lstatSync(join(place, name)).uid === process.getuid?.();
+  // A failure concerns no version: the next step tries again.
+  await removeAbandoned(place, new Date(), isOurs).catch(() => undefined);
+  const folder = await mkdtemp(join(place, `docferry-${kind}-`));
   try {
-    await unpackInto(folder, request);
     return await use(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Runs `use` with a folder of the unpacked version, which is removed afterwards. Throws as `unpackInto`. */
+export function withFiles<Result>(request: RolloutRequest, use: (folder: string) => Promise<Result>): Promise<Result> {
+  return withWorkFolder('site', async (folder) => {
+    await unpackInto(folder, request);
+    return use(folder);
+  });
 }
 
 /** One step of a target, safe to repeat. */
