@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ReasonList } from '../rules/verification-rules.ts';
-import type { Manifest } from '../store/bundle-store.ts';
+import type { Manifest, Work } from '../store/bundle-store.ts';
 import type { ArchiveEntry, ContentSink, EntryAnswer } from './archive-reader.ts';
 import { ArchiveFault, withByteFile } from './archive-reader.ts';
 import { EntryRules } from './check-entry.ts';
@@ -17,24 +17,13 @@ export class UnpackMismatch extends Error {
 /** What is known about a verified archive. */
 export type PackedFiles = Pick<Manifest, 'archive' | 'files'>;
 
-interface UnpackOptions {
-  signal?: AbortSignal | undefined;
-  /** Called for each file and every chunk of it. */
-  onProgress?: (() => void) | undefined;
-}
-
 /**
  * Unpacks a verified archive into an empty folder. Names are checked again, and each file's size and SHA-256 must match
  * the manifest, or it throws `UnpackMismatch`. A file that is not listed, or would grow past its listed size, stops it
  * before any byte of that file is written.
  */
-export async function unpack(
-  archive: string,
-  manifest: PackedFiles,
-  folder: string,
-  options: UnpackOptions,
-): Promise<void> {
-  const unpacking = new Unpacking(manifest, folder, options);
+export async function unpack(archive: string, manifest: PackedFiles, folder: string, work: Work): Promise<void> {
+  const unpacking = new Unpacking(manifest, folder, work);
   const onEntry = (entry: ArchiveEntry) => unpacking.enter(entry);
   const streamBytes = Number.POSITIVE_INFINITY;
   try {
@@ -49,18 +38,18 @@ export async function unpack(
 
 class Unpacking {
   readonly #folder: string;
-  readonly #options: UnpackOptions;
+  readonly #work: Work;
   readonly #reasons = new ReasonList();
   readonly #rules: EntryRules;
   readonly #missing: Map<string, ContentFile>;
   readonly #folders = new Set<string>();
   #writing: FileHandle | null = null;
 
-  constructor(manifest: PackedFiles, folder: string, options: UnpackOptions) {
+  constructor(manifest: PackedFiles, folder: string, work: Work) {
     const unlimited = Number.POSITIVE_INFINITY;
     const limits = { maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited };
     this.#folder = folder;
-    this.#options = options;
+    this.#work = work;
     this.#rules = new EntryRules(limits, manifest.archive.bytes, this.#reasons);
     this.#missing = new Map(manifest.files.map((file) => [file.path, file]));
   }
@@ -99,7 +88,7 @@ class Unpacking {
   }
 
   #sink(handle: FileHandle, listed: ContentFile): ContentSink {
-    const { signal, onProgress } = this.#options;
+    const { signal, onProgress } = this.#work;
     const hash = createHash('sha256');
     return {
       write: async (chunk) => {

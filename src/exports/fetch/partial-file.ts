@@ -117,32 +117,20 @@ interface Checkpoint {
 const linePattern = /^(\d{1,15}) (\d{1,15}) ([0-9a-f]{8})$/;
 
 /**
- * The journal beside a download: the object's identity, then a line for each checkpoint on disk. It lets a download
- * resume after `kill -9` and after a power failure: a line is written after the bytes it describes and believed only if
- * they have its checksum.
+ * Begins the journal beside a download in place of any other: the object's identity, then a line for each checkpoint on
+ * disk. It lets a download resume after `kill -9` and after a power failure: a line is written after the bytes it
+ * describes and believed only if they have its checksum. It is not flushed, since a line that is wrong has a wrong
+ * checksum.
  */
-export class ResumeJournal {
-  readonly #handle: FileHandle;
-
-  private constructor(handle: FileHandle) {
-    this.#handle = handle;
-  }
-
-  /** Begins a journal in place of any other; unflushed, since a line that is wrong has a wrong checksum. */
-  static async begin(path: string, identity: ObjectIdentity, proved: readonly Checkpoint[]): Promise<ResumeJournal> {
-    const temp = `${path}.new`;
-    await writeFile(temp, [`${JSON.stringify(identity)}\n`, ...proved.map(lineOf)].join(''));
-    await rename(temp, path);
-    return new ResumeJournal(await open(path, 'a'));
-  }
-
-  async append(checkpoint: Checkpoint): Promise<void> {
-    await this.#handle.write(lineOf(checkpoint));
-  }
-
-  async close(): Promise<void> {
-    await this.#handle.close();
-  }
+export async function beginJournal(
+  path: string,
+  identity: ObjectIdentity,
+  proved: readonly Checkpoint[],
+): Promise<FileHandle> {
+  const temp = `${path}.new`;
+  await writeFile(temp, [`${JSON.stringify(identity)}\n`, ...proved.map(journalLine)].join(''));
+  await rename(temp, path);
+  return open(path, 'a');
 }
 
 /** Null when no journal can be read: that means starting over. Throws the signal's reason and system errors. */
@@ -198,7 +186,7 @@ async function provedPrefix(file: FileHandle, { start, checkpoints }: Run, signa
   return proved;
 }
 
-function lineOf({ start, end, crc }: Checkpoint): string {
+export function journalLine({ start, end, crc }: Checkpoint): string {
   return `${start} ${end} ${crc.toString(16).padStart(8, '0')}\n`;
 }
 
@@ -215,12 +203,12 @@ const openEnd = Number.MAX_SAFE_INTEGER;
 
 /**
  * A file being downloaded in any order, its running SHA-256, and beside it `<file>.resume` with the journal of what is
- * on disk (`ResumeJournal`). Another object goes into a new file, so that a late write to the old one does no harm.
+ * on disk (`beginJournal`). Another object goes into a new file, so that a late write to the old one does no harm.
  */
 export class PartialFile {
   readonly #path: string;
   #handle: FileHandle;
-  #journal: ResumeJournal | null = null;
+  #journal: FileHandle | null = null;
   /** The object that the bytes belong to; null when nothing proves it, and a cut then means starting over. */
   identity: ObjectIdentity | null = null;
   #done = new ByteSpans();
@@ -260,14 +248,14 @@ export class PartialFile {
     this.#hash = new PrefixHash();
     this.#done = new ByteSpans();
     this.identity = identity;
-    this.#journal = identity && (await ResumeJournal.begin(journalOf(this.#path), identity, []));
+    this.#journal = identity && (await beginJournal(journalOf(this.#path), identity, []));
   }
 
   writerFrom(start: number): RangeWriter {
     return new RangeWriter(start, this.#handle, {
       taken: (chunk, position) => this.#hash.offer(chunk, position),
       written: async (end, crc) => {
-        await this.#journal?.append({ start, end, crc });
+        await this.#journal?.write(journalLine({ start, end, crc }));
         this.#done.add({ start, end });
         this.#hash.follow(this.#handle, () => this.#done.prefix);
       },
@@ -296,7 +284,7 @@ export class PartialFile {
     // The last byte of a complete file is fetched again: the answer proves that the object is still the same.
     if (this.#done.count === total) this.#done.remove({ start: total - 1, end: total });
     this.identity = found.identity;
-    this.#journal = await ResumeJournal.begin(journal, found.identity, found.proved);
+    this.#journal = await beginJournal(journal, found.identity, found.proved);
     this.#hash.follow(this.#handle, () => this.#done.prefix);
   }
 }

@@ -93,8 +93,8 @@ interface SiteReturn {
 
 /**
  * Returns a site from a version that one of the steps refused: first the pointer, then each target that the rollout has
- * reached, in this run or an earlier one (E9). Gives what the targets run now, where the site is held, null where it is
- * not, and why, a return that failed first.
+ * reached, in this run or an earlier one (E9). `rollouts` says what each target runs now. `held` is the version at which
+ * the site is held, null when the pointer could not be moved. The first of `reasons` is a return that failed, if one did.
  */
 export async function returnFrom(
   version: string,

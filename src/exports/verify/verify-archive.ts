@@ -111,38 +111,29 @@ interface FileSinkCallbacks {
   onEnd: (sha256: string, content: Buffer | null) => void;
 }
 
-/** Hashes the content of one file, and keeps it when asked to. */
-class FileSink implements ContentSink {
-  readonly #bytes: number;
-  readonly #callbacks: FileSinkCallbacks;
-  #kept: Buffer | null = null;
-  #filled = 0;
-  #digest: string | null = null;
-  #hash: Hash | null = null;
-
-  constructor(bytes: number, callbacks: FileSinkCallbacks) {
-    this.#bytes = bytes;
-    this.#callbacks = callbacks;
-  }
-
-  write(chunk: Uint8Array): void {
-    if (this.#filled === 0 && this.#callbacks.keeps()) this.#kept = Buffer.allocUnsafe(this.#bytes);
-    // Most files arrive in one piece, where creating a hash object costs more than hashing.
-    if (chunk.length === this.#bytes) this.#digest = hash('sha256', chunk, 'hex');
-    else this.#partial().update(chunk);
-    this.#kept?.set(chunk, this.#filled);
-    this.#filled += chunk.length;
-    this.#callbacks.onBytes(chunk.length);
-  }
-
-  end(): void {
-    this.#callbacks.onEnd(this.#digest ?? this.#partial().digest('hex'), this.#kept);
-  }
-
-  #partial(): Hash {
-    this.#hash ??= createHash('sha256');
-    return this.#hash;
-  }
+/** Hashes the content of one file of `bytes`, and keeps it when asked to. */
+function fileSink(bytes: number, { keeps, onBytes, onEnd }: FileSinkCallbacks): ContentSink {
+  let kept: Buffer | null = null;
+  let filled = 0;
+  let digest: string | null = null;
+  let partial: Hash | null = null;
+  return {
+    write(chunk) {
+      if (filled === 0 && keeps()) kept = Buffer.allocUnsafe(bytes);
+      // Most files arrive in one piece, where creating a hash object costs more than hashing.
+      if (chunk.length === bytes) digest = hash('sha256', chunk, 'hex');
+      else {
+        partial ??= createHash('sha256');
+        partial.update(chunk);
+      }
+      kept?.set(chunk, filled);
+      filled += chunk.length;
+      onBytes(chunk.length);
+    },
+    end() {
+      onEnd(digest ?? (partial ?? createHash('sha256')).digest('hex'), kept);
+    },
+  };
 }
 
 /** Longest time for one archive unless told otherwise, in milliseconds. */
@@ -279,7 +270,7 @@ class ArchivePart {
     const path = this.#rules.admit(entry);
     if (this.#rules.exhausted) return 'stop';
     if (path === null || entry.kind !== 'file' || entry.elsewhere) return 'skip';
-    return new FileSink(entry.bytes, {
+    return fileSink(entry.bytes, {
       keeps: () => this.#site?.wants(path, entry.bytes) ?? false,
       onBytes: (bytes) => {
         this.#bytes += bytes;

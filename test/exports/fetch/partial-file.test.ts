@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteSpans, ResumeJournal, readJournal } from '../../../src/exports/fetch/partial-file.ts';
+import { ByteSpans, beginJournal, journalLine, readJournal } from '../../../src/exports/fetch/partial-file.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 const totalLength = 40;
@@ -49,13 +49,13 @@ async function written(content = bytes) {
   const folder = await tempFolder();
   const [file, journal] = [join(folder, 'archive'), join(folder, 'archive.resume')];
   await writeFile(file, content);
-  const begun = await ResumeJournal.begin(journal, identity, []);
+  const begun = await beginJournal(journal, identity, []);
   for (const [start, end] of [
     [0, 100],
     [600, 700],
     [0, 300],
   ] as const) {
-    await begun.append({ start, end, crc: crc32(bytes.subarray(start, end)) });
+    await begun.write(journalLine({ start, end, crc: crc32(bytes.subarray(start, end)) }));
   }
   await begun.close();
   return { file, journal };
@@ -112,7 +112,7 @@ describe('the journal of a download', () => {
   it('begins again with what was proved', async () => {
     const place = await written();
     const found = await recovered(place);
-    const again = await ResumeJournal.begin(place.journal, identity, found?.proved ?? []);
+    const again = await beginJournal(place.journal, identity, found?.proved ?? []);
     await again.close();
     expect(await recovered(place)).toEqual(found);
   });
