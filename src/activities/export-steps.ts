@@ -3,7 +3,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { defaultLimits } from '../exports/archive/check-entry.ts';
 import { pointAt, returnSite, takeStep } from '../exports/rollout/roll-out-version.ts';
 import { stepsOf, TargetRefused, VersionRefused } from '../exports/rollout/rollout-target.ts';
-import type { RolloutStep, StepTaken, TargetSteps } from '../exports/rules/rollout-steps.ts';
+import type { RolloutStep, StepTaken } from '../exports/rules/rollout-steps.ts';
 import {
   type ContentChanges,
   changesText,
@@ -33,7 +33,6 @@ import {
   databaseAnswersWithinMs,
   organizationOf,
   requireStore,
-  type Site,
   scheduledAt,
   siteOf,
 } from './dependencies.ts';
@@ -51,19 +50,6 @@ import {
 import { claimSite, earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
 
-export interface SitePlan extends Pick<Site, 'approval'> {
-  jobTimeoutMs: number;
-  jobAttempts: number;
-  startTimeoutMs: number;
-  storeId: string;
-  /** How long the site's last complete exports took at the service, the latest first. */
-  usualJobsMs: number[];
-  /** What the rollout targets do with a version, in the order of the configuration. */
-  targets: TargetSteps[];
-  /** Names of the webhooks to notify. */
-  webhooks: string[];
-}
-
 /** How many exports the polls of the next one learn from. */
 const learntFrom = 10;
 
@@ -75,7 +61,7 @@ interface SiteInput {
 /** Jobs of the static export at the service (service-interface.md endpoints 2 and 3). */
 export const createJobActivities = (deps: ActivityDependencies) => ({
   /** What this worker's configuration says about the site. */
-  async planExport({ org, domain }: SiteInput): Promise<SitePlan> {
+  async planExport({ org, domain }: SiteInput) {
     const { targets, job, approval } = siteOf(deps, org, domain);
     const [usualJobsMs, webhooks] = await Promise.all([
       usualJobs(deps, org, domain),
@@ -87,8 +73,11 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       jobAttempts: job.attempts,
       startTimeoutMs: job.startTimeoutMs,
       approval,
+      /** How long the site's last complete exports took at the service, the latest first. */
       usualJobsMs,
+      /** What the rollout targets do with a version, in the order of the configuration. */
       targets: targets.map(stepsOf),
+      /** Names of the webhooks to notify. */
       webhooks,
     };
   },

@@ -59,12 +59,9 @@ export class DatabaseInUse extends EmbeddedError {
 
 /** The server ended or did not become ready. */
 export class DevServerFailed extends EmbeddedError {
-  readonly lastLines: readonly string[];
-
   constructor(what: string, logFile: string, lastLines: readonly string[]) {
     const shown = lastLines.map((line) => `\n  ${line}`).join('');
     super('DevServerFailed', `the Temporal server ${what}${shown && `. Last lines:${shown}`}`, `see ${logFile}`);
-    this.lastLines = lastLines;
   }
 }
 

@@ -21,20 +21,19 @@ import { type Failover, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import type { WebhookDelivery } from './rules/webhook-event.ts';
 
-export interface Starts {
-  taskQueue: string;
-  failover: Failover;
-}
-
 /** Starts the delivery of a message, at most once however often it is asked to. */
-export async function startDelivery(client: Client, delivery: WebhookDelivery, starts: Starts): Promise<void> {
+export async function startDelivery(
+  client: Client,
+  delivery: WebhookDelivery,
+  { taskQueue, failover }: { taskQueue: string; failover: Failover },
+): Promise<void> {
   const { org, webhook, messageId, event } = delivery;
   try {
     await client.workflow.start<Workflows['deliverWebhook']>(workflowTypes.deliverWebhook, {
       workflowId: webhookWorkflowId(org, webhook, messageId),
-      taskQueue: starts.taskQueue,
+      taskQueue,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      ...taskTimeoutFor(starts.failover),
+      ...taskTimeoutFor(failover),
       staticSummary: `${event.type} to ${webhook} (${org})`,
       typedSearchAttributes: attributesOf({ org }),
       args: [delivery],

@@ -98,15 +98,6 @@ export async function describeSchedules(client: Client, named: readonly NamedSch
   return described;
 }
 
-/** The schedules that docferry made for this task queue, those in `alsoAsk` even if unlisted, as the server has them. */
-export async function ownedSchedules(
-  client: Client,
-  taskQueue: string,
-  alsoAsk: readonly string[] = [],
-): Promise<DescribedSchedules> {
-  return describeSchedules(client, await namedSchedules(client, taskQueue, alsoAsk));
-}
-
 /** Null when there is no schedule of that id. */
 async function describe(client: Client, id: string): Promise<ScheduleDescription | 'unread' | null> {
   try {
@@ -273,11 +264,8 @@ export async function readSchedulePlan(
   failover: Failover,
 ): Promise<SchedulePlan> {
   const desired = desiredSchedules(taskQueue, organizations, failover);
-  const { schedules, unread } = await ownedSchedules(
-    client,
-    taskQueue,
-    desired.map(({ id }) => id),
-  );
+  const ids = desired.map(({ id }) => id);
+  const { schedules, unread } = await describeSchedules(client, await namedSchedules(client, taskQueue, ids));
   const found: FoundOnServer = {
     schedules: schedules.map((schedule) => existingSchedule(client, schedule)),
     unread: unread.map(({ id }) => id),

@@ -132,11 +132,9 @@ export class TemporalUnreachable extends ExplainedError {
   override readonly name = 'TemporalUnreachable';
   readonly code = 'TemporalUnreachable';
   override readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
-  readonly address: string;
 
   constructor(address: string, options?: ErrorOptions) {
     super(`no Temporal server answers at ${address}`, null, options);
-    this.address = address;
   }
 }
 

@@ -10,7 +10,8 @@ import { scheduleViews } from '../../src/schedules/schedule-views.ts';
 import {
   applySchedules,
   backfillSchedule,
-  ownedSchedules,
+  describeSchedules,
+  namedSchedules,
   pauseSchedule,
   putOffRefresh,
   readSchedulePlan,
@@ -157,9 +158,12 @@ describe('applying the schedules of the configuration', () => {
       made.push(id);
     }
     await applySchedules(env.client, queue, [organization(queue)], 'fast');
-    await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
+    await expect.poll(async () => (await namedSchedules(env.client, queue)).length).toBe(2);
     expect((await applySchedules(env.client, queue, [], 'fast')).delete).toHaveLength(2);
-    const others = await ownedSchedules(env.client, neighbour, [siteId(neighbour), refreshId(neighbour)]);
+    const others = await describeSchedules(
+      env.client,
+      await namedSchedules(env.client, neighbour, [siteId(neighbour), refreshId(neighbour)]),
+    );
     expect(others.schedules).toHaveLength(2);
     for (const id of made) expect((await env.client.schedule.getHandle(id).describe()).scheduleId).toBe(id);
   });
@@ -167,7 +171,7 @@ describe('applying the schedules of the configuration', () => {
   it('removes the schedule when its last project goes, and cancels work on it', async () => {
     const queue = newQueue();
     await applySchedules(env.client, queue, [organization(queue)], 'fast');
-    await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
+    await expect.poll(async () => (await namedSchedules(env.client, queue)).length).toBe(2);
     const input = { org: `org-${queue}`, project: 'prj_1', pass: 'sweep' } as const;
     const byHand = await startSync(env.client, queue, input);
     const listed = async () => (await env.client.workflow.count(`WorkflowId = '${byHand.workflowId}'`)).count;

@@ -1,9 +1,10 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { JobReading, SitePlan } from '../../../src/activities/export-steps.ts';
+import type { JobReading } from '../../../src/activities/export-steps.ts';
 import type { FetchBundleResult } from '../../../src/activities/fetch-bundle.ts';
 import type { Activities } from '../../../src/activities/index.ts';
 import type { ExportInput, ExportParameters } from '../../../src/exports/rules/site-export.ts';
 import { startExport } from '../../../src/operations/exports.ts';
+import type { SitePlan } from '../../../src/workflows/kit.ts';
 
 let sites = 0;
 /** An export request, each for another site, also of other processes. */
