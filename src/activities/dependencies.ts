@@ -115,3 +115,9 @@ export function runOf(): { workflowId: string; runId: string } {
 
 /** Now by Temporal's clock, but for the time in the queue: a worker's own may be wrong (decisions/0049). */
 export const scheduledAt = (): Date => new Date(activityInfo().currentAttemptScheduledTimestampMs);
+
+/** The same for a step that takes its time: from now on it goes by the monotonic clock. In whole milliseconds. */
+export function temporalClock(): () => number {
+  const [at, since] = [scheduledAt().getTime(), performance.now()];
+  return () => Math.floor(at + performance.now() - since);
+}

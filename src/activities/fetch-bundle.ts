@@ -12,7 +12,15 @@ import { measuredChange } from '../exports/store/compare-manifests.ts';
 import { manifestIfThere, sealOf } from '../exports/store/manifests.ts';
 import { type VerificationReport, withRendering } from '../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
-import { type ActivityDependencies, organizationOf, requireStore, runOf, type Site, siteOf } from './dependencies.ts';
+import {
+  type ActivityDependencies,
+  organizationOf,
+  requireStore,
+  runOf,
+  type Site,
+  siteOf,
+  temporalClock,
+} from './dependencies.ts';
 import { type PublishedAt, publishStaged } from './export-steps.ts';
 import { bundleFailure, publishFailure, transient } from './failures.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
@@ -93,6 +101,7 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
     requireStore('bundle', input.storeId, deps.bundles);
     const site = siteOf(deps, input.org, input.domain);
     const details: FetchDetails = { ...earlierDetails(noFetchYet) };
+    const now = temporalClock();
     return withHeartbeats(
       () => details,
       async (signal) => {
@@ -115,7 +124,8 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
           if (!found.ok) return { linksRequested, ...found };
           if (found.kept !== null || found.asks.length > 0 || !input.publish) return { linksRequested, ...found };
           details.phase = 'publishing';
-          const published = await publishedAtOnce(deps, input, { ...found, again: before !== null }, signal);
+          const publication = { ...found, again: before !== null, publishedAt: now() };
+          const published = await publishedAtOnce(deps, input, publication, signal);
           return { linksRequested, ...found, published };
         } catch (error) {
           // Half a download would keep the disk full; the next attempt begins when there is room.
@@ -176,15 +186,23 @@ const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): strin
 async function publishedAtOnce(
   deps: ActivityDependencies,
   input: FetchBundleInput,
-  found: { contentDigest: string; seal: string; current: Current | null; heldAt: string | null; again: boolean },
+  found: {
+    contentDigest: string;
+    seal: string;
+    current: Current | null;
+    heldAt: string | null;
+    again: boolean;
+    /** By Temporal's clock: other attempts compare it with the moments at which workflows began to fetch. */
+    publishedAt: number;
+  },
   signal: AbortSignal,
 ): Promise<PublishedAt | null> {
-  const { contentDigest, seal, current } = found;
+  const { contentDigest, seal, current, publishedAt } = found;
   const version = ownVersion(input, contentDigest);
   if (version === null) return null;
   const { domain, stageId } = input;
   if (await isOvertaken(deps, input, { ...found, version })) throw publishFailure(new PointerMoved(), domain);
-  const promote = input.publish?.promote ? { expected: current, publishedAt: Date.now() } : null;
+  const promote = input.publish?.promote ? { expected: current, publishedAt } : null;
   try {
     return await publishStaged(deps, { domain, version, stageId, seal, promote, awaitsApproval: false }, signal);
   } catch (error) {

@@ -18,7 +18,7 @@ import { mostNamed, type ProjectFindings, type RefreshSettings } from '../feedba
 import type { SyncState } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { NetworkError, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, requireStore, runOf, scheduledAt } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, runOf, temporalClock } from './dependencies.ts';
 import { notConfigured, serviceFailure } from './failures.ts';
 import { PassReading } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -142,7 +142,8 @@ class RefreshCall {
   readonly #settings: RefreshSettings;
   readonly #call: { pages: number };
   readonly #signal: AbortSignal;
-  readonly #began = { at: scheduledAt().getTime(), monotonic: performance.now() };
+  readonly #clock = temporalClock();
+  readonly #began = performance.now();
   readonly #readings = new Map<string, PassReading>();
   readonly #projects = new Map<string, ProjectFindings>();
   #window: WindowView | null = null;
@@ -162,9 +163,8 @@ class RefreshCall {
     this.#settings = refresh;
   }
 
-  /** By Temporal's clock: this machine's may be wrong. */
   get #now(): number {
-    return Math.floor(this.#began.at + performance.now() - this.#began.monotonic);
+    return this.#clock();
   }
 
   async run(): Promise<RefreshPagesResult> {
@@ -174,7 +174,7 @@ class RefreshCall {
       await this.#readWindow();
       const { view, pace } = await this.#look();
       const due = this.#due(view, pace);
-      if (due === 0 || performance.now() - this.#began.monotonic > furtherRequestsMs) {
+      if (due === 0 || performance.now() - this.#began > furtherRequestsMs) {
         return this.#result(due === 0 ? 'done' : 'more');
       }
       const answer = await this.#requestLease(due);

@@ -24,13 +24,13 @@ async function listedSites(
   { watchEveryMs }: Pick<Organization, 'watchEveryMs'>,
 ): Promise<ReadonlyMap<string, InService>> {
   const before = listings.get(bundles);
-  const isFresh = before !== undefined && Date.now() - before.at < Math.min(sharedMs, watchEveryMs);
+  const isFresh = before !== undefined && performance.now() - before.at < Math.min(sharedMs, watchEveryMs);
   return (isFresh ? before : list(bundles, organizations)).found;
 }
 
 function list(bundles: BundleStore, organizations: readonly Organization[]) {
   const domains = organizations.flatMap(({ sites }) => sites.map(({ domain }) => domain));
-  const listing = { at: Date.now(), found: bundles.inService(domains) };
+  const listing = { at: performance.now(), found: bundles.inService(domains) };
   listings.set(bundles, listing);
   listing.found.catch(() => {
     if (listings.get(bundles) === listing) listings.delete(bundles);

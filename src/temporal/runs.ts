@@ -63,8 +63,8 @@ async function resultThroughOutages<W extends Workflow, State>(
       return await client.withAbortSignal(stop, () => handle.result());
     } catch (error) {
       if (stop.aborted || error instanceof WorkflowNotFoundError || !isOutage(error)) throw error;
-      awaySince ??= Date.now();
-      if (Date.now() - awaySince >= reconnectForMs) throw new TemporalUnreachable('the configured address');
+      awaySince ??= performance.now();
+      if (performance.now() - awaySince >= reconnectForMs) throw new TemporalUnreachable('the configured address');
       options.onReconnecting?.();
       await sleep(readEveryMs, undefined, { signal: stop }).catch(() => {});
       if (await answers(client)) awaySince = null;

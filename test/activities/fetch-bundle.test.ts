@@ -102,6 +102,15 @@ describe('fetchBundle', () => {
     expect(later).not.toHaveProperty('published');
   });
 
+  it('dates what it puts into service by the clock of Temporal, whatever that of its machine says (E5)', async () => {
+    const jobId = await exported();
+    const scheduledAt = Date.UTC(2026, 9, 22);
+    const inTime = attempt({ currentAttemptScheduledTimestampMs: scheduledAt });
+    await fetchBundle(jobId, inTime, { namedAt: scheduledAt - 1_000, promote: true });
+    const { publishedAt = '' } = (await scene.deps.bundles.current(domain)) ?? {};
+    expect(publishedAt).toMatch(/^2026-10-22T00:0/);
+  });
+
   it('leaves another run in service that published after an attempt which died behind its publication (E5)', async () => {
     const jobId = await exported();
     const { bundles } = scene.deps;

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { driftedTargets, heldSites, observeTargets } from '../../src/activities/watch-steps.ts';
 import type { Observed } from '../../src/exports/rules/rollout-steps.ts';
 import { domain, first, second, siteOfTwoVersions } from '../tools/bundle/two-versions.ts';
@@ -25,6 +25,18 @@ it('reads the holds of sites that are held, and lists the sites once for the loo
   read.mockClear();
   expect(await heldSites(deps, { ...acme, watchEveryMs: 0 })).toEqual([]);
   expect([listed.mock.calls.length, read.mock.calls]).toEqual([2, []]);
+});
+
+it('lists again in time though the clock of the machine was set back', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { bundles, acme, deps } = await sitesOfTwo();
+  const listed = vi.spyOn(bundles, 'inService');
+  await heldSites(deps, acme);
+  vi.advanceTimersByTime(31_000);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  await heldSites(deps, acme);
+  expect(listed).toHaveBeenCalledTimes(2);
 });
 
 it('lists again after a listing that failed', async () => {
