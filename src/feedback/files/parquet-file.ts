@@ -4,7 +4,7 @@ import { type FeedbackRecord, type RecordEncoder, recordColumns } from './feedba
 /** The values of one column, collected until the row group is encoded. */
 interface ColumnValues<Value> {
   add(value: Value | null): void;
-  /** The values in their order, in a new list. */
+  /** The values in their order, in a list that `clear` leaves as it is. */
   decoded(): (string | boolean | bigint | null)[];
   clear(): void;
 }
@@ -52,36 +52,20 @@ class TextValues implements ColumnValues<string> {
   }
 }
 
-/** Milliseconds since the epoch. */
-class InstantValues implements ColumnValues<number> {
-  readonly #ms: number[] = [];
+/** Values that take little memory, as they are. */
+class ListedValues<Value extends boolean | bigint> implements ColumnValues<Value> {
+  #values: (Value | null)[] = [];
 
-  add(ms: number | null): void {
-    this.#ms.push(ms ?? Number.NaN);
+  add(value: Value | null): void {
+    this.#values.push(value);
   }
 
-  decoded(): (bigint | null)[] {
-    return this.#ms.map((ms) => (Number.isNaN(ms) ? null : BigInt(ms)));
-  }
-
-  clear(): void {
-    this.#ms.length = 0;
-  }
-}
-
-class FlagValues implements ColumnValues<boolean> {
-  readonly #flags: (boolean | null)[] = [];
-
-  add(flag: boolean | null): void {
-    this.#flags.push(flag);
-  }
-
-  decoded(): (boolean | null)[] {
-    return [...this.#flags];
+  decoded(): (Value | null)[] {
+    return this.#values;
   }
 
   clear(): void {
-    this.#flags.length = 0;
+    this.#values = [];
   }
 }
 
@@ -130,50 +114,46 @@ function parquetColumns(): ParquetColumn[] {
   return recordColumns.map((name) => ({ name, ...columns[name] }));
 }
 
-function text({ bounds, ...repetition }: Facts, read: Read<string>): Unnamed {
-  const values = new TextValues();
+function column<Value extends string | bigint | boolean>(
+  type: ParquetColumn['type'],
+  { bounds, ...repetition }: Facts,
+  values: ColumnValues<Value>,
+  read: Read<Value>,
+): Unnamed {
   return {
-    type: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' }, ...repetition },
+    type: { ...type, ...repetition },
     bounds,
     values,
     add(record) {
       const value = read(record);
       values.add(value);
-      return value?.length ?? 0;
+      return typeof value === 'string' ? value.length : 0;
     },
   };
 }
 
-function instant({ bounds, ...repetition }: Facts, read: Read<string>): Unnamed {
-  const values = new InstantValues();
+function text(facts: Facts, read: Read<string>): Unnamed {
+  const type = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
+  return column(type, facts, new TextValues(), read);
+}
+
+/** Milliseconds since the epoch. */
+function instant(facts: Facts, read: Read<string>): Unnamed {
   const timestamp = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } as const;
-  return {
-    type: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', logical_type: timestamp, ...repetition },
-    bounds,
-    values,
-    add(record) {
-      const value = read(record);
-      const ms = value === null ? null : Date.parse(value);
-      if (Number.isNaN(ms)) {
-        throw new Error(`entry ${record.id} of project ${record.project_id} has ${value} where a UTC time has to be`);
-      }
-      values.add(ms);
-      return 0;
-    },
-  };
+  const type = { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', logical_type: timestamp } as const;
+  return column(type, facts, new ListedValues<bigint>(), (record) => {
+    const value = read(record);
+    if (value === null) return null;
+    const ms = Date.parse(value);
+    if (Number.isNaN(ms)) {
+      throw new Error(`entry ${record.id} of project ${record.project_id} has ${value} where a UTC time has to be`);
+    }
+    return BigInt(ms);
+  });
 }
 
-function flag({ bounds, ...repetition }: Facts, read: Read<boolean>): Unnamed {
-  const values = new FlagValues();
-  return {
-    type: { type: 'BOOLEAN', ...repetition },
-    bounds,
-    values,
-    add(record) {
-      values.add(read(record));
-      return 0;
-    },
-  };
+function flag(facts: Facts, read: Read<boolean>): Unnamed {
+  return column({ type: 'BOOLEAN' }, facts, new ListedValues<boolean>(), read);
 }
 
 /** A row group, which stays in memory and which readers skip by its dates, ends at this many rows or characters. */
