@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, log } from '@temporalio/activity';
 import { Lease, LeaseOver, type Refusal, type SentRequest } from '../budget/lease.ts';
 import { maxLease, type PermitWait } from '../budget/rules/permits.ts';
-import { type PageUpsert, type PassRow, StalePosition } from '../feedback/reading/pass-store.ts';
+import { type PageUpsert, type PassRow, StalePosition } from '../feedback/reading/passes.ts';
 import { digestOfIds } from '../feedback/reading/upsert-page.ts';
 import type { EntryCounts } from '../feedback/rules/feedback-entry.ts';
 import {

@@ -1,4 +1,4 @@
-import type { PassRow } from '../feedback/reading/pass-store.ts';
+import type { PassRow } from '../feedback/reading/passes.ts';
 import { planPass } from '../feedback/reading/passes.ts';
 import type { SyncInput, SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { Lease, type Refusal } from '../budget/lease.ts';
 import { maxLease, type PermitWait, type WindowView } from '../budget/rules/permits.ts';
-import type { PassRow, RefreshView } from '../feedback/reading/pass-store.ts';
+import type { PassRow } from '../feedback/reading/passes.ts';
+import type { RefreshView } from '../feedback/reading/refresh-state.ts';
 import { addCounts, type EntryCounts, noEntries } from '../feedback/rules/feedback-entry.ts';
 import {
   afterRequest,

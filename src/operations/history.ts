@@ -1,5 +1,5 @@
 import { type EndDetail, isBadEnd, whyEnded } from '../exports/rules/site-export.ts';
-import type { PassRow } from '../feedback/reading/pass-store.ts';
+import type { PassRow } from '../feedback/reading/passes.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { ExportRunRow } from '../feedback/store/run-records.ts';
 import { withoutFailureType } from '../rules/errors.ts';

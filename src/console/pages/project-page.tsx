@@ -1,7 +1,7 @@
 import { raw } from 'hono/html';
 import type { Forecast, WindowView } from '../../budget/rules/permits.ts';
 import { standstillText, usedText, waitText } from '../../budget/rules/window-view.ts';
-import type { StoredProject } from '../../feedback/figures/figure-store.ts';
+import type { StoredProject } from '../../feedback/figures/project-figures.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import {

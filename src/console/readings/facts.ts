@@ -5,7 +5,7 @@ import { untouchedView } from '../../budget/rules/window-view.ts';
 import { observedText } from '../../exports/rules/rollout-steps.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
 import type { BundleStore, ObservedTarget, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
-import type { StoredProject } from '../../feedback/figures/figure-store.ts';
+import type { StoredProject } from '../../feedback/figures/project-figures.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';

@@ -7,13 +7,21 @@ import { leastVerified } from '../rules/pass-bounds.ts';
 import type { FirstReading } from '../rules/refresh/expected.ts';
 import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { Db, FeedbackDatabase } from '../store/tables.ts';
-import type { Count, FeedbackStats, StoredProject } from './figure-store.ts';
 import { votedNo, votedYes } from './read-report-figures.ts';
 
 const shownPaths = 10;
 
+/** How many entries have a value in common. */
+export interface Count {
+  name: string;
+  entries: number;
+}
+
+/** A project's stored entries in numbers, without what people wrote. Tombstones count only as tombstones. */
+export type FeedbackStats = Awaited<ReturnType<typeof feedbackStats>>;
+
 /** Counts the entries of a project (contracts.md `feedback stats`). */
-export async function feedbackStats(db: Db, org: string, project: string): Promise<FeedbackStats> {
+export async function feedbackStats(db: Db, org: string, project: string) {
   const live = liveEntries(db, { org, project });
   const contextual = live.where('source', '=', 'contextual');
   const totals = await storedEntries(db, { org, project })
@@ -53,12 +61,18 @@ export async function feedbackStats(db: Db, org: string, project: string): Promi
     entries: Number(totals.stored) - Number(totals.tombstones),
     tombstones: Number(totals.tombstones),
     rejects: await countRows(db.selectFrom('feedback_rejects').where('project_id', '=', project)),
+    /** Most entries first. */
     sources: counts(await by('source')),
     statuses: counts(await by('status')),
+    /** Of contextual entries: whether the page helped. */
     helpful: { yes: Number(votes.yes), no: Number(votes.no) },
+    /** The same by month of `created_at_utc`, oldest first; months without votes are absent. */
     helpfulMonths: helpfulMonths.map((month) => ({ name: month.name, yes: Number(month.yes), no: Number(month.no) })),
+    /** Months of `created_at_utc` such as `2026-11`, oldest first; those without entries are absent. */
     months: counts(months.flatMap(({ name, entries }) => (name === null ? [] : [{ name, entries }]))),
+    /** Entries without a date that can be understood. */
     undated: Number(months.find(({ name }) => name === null)?.entries ?? 0),
+    /** The paths of contextual entries that most often did not help, at most ten. */
     paths: paths.map(({ document: path, unhelpful, helpful }) => ({
       path,
       unhelpful: Number(unhelpful),
@@ -72,12 +86,11 @@ function counts(rows: readonly { name: string; entries: number | string | bigint
   return rows.map(({ name, entries }) => ({ name, entries: Number(entries) }));
 }
 
+/** A project's stored entries in numbers, and how complete they are. */
+export type StoredProject = Awaited<ReturnType<typeof storedProjects>>[number];
+
 /** Counts of the rows stored for these projects, in four statements for any number of projects. */
-export async function storedProjects(
-  db: Db,
-  projects: readonly ProjectKey[],
-  shownPasses: number,
-): Promise<StoredProject[]> {
+export async function storedProjects(db: Db, projects: readonly ProjectKey[], shownPasses: number) {
   const keys = projects.map(({ org, project }) => [org, project]);
   const counts = byProject(await countsOf(db, keys));
   const passes = byProject(await newestPasses(db, keys, shownPasses));
@@ -90,16 +103,21 @@ export async function storedProjects(
     return {
       org,
       project,
+      /** Entries that the service still has, as far as docferry knows. */
       entries: Number(row?.entries ?? 0),
       rejects: Number(row?.rejects ?? 0),
       tombstones: Number(row?.tombstones ?? 0),
       watermark: row?.watermark ?? null,
       everSwept: Number(row?.sweeps ?? 0) > 0,
+      /** The oldest date of an entry with personal data; null where no dated entry has any. */
       personalSince: row?.personal_since ?? null,
+      /** For each stretch of dates, and for entries without a date, the moment up to which they match the service. */
       verified: ranges,
+      /** The moment up to which all do; null while some do not. */
       verifiedUpTo: leastVerified([...ranges.ranges, { verifiedUpTo: ranges.undated }]),
-      firstReading: of(first).map(({ pages, order, reached }) => ({ pages, order, reached }))[0] ?? null,
-      // The query may find more of several that began in the same millisecond.
+      /** Its first reading by `refresh`, while that goes on. */
+      firstReading: of(first).map(({ pages, order, reached }): FirstReading => ({ pages, order, reached }))[0] ?? null,
+      /** Newest first. The query may find more of several that began in the same millisecond. */
       passes: of(passes).map(passRow).slice(0, shownPasses),
     };
   });

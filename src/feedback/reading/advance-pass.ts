@@ -5,8 +5,7 @@ import { unindexRows } from '../search/entry-index.ts';
 import { batchesOf, liveEntries, lockProject } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
 import { cameWithoutId, noteVerified, passFacts } from './pass-facts.ts';
-import type { PassRow } from './pass-store.ts';
-import { noteCoarseDates } from './passes.ts';
+import { noteCoarseDates, type PassRow } from './passes.ts';
 import { noteRows } from './refresh-state.ts';
 import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from './slices.ts';
 

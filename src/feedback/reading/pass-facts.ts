@@ -5,8 +5,7 @@ import { leastVerified, markVerified, type PassBounds, unverified, type Verified
 import { type DatedList, edgesOf, type StoredCounts, type Target } from '../rules/plan-slices.ts';
 import { batchesOf, countRows, liveEntries, ofProject, within } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
-import type { PassRow } from './pass-store.ts';
-import { datesAreCoarse, everSwept, watermark } from './passes.ts';
+import { datesAreCoarse, everSwept, type PassRow, watermark } from './passes.ts';
 import { listSlices } from './slices.ts';
 
 /** The missing entries, and the list their places refer to. */

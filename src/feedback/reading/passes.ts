@@ -1,12 +1,86 @@
 import type { Selectable } from 'kysely';
-import { createdAtUtc, storedTextOrNull } from '../rules/feedback-entry.ts';
-import { boundsOfPass, type PassBounds, type PassKind } from '../rules/pass-bounds.ts';
+import {
+  createdAtUtc,
+  type EntryCounts,
+  type FeedbackEntry,
+  type RejectedEntry,
+  storedTextOrNull,
+} from '../rules/feedback-entry.ts';
+import { boundsOfPass, type PassBounds, type PassKind, type PassOutcome } from '../rules/pass-bounds.ts';
 import { expectedPagesOf, type FirstSlices, firstSlices, type StoredCounts } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
 import { ofProject } from '../store/queries.ts';
+import type { RunFilter } from '../store/run-records.ts';
 import { type Db, type FeedbackDatabase, fieldsOf, type Trx } from '../store/tables.ts';
-import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
+
+/** A pass as its row says, with the counts of its entries and its position together. */
+export type PassRow = ReturnType<typeof passRow>;
+
+/** How far a pass has come with the pages stored so far. */
+export interface PassPosition {
+  page: number;
+  /** Cursor of the next page; null before the first page of a slice and after the last one. */
+  cursor: string | null;
+  /** True when the last page is stored. */
+  complete: boolean;
+}
+
+type NewPass = Pick<
+  PassRow,
+  'passId' | 'org' | 'project' | 'pass' | 'workflowId' | 'runId' | 'dateFrom' | 'dateTo'
+> & {
+  startedAt: Date;
+  /** What the pass begins with; by default one walk over its dates. */
+  slices?: readonly PlannedSlice[];
+};
+
+interface PassResult {
+  outcome: 'completed' | 'failed' | 'cancelled';
+  error: string | null;
+  waitedMs: number;
+  finishedAt: Date;
+}
+
+/** Which passes are meant: all without a field. */
+interface PassFilter extends Omit<RunFilter, 'domain' | 'outcome'> {
+  project?: string;
+  outcome?: PassOutcome;
+}
+
+/** A page that was read, and what becomes of it. */
+export interface PageUpsert {
+  passId: string;
+  /** The position from which the page was read; from any other it is refused with `StalePosition`. */
+  from: PassPosition;
+  entries: readonly FeedbackEntry[];
+  rejected: readonly RejectedEntry[];
+  nextCursor: string | null;
+  hasMore: boolean;
+  /** Requests sent since the page before, this page's included. */
+  requests: number;
+  seenAt: Date;
+  /** True when the last page of a slice may be requested again, to see whether pages have shifted meanwhile. */
+  mayCheck?: boolean;
+  /** Store only the rows; the position stays: the pass cannot continue from this page, or requested it again. */
+  rowsOnly?: boolean;
+  /** The page was counted before: only its changes count. */
+  isCheck?: boolean;
+  /** Just before the request; by default the start of the pass. */
+  askedAt?: Date;
+}
+
+export interface StoredPage {
+  counts: EntryCounts;
+  position: PassPosition;
+  /** Of a pass of kind `refresh` whose page was read to its end: how many entries are missing, if a person must know. */
+  massMissing: number | null;
+}
+
+/** Another attempt has stored the page in the meantime: read the position again. */
+export class StalePosition extends Error {
+  override readonly name = 'StalePosition';
+}
 
 /** Inserts the row of a pass and its first slices unless it exists: a second attempt joins it at its position. */
 export async function beginPass(db: Trx, pass: NewPass): Promise<PassRow> {
@@ -154,7 +228,7 @@ export async function lockedPass(db: Trx, passId: string): Promise<PassRow> {
   return await existingPass(db, passId);
 }
 
-export function passRow(row: Selectable<FeedbackDatabase['sync_passes']>): PassRow {
+export function passRow(row: Selectable<FeedbackDatabase['sync_passes']>) {
   const { orgId: org, projectId: project, nextCursor, complete, watermark: _, waitedMs, ...fields } = fieldsOf(row);
   const { seen, inserted, updated, unchanged, rejected, tombstoned, ...pass } = fields;
   return {
@@ -162,8 +236,8 @@ export function passRow(row: Selectable<FeedbackDatabase['sync_passes']>): PassR
     org,
     project,
     waitedMs: Number(waitedMs),
-    entries: { seen, inserted, updated, unchanged, rejected, tombstoned },
-    position: { page: pass.pages, cursor: nextCursor, complete: complete === 1 },
+    entries: { seen, inserted, updated, unchanged, rejected, tombstoned } satisfies EntryCounts,
+    position: { page: pass.pages, cursor: nextCursor, complete: complete === 1 } satisfies PassPosition,
   };
 }
 

@@ -20,8 +20,7 @@ import { ofProject } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
 import { tombstoneEntries } from './advance-pass.ts';
 import { cameWithoutId } from './pass-facts.ts';
-import type { PageUpsert, PassRow, RefreshEnd, RefreshRun } from './pass-store.ts';
-import { beginPass, datesAreCoarse, getPass, passRow, watermark } from './passes.ts';
+import { beginPass, datesAreCoarse, getPass, type PageUpsert, type PassRow, passRow, watermark } from './passes.ts';
 import { cutProject, makeRoom } from './refresh-cuts.ts';
 import {
   changePage,
@@ -36,6 +35,20 @@ import {
   refreshProject,
 } from './refresh-state.ts';
 import { appendPlanned, currentSlice, listSlices } from './slices.ts';
+
+interface RefreshRun {
+  workflowId: string;
+  runId: string;
+}
+
+interface RefreshEnd extends RefreshRun {
+  org: string;
+  outcome: 'completed' | 'failed' | 'cancelled';
+  /** Failure type and message, without content. */
+  error: string | null;
+  startedAt: Date;
+  finishedAt: Date;
+}
 
 /** Begins the first reading of a project, or goes on with it: a sweep, newest entries first where the service sends them so. */
 export async function beginFirstReading(db: Trx, key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow> {

@@ -9,7 +9,6 @@ import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from
 import { noteChanges } from '../store/outgoing-entries.ts';
 import { batchesOf, liveEntries, ofProject, storedEntries, wantedKeys } from '../store/queries.ts';
 import { columnsOf, type Db, type FeedbackDatabase, type FeedbackTable, fieldsOf, type Trx } from '../store/tables.ts';
-import type { ProjectView, RefreshView } from './pass-store.ts';
 
 type PageRow = Selectable<FeedbackDatabase['refresh_pages']>;
 export type ProjectRow = Selectable<FeedbackDatabase['refresh_projects']>;
@@ -24,13 +23,11 @@ const longestPauseMs = hourMs;
 /** As in `worthOf`. */
 const leastRate = sql.lit(1e-6);
 
+/** What an organization's next request is chosen from. */
+export type RefreshView = Awaited<ReturnType<typeof refreshView>>;
+
 /** What the next request is chosen from at a moment, without a look at entries. */
-export async function refreshView(
-  db: Db,
-  org: string,
-  projects: readonly RefreshedProject[],
-  at: number,
-): Promise<RefreshView> {
+export async function refreshView(db: Db, org: string, projects: readonly RefreshedProject[], at: number) {
   const keys = projects.map(({ project, weight }) => [project, `${weight}`]);
   const wanted = sql`wanted (project_id, weight) as (${wantedKeys(db, keys, 2)})`;
   const saved = await db.selectFrom('refresh_paces').select('pace').where('org_id', '=', org).executeTakeFirst();
@@ -53,8 +50,10 @@ export async function refreshView(
     pace: paceFrom(saved === undefined ? null : (JSON.parse(saved.pace) as Pace), at),
     projects: projects.map((project) => ({
       ...projectView(project, known.get(project.project), at),
+      /** The pass of a page that is read by half. */
       halfRead: half.get(project.project) ?? null,
     })),
+    /** The pages that may be worth most, and all that bring new entries or were found to lack some. */
     pages: await candidatePages(db, org, { wanted, projects: projects.length }, at),
   };
 }
@@ -118,17 +117,17 @@ async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Pr
   return rows.map((row) => Date.parse(row.first_seen_at) - Date.parse(row.created_at_utc ?? row.first_seen_at));
 }
 
-function projectView(
-  project: RefreshedProject,
-  row: (ProjectRow & { pages: number | null }) | undefined,
-  at: number,
-): Omit<ProjectView, 'halfRead'> {
+/** A project as the next request is chosen. Moments in milliseconds. */
+function projectView(project: RefreshedProject, row: (ProjectRow & { pages: number | null }) | undefined, at: number) {
   return {
     ...project,
     arrivals: { at: row?.arrivals_at ?? 0, long: row?.arrivals_long ?? 0, short: row?.arrivals_short ?? 0 },
     headReadAt: row?.head_read_at ? Date.parse(row.head_read_at) : null,
+    /** Whether its lists are cut into pages, and when. */
     cutAt: row?.cut_at ?? null,
+    /** The pass of its first reading, while that goes on, with the pages that it has read. */
     firstPass: row?.first_pass ? { passId: row.first_pass, pages: row.pages ?? 0 } : null,
+    /** After a failure, its first reading goes on at this moment. */
     notBefore: row === undefined || row.not_before > at + longestPauseMs ? 0 : row.not_before,
   };
 }

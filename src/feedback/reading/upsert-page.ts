@@ -28,8 +28,15 @@ import {
 import type { FeedbackDatabase, FeedbackTable, Trx } from '../store/tables.ts';
 import { takeStep } from './advance-pass.ts';
 import { passFacts } from './pass-facts.ts';
-import { type PageUpsert, type PassPosition, type PassRow, StalePosition, type StoredPage } from './pass-store.ts';
-import { getPass, passRow } from './passes.ts';
+import {
+  getPass,
+  type PageUpsert,
+  type PassPosition,
+  type PassRow,
+  passRow,
+  StalePosition,
+  type StoredPage,
+} from './passes.ts';
 import { endReading, noteAnswer } from './refresh-readings.ts';
 import { noteRows, type RowChange } from './refresh-state.ts';
 import { currentSlice } from './slices.ts';

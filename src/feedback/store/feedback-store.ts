@@ -8,7 +8,7 @@ import { eraseContact } from '../privacy/erase-contact.ts';
 import type { Erasure, ErasureRequest, Privacy } from '../privacy/privacy.ts';
 import { cutSlice, endCheck } from '../reading/advance-pass.ts';
 import { storedCounts, verifiedRanges, verifiedUpTo } from '../reading/pass-facts.ts';
-import type { PageUpsert } from '../reading/pass-store.ts';
+import type { PageUpsert } from '../reading/passes.ts';
 import {
   beginPass,
   countRequests,

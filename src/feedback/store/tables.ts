@@ -1,8 +1,7 @@
 import type { Generated, Kysely, Transaction } from 'kysely';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { NoticeType } from '../../runs/rules/notices.ts';
-import type { PassRow } from '../reading/pass-store.ts';
-import type { ReadingKind } from '../rules/pass-bounds.ts';
+import type { PassOutcome, ReadingKind } from '../rules/pass-bounds.ts';
 import type { RefreshList } from '../rules/refresh/pages.ts';
 import type { PassSlice, SliceStage } from '../rules/slice.ts';
 import type { ExportRunRow } from './run-records.ts';
@@ -146,11 +145,14 @@ const tables = {
       pass: column<ReadingKind>('text not null'),
       workflow_id: text,
       run_id: text,
+      /** Bounds of the pass as sent to the service. */
       date_from: textOrNull,
       date_to: textOrNull,
       started_at: text,
       finished_at: textOrNull,
-      outcome: column<PassRow['outcome']>('text not null'),
+      /** `running` until finished. */
+      outcome: column<PassOutcome>('text not null'),
+      /** Failure type and message, without content. */
       error: textOrNull,
       /** Pages committed: with `next_cursor` and `complete` the position of the pass. */
       pages: integerFromZero,
@@ -165,6 +167,7 @@ const tables = {
       unchanged: integerFromZero,
       rejected: integerFromZero,
       tombstoned: integerFromZero,
+      /** Greatest understood `createdAt` that this pass has seen, UTC ISO 8601; null if none. */
       greatest_created_at: textOrNull,
       /** The project's watermark as this pass left it; null unless it completed and could move it. */
       watermark: textOrNull,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PageUpsert, PassRow } from '../../../src/feedback/reading/pass-store.ts';
+import type { PageUpsert, PassRow } from '../../../src/feedback/reading/passes.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import { newPace } from '../../../src/feedback/rules/refresh/pace.ts';
 import type { RefreshPage } from '../../../src/feedback/rules/refresh/pages.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PageUpsert } from '../../../src/feedback/reading/pass-store.ts';
+import type { PageUpsert } from '../../../src/feedback/reading/passes.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import {
   CannotResume,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StalePosition } from '../../../src/feedback/reading/pass-store.ts';
+import { StalePosition } from '../../../src/feedback/reading/passes.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 describe('checkWritable', () => {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
-import type { PageUpsert, PassRow } from '../../../src/feedback/reading/pass-store.ts';
+import type { PageUpsert, PassRow } from '../../../src/feedback/reading/passes.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import type { FeedbackStorePlace } from '../../../src/feedback/store/open-feedback-store.ts';

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import type { PassRow } from '../../../feedback/reading/passes.ts';
 import { type PassOutcome, passOutcomes } from '../../../feedback/rules/pass-bounds.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { countText, spanText } from '../../../rules/text.ts';

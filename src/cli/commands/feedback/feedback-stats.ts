@@ -1,5 +1,5 @@
-import type { Count, FeedbackStats } from '../../../feedback/figures/figure-store.ts';
-import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import type { Count, FeedbackStats } from '../../../feedback/figures/project-figures.ts';
+import type { PassRow } from '../../../feedback/reading/passes.ts';
 import { barText, counted, countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { projectHelp } from '../../flags.ts';

@@ -1,8 +1,8 @@
 import { budgetView } from '../../../budget/client.ts';
 import { standstillText, untouchedView } from '../../../budget/rules/window-view.ts';
 import type { OrganizationConfig, PrivacyConfig } from '../../../config/config.ts';
-import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
-import type { PassRow } from '../../../feedback/reading/pass-store.ts';
+import type { StoredProject } from '../../../feedback/figures/project-figures.ts';
+import type { PassRow } from '../../../feedback/reading/passes.ts';
 import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import {
   delaysText,
