@@ -14,18 +14,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { getActivator } from '@temporalio/workflow/lib/global-attributes.js';
+import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
+import { ask } from '../budget/rules/grant-or-wait.ts';
 import {
-  readBudgetInput,
+  drift,
+  type ForAWhile,
+  overrideProblem,
   readOverride,
   readPause,
   readQuestion,
   readReport,
   readSettings,
   readViewMoment,
-} from '../budget/rules/budget-messages.ts';
-import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
-import { ask } from '../budget/rules/grant-or-wait.ts';
-import { drift, type ForAWhile, overrideProblem } from '../budget/rules/permits.ts';
+} from '../budget/rules/permits.ts';
 import { bringWaitersForward, dropWaiter } from '../budget/rules/waiters.ts';
 import {
   configure,
@@ -40,7 +41,7 @@ import {
   setPause,
   wasAhead,
 } from '../budget/rules/window.ts';
-import type { BudgetInput, WindowState } from '../budget/rules/window-state.ts';
+import { type BudgetInput, readBudgetInput, type WindowState } from '../budget/rules/window-state.ts';
 import { describeWindow, detailRows, viewOf } from '../budget/rules/window-view.ts';
 import {
   askPermitsUpdate,

@@ -1,28 +1,14 @@
-import type { WithFailover } from '../../temporal/rules/failover.ts';
+import { z } from 'zod/mini';
+import { number, reader, text, wholeNumber } from '../../rules/messages.ts';
+import { failovers } from '../../temporal/rules/failover.ts';
 
 /** How long a permit lives: its request leaves within this, or the permit is returned. */
 export const leaseMs = 15_000;
 /** The most permits of one lease, each for a page. */
 export const maxLease = 20;
 
-/* Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
-
 /** The most requests in a window: as many slots as one run of the budget can carry to the next (docs/budget.md). */
 export const mostRequests = 10_000;
-
-export interface WindowSettings extends WithFailover {
-  /** Requests an organization may make in one window. */
-  requests: number;
-  /** Requests left to other clients at least; they are also left what they are seen to use. */
-  reserve: number;
-  windowMs: number;
-  /** Assumption D of docs/budget.md: longest time from the last check to arrival. */
-  arrivalMs: number;
-  /** When the configuration that says so was written: an older one does not replace it. Absent: before all others. */
-  configuredAt?: number;
-  /** Identity of the feedback store of the workers that say so: another one's are refused (budget.md). */
-  installation?: string;
-}
 
 /** Kinds of request, the most urgent first (B3): what people and programs ask for, and what keeps feedback fresh. */
 export const permitClasses = ['on-demand', 'refresh'] as const;
@@ -40,25 +26,89 @@ export interface Forecast {
   windows: number;
 }
 
-export interface PermitAsk {
+/*
+ * Shapes of the messages to a budget (X5). All moments are the budget's, in milliseconds. The bounds are those of the
+ * configuration, or far beyond any real message.
+ */
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** Keeps every moment computed from it a valid date. */
+const longestSpanMs = 3_650 * dayMs;
+const latestMoment = 4_102_444_800_000;
+export const moment = () => number(0, latestMoment);
+
+export const windowSettings = () =>
+  z.object({
+    /** Requests an organization may make in one window. */
+    requests: wholeNumber(1, mostRequests),
+    /** Requests left to other clients at least; they are also left what they are seen to use. */
+    reserve: wholeNumber(0, mostRequests),
+    windowMs: wholeNumber(100, 31 * dayMs),
+    /** Assumption D of docs/budget.md: longest time from the last check to arrival. */
+    arrivalMs: wholeNumber(0, 10 * minuteMs),
+    /** When the configuration that says so was written: an older one does not replace it. Absent: before all others. */
+    configuredAt: z.exactOptional(moment()),
+    /** Identity of the feedback store of the workers that say so: another one's are refused (budget.md). */
+    installation: z.exactOptional(text()),
+    failover: z.exactOptional(z.enum(failovers)),
+  });
+export type WindowSettings = z.infer<ReturnType<typeof windowSettings>>;
+export const readSettings = reader<WindowSettings>(windowSettings());
+
+const question = z.object({
   /** Random and unique to this question, repeats of it included: B1 rests on that. */
-  id: string;
-  holder: string;
+  id: text(),
+  holder: text(),
   /** Projects of one class take turns. */
-  project: string;
-  class: PermitClass;
+  project: text(),
+  class: z.enum(permitClasses),
   /** Pages wanted, 1 to `maxLease`. */
-  wants: number;
-  /** Pages the holder still expects to read, for forecasts; absent when unknown. */
-  remaining?: number;
+  wants: number(0, mostRequests),
   /** When the server scheduled the asking attempt; attempts older than the latest seen are refused. */
-  attemptAt: number;
+  attemptAt: moment(),
+  /** Pages the holder still expects to read, for forecasts; absent when unknown. */
+  remaining: z.exactOptional(number(0, 1e9)),
   /** False for an asker that will not come back: it gets no place in the queue. */
-  mayWait?: boolean;
-  installation?: string;
+  mayWait: z.exactOptional(z.boolean()),
+  installation: z.exactOptional(text()),
   /** For a program behind the gateway, which nothing can wake: the most per cent of the limit that it may hold, or null. */
-  program?: { share: number | null };
-}
+  program: z.exactOptional(z.object({ share: z.nullable(number(1, 100)) })),
+});
+export type PermitAsk = z.infer<typeof question>;
+export const readQuestion = reader<PermitAsk>(question);
+
+const leaseReport = z.object({
+  leaseId: text(),
+  /** Upper bounds of the moments at which the used permits' requests had arrived, in order. */
+  arrived: z.array(moment()).check(z.maxLength(maxLease)),
+  /** True when the service answered a request of this lease with neither 429 nor 401. */
+  accepted: z.exactOptional(z.boolean()),
+  /** Set when the service answered 429; the milliseconds it asked to wait, null when it did not say. */
+  throttled: z.exactOptional(z.object({ retryAfterMs: z.nullable(number(0, longestSpanMs)) })),
+  unauthorized: z.exactOptional(z.boolean()),
+  /** True when the service answered 401 to a program: it may have refused the key, or the path that the program chose. */
+  doubted: z.exactOptional(z.boolean()),
+});
+export type LeaseReport = z.infer<typeof leaseReport>;
+export const readReport = reader<LeaseReport>(leaseReport);
+
+/** Duration of `budget set` and `budget pause` by the budget's clock; null: until a person ends it. */
+const forMs = z.nullable(number(0, longestSpanMs));
+/** `overrideProblem` says the rest. */
+const limit = z.exactOptional(number(-longestSpanMs, longestSpanMs));
+
+const override = z.strictObject({ forMs, requests: limit, reserve: limit });
+export type OverrideAsk = z.infer<typeof override>;
+export const readOverride = reader<OverrideAsk | null>(z.nullable(override));
+
+const pause = z.strictObject({ forMs });
+export type ForAWhile = z.infer<typeof pause>;
+export const readPause = reader<ForAWhile | null>(z.nullable(pause));
+
+const viewShape = z.object({ at: moment() });
+/** The moment a query asks about; null for the budget's own. */
+export const readViewMoment = (value: unknown): number | null => z.safeParse(viewShape, value).data?.at ?? null;
 
 export type PermitAnswer =
   | {
@@ -85,19 +135,6 @@ export interface PermitWait {
   forecast: Forecast | null;
 }
 
-export interface LeaseReport {
-  leaseId: string;
-  /** Upper bounds of the moments at which the used permits' requests had arrived, in order. */
-  arrived: number[];
-  /** True when the service answered a request of this lease with neither 429 nor 401. */
-  accepted?: boolean;
-  /** Set when the service answered 429; the milliseconds it asked to wait, null when it did not say. */
-  throttled?: { retryAfterMs: number | null };
-  unauthorized?: boolean;
-  /** True when the service answered 401 to a program: it may have refused the key, or the path that the program chose. */
-  doubted?: boolean;
-}
-
 /** Limits that a person set with `budget set`; they replace the configured ones. */
 export interface BudgetOverride {
   requests?: number;
@@ -107,13 +144,6 @@ export interface BudgetOverride {
   /** Who set it. */
   by?: string;
 }
-
-/** Duration of `budget set` and `budget pause` by the budget's clock; null: until a person ends it. */
-export interface ForAWhile {
-  forMs: number | null;
-}
-
-export type OverrideAsk = Omit<BudgetOverride, 'until' | 'by'> & ForAWhile;
 
 /** What is wrong with an override, in words; null if it is valid. */
 export function overrideProblem(settings: WindowSettings, override: OverrideAsk): string | null {

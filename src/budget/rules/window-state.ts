@@ -1,4 +1,6 @@
-import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
+import { z } from 'zod/mini';
+import { reader, text } from '../../rules/messages.ts';
+import { type BudgetOverride, moment, type PermitClass, type WindowSettings, windowSettings } from './permits.ts';
 
 /**
  * Arithmetic for work done once per waiter or slot. In a workflow's sandbox each look-up of a global, `Math` too, costs
@@ -226,14 +228,22 @@ export interface CarriedWindow extends Omit<WindowState, 'waiters'> {
   rows: WaiterRow[];
 }
 
-/** Input of the budget's workflow. */
-export interface BudgetInput {
-  org: string;
-  settings: WindowSettings;
+const budgetInput = z.object({
+  org: text(),
+  settings: windowSettings(),
   /** When an earlier ledger may last have granted permits (B7); absent when there are no signs of one. */
-  earlierGrantAt?: number;
+  earlierGrantAt: z.exactOptional(moment()),
   /** Set by continue-as-new and `budget move`. */
-  carried?: CarriedWindow;
+  carried: z.exactOptional(z.custom<CarriedWindow>(isCarried, 'the state of an earlier run')),
+});
+/** Input of the budget's workflow. */
+export type BudgetInput = z.infer<typeof budgetInput>;
+export const readBudgetInput = reader<BudgetInput>(budgetInput);
+
+function isCarried(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { spent, leases, lapsed, rows, attempts, served }: Partial<CarriedWindow> = value;
+  return [spent, leases, lapsed, rows, attempts, served].every((list) => Array.isArray(list));
 }
 
 export const probeDue = 'due';

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
 import {
-  readBudgetInput,
+  overrideProblem,
   readOverride,
   readPause,
   readQuestion,
   readReport,
   readSettings,
   readViewMoment,
-} from '../../../src/budget/rules/budget-messages.ts';
-import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
-import { overrideProblem } from '../../../src/budget/rules/permits.ts';
+} from '../../../src/budget/rules/permits.ts';
 import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { configure, ignore, report, setOverride, setPause } from '../../../src/budget/rules/window.ts';
-import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
+import { emptyWindow, readBudgetInput, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { describeWindow, viewOf } from '../../../src/budget/rules/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/rules/messages.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { readBudgetInput } from '../../../src/budget/rules/budget-messages.ts';
 import { packed, unpacked } from '../../../src/budget/rules/carry-window.ts';
 import { leaseMs, mostRequests, type WindowSettings } from '../../../src/budget/rules/permits.ts';
 import { latestReleases } from '../../../src/budget/rules/window.ts';
@@ -7,6 +6,7 @@ import {
   type CarriedWindow,
   emptyWindow,
   mostWaiters,
+  readBudgetInput,
   type WindowState,
 } from '../../../src/budget/rules/window-state.ts';
 import { Scene, settings, t0 } from '../../tools/window/window-support.ts';
