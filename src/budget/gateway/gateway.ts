@@ -114,6 +114,12 @@ const reasons: Record<LastWait['reason'], string> = {
 
 const unknownWaitS = 5;
 
+/** A refusal, and when the client may try again. */
+function again(told: LastWait | null, error: string): OwnAnswer {
+  const seconds = told === null ? unknownWaitS : Math.max(1, Math.ceil((told.freeAt - performance.now()) / 1000));
+  return { status: 429, error, headers: { 'Retry-After': `${seconds}` } };
+}
+
 const refusals = {
   notHere: { status: 404, error: 'only addresses below /v1/analytics/ are served here' },
   onlyGet: { status: 405, error: 'only GET is forwarded', headers: { Allow: 'GET' } },
@@ -125,14 +131,9 @@ const refusals = {
   unreachable: { status: 502, error: 'the service cannot be reached' },
   late: { status: 504, error: 'the service did not answer in time' },
   failed: { status: 502, error: 'the request could not be forwarded' },
-  /** @param maxWaitMs 0 when too many requests wait already */
-  noPermit(told: LastWait | null, maxWaitMs: number): OwnAnswer {
-    const seconds = told === null ? unknownWaitS : Math.max(1, Math.ceil((told.freeAt - performance.now()) / 1000));
-    const why = told === null ? 'others wait for the budget' : reasons[told.reason];
-    const error =
-      maxWaitMs === 0 ? 'too many requests of this client wait already' : `no request could be sent: ${why}`;
-    return { status: 429, error, headers: { 'Retry-After': `${seconds}` } };
-  },
+  crowded: (told: LastWait | null) => again(told, 'too many requests of this client wait already'),
+  noPermit: (told: LastWait | null) =>
+    again(told, `no request could be sent: ${told === null ? 'others wait for the budget' : reasons[told.reason]}`),
 } satisfies Record<string, OwnAnswer | ((...args: never[]) => OwnAnswer)>;
 
 /** Answers as the service answers errors. */
@@ -176,19 +177,12 @@ interface OrganizationAccess {
   service: Service;
 }
 
-interface HandlerOptions {
+interface HandlerOptions extends Required<Pick<GatewayOptions, 'maxWaitMs' | 'mostWaiting' | 'idleMs'>> {
   tokens: ClientTokens;
   organizations: ReadonlyMap<string, OrganizationAccess>;
-  /** Longest wait of a request for a permit. */
-  maxWaitMs: number;
-  mostWaiting: number;
-  /** A connection on which nothing moves for this long during an answer is cut. */
-  idleMs: number;
   /** Aborted when no more requests are taken: those that still wait for a permit are refused. */
   closing: AbortSignal;
-  /**
-   * Called for every request. `client` is null for an unknown client, `status` if the client left without an answer.
-   */
+  /** Called for every request. `client` is null for an unknown client, `status` if the client left without an answer. */
   log(line: { client: string | null; status: number | null; ms: number; error?: string }): void;
 }
 
@@ -247,7 +241,7 @@ class RequestHandler {
     const organization = organizations.get(client.org);
     if (organization === undefined) throw new Error(`no organization ${client.org}`);
     const { queue } = organization;
-    if (queue.waitingOf(client) >= mostWaiting) return refuse(response, refusals.noPermit(queue.told(client), 0));
+    if (queue.waitingOf(client) >= mostWaiting) return refuse(response, refusals.crowded(queue.told(client)));
     const left = new AbortController();
     response.once('close', () => left.abort());
     const waiting = new AbortController();
@@ -268,7 +262,7 @@ class RequestHandler {
       closing.removeEventListener('abort', giveUp);
     }
     if (left.signal.aborted) return;
-    refuse(response, closing.aborted ? refusals.closing : refusals.noPermit(queue.told(client), maxWaitMs));
+    refuse(response, closing.aborted ? refusals.closing : refusals.noPermit(queue.told(client)));
   }
 
   /** Sends the request under the permit. `unsent`: the permit returns to the budget, and the request may try another. */

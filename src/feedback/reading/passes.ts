@@ -9,7 +9,7 @@ import {
 import { boundsOfPass, type PassBounds, type PassKind, type PassOutcome } from '../rules/pass-bounds.ts';
 import { expectedPagesOf, type FirstSlices, firstSlices, type StoredCounts } from '../rules/plan-slices.ts';
 import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
-import { ofProject } from '../store/queries.ts';
+import { matching, ofProject } from '../store/queries.ts';
 import type { RunFilter } from '../store/run-records.ts';
 import { type Db, type FeedbackDatabase, fieldsOf, type Trx } from '../store/tables.ts';
 import { appendPlanned, listSlices } from './slices.ts';
@@ -200,9 +200,7 @@ export async function listPasses(
   const rows = await db
     .selectFrom('sync_passes')
     .selectAll()
-    .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
-    .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
-    .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
+    .where(matching({ org_id: org, project_id: project, outcome }))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
     .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
     .orderBy(endedSince === undefined ? 'started_at' : 'finished_at', 'desc')

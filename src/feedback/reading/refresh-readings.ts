@@ -16,7 +16,7 @@ import {
   pageSize,
   shifted,
 } from '../rules/slice.ts';
-import { ofProject } from '../store/queries.ts';
+import { matching, ofProject } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
 import { tombstoneEntries } from './advance-pass.ts';
 import { cameWithoutId } from './pass-facts.ts';
@@ -135,8 +135,7 @@ async function readingsUnderWay(db: Trx, { org, project }: { org: string; projec
   const rows = await db
     .selectFrom('sync_passes')
     .selectAll()
-    .where('org_id', '=', org)
-    .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
+    .where(matching({ org_id: org, project_id: project }))
     // Written out, so that the index of running passes is used.
     .where('outcome', '=', sql.lit('running'))
     .where('pass', '=', 'refresh')

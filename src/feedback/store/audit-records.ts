@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { AuditAction, AuditEntry } from '../../runs/rules/audit.ts';
 import { storedText, storedTextOrNull } from '../rules/feedback-entry.ts';
-import { batchesOf, isPostgres, rowsPerStatement } from './queries.ts';
+import { batchesOf, isPostgres, matching, rowsPerStatement } from './queries.ts';
 import { columnsOf, type Db, type FeedbackDatabase, fieldsOf, type Trx } from './tables.ts';
 
 /** The audit of an existing store, opened for nothing else. */
@@ -51,9 +51,7 @@ export async function* listAuditEntries(
       .selectFrom('audit')
       .selectAll()
       .$if(since !== undefined, (query) => query.where('at', '>=', since ?? ''))
-      .$if(org !== undefined, (query) => query.where('org_id', '=', storedText(org ?? '')))
-      .$if(action !== undefined, (query) => query.where('action', '=', action ?? 'approve'))
-      .$if(subject !== undefined, (query) => query.where('subject', '=', storedText(subject ?? '')))
+      .where(matching({ org_id: org && storedText(org), action, subject: subject && storedText(subject) }))
       .$if(named !== undefined, (query) => query.where(contains(db, 'subject', named)))
       .$if(who !== undefined, (query) => query.where(contains(db, 'who', who)))
       .$if(last !== undefined, (query) =>

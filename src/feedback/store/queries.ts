@@ -25,6 +25,15 @@ export function ofProject<Table extends OfProjects>(org: string, project: string
   return ({ and }: ExpressionBuilder<FeedbackDatabase, Table>) => and(columns);
 }
 
+/** The rows whose columns have these values; a column without one may hold any. */
+export function matching<Table extends keyof FeedbackDatabase>(columns: {
+  [Column in keyof FeedbackDatabase[Table]]?: string | undefined;
+}) {
+  const given = Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+  return ({ and }: ExpressionBuilder<FeedbackDatabase, Table>) =>
+    and(given as unknown as FilterObject<FeedbackDatabase, Table>);
+}
+
 /** What an insertion brings, for columns of a row that is there already. */
 export function replacing<Column extends string>(columns: readonly Column[]) {
   const pairs = columns.map((column) => [column, sql.ref(`excluded.${column}`)]);

@@ -4,7 +4,7 @@ import { withoutFailureType } from '../../rules/errors.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { type PassKind, passKinds } from '../rules/pass-bounds.ts';
-import { wantedKeys } from './queries.ts';
+import { matching, wantedKeys } from './queries.ts';
 import type { ExportRunRow, LatestRecords, ProjectRecord, RunFilter, SiteKey, SiteRecord } from './run-records.ts';
 import { columnsOf, type Db, fieldsOf, type Trx } from './tables.ts';
 
@@ -26,9 +26,7 @@ export async function listExportRuns(
   const rows = await db
     .selectFrom('export_runs')
     .selectAll()
-    .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
-    .$if(domain !== undefined, (query) => query.where('domain', '=', domain ?? ''))
-    .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
+    .where(matching({ org_id: org, domain, outcome }))
     .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
     .$if(endedSince !== undefined, (query) => query.where('finished_at', '>=', endedSince ?? ''))
     .orderBy(endedSince === undefined ? 'started_at' : 'finished_at', 'desc')
