@@ -9,9 +9,9 @@ import type {
   PermitAnswer,
   PermitAsk,
   WindowSettings,
-  WindowView,
 } from './budget/rules/permits.ts';
 import type { BudgetInput, CarriedWindow } from './budget/rules/window-state.ts';
+import type { WindowView } from './budget/rules/window-view.ts';
 import type { ApprovalAnswer, RejectionAnswer } from './exports/rules/export-messages.ts';
 import type {
   ExportInput,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Organization } from './activities/dependencies.ts';
 import { kindOfTarget } from './activities/notices.ts';
-import type { WindowView } from './budget/rules/permits.ts';
+import type { WindowView } from './budget/rules/window-view.ts';
 import { type RolloutResult, runOutcomes } from './exports/rules/site-export.ts';
 import { noEntries } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';

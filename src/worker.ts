@@ -17,7 +17,7 @@ import type { Logger } from 'pino';
 import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
 import { budgetClientOf, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
-import type { WindowView } from './budget/rules/permits.ts';
+import type { WindowView } from './budget/rules/window-view.ts';
 import type { Config } from './config/config.ts';
 import { limitMachineUse } from './exports/semaphore.ts';
 import type { BundleStore } from './exports/store/bundle-store.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { PermitSource } from '../budget/lease.ts';
-import type { WindowView } from '../budget/rules/permits.ts';
+import type { WindowView } from '../budget/rules/window-view.ts';
 import type { OrganizationConfig, SiteConfig } from '../config/config.ts';
 import type { LinkPolicy } from '../exports/fetch/presigned-links.ts';
 import type { RolloutTarget } from '../exports/rollout/rollout-target.ts';

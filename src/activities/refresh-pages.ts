@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { Lease, type Refusal } from '../budget/lease.ts';
-import { maxLease, type PermitWait, type WindowView } from '../budget/rules/permits.ts';
+import { maxLease, type PermitWait } from '../budget/rules/permits.ts';
+import type { WindowView } from '../budget/rules/window-view.ts';
 import type { PassRow } from '../feedback/reading/passes.ts';
 import type { RefreshView } from '../feedback/reading/refresh-state.ts';
 import { addCounts, type EntryCounts, noEntries } from '../feedback/rules/feedback-entry.ts';

@@ -42,9 +42,9 @@ import type {
   PermitAnswer,
   PermitAsk,
   WindowSettings,
-  WindowView,
 } from './rules/permits.ts';
 import type { BudgetInput, CarriedWindow } from './rules/window-state.ts';
+import type { WindowView } from './rules/window-view.ts';
 
 /** Updates of one workflow that a process sends at a time. The server takes ten, of all processes together. */
 const mostInFlight = 5;

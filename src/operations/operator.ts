@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { ForAWhile, OverrideAsk, WindowView } from '../budget/rules/permits.ts';
+import type { ForAWhile, OverrideAsk } from '../budget/rules/permits.ts';
+import type { WindowView } from '../budget/rules/window-view.ts';
 import type { ExportParameters, ExportState } from '../exports/rules/site-export.ts';
 import { NoSuchVersion, type SiteHold } from '../exports/store/bundle-store.ts';
 import type { PassKind } from '../feedback/rules/pass-bounds.ts';

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { budgetView } from '../budget/client.ts';
-import type { WindowView } from '../budget/rules/permits.ts';
+import type { WindowView } from '../budget/rules/window-view.ts';
 import { attributesOf, type Workflows } from '../contract.ts';
 import { visibleText } from '../rules/text.ts';
 import {

@@ -183,42 +183,6 @@ export function drift(own: Limits, other: Limits): Partial<Limits> {
   return Object.fromEntries(names.filter((name) => own[name] !== other[name]).map((name) => [name, own[name]]));
 }
 
-/** The window as `budget show` prints it (contracts.md). */
-export interface WindowView {
-  limit: number;
-  /** Requests left to other clients now: the configured reserve, or their observed use if that is more. */
-  reserve: number;
-  windowMs: number;
-  used: number;
-  available: number;
-  /** No permit is granted before; null when only the window decides. */
-  pausedUntil: number | null;
-  pausedBy: Exclude<BlockReason, 'window-full' | 'probing'> | null;
-  nextFreeAt: number | null;
-  /** The ledger was lost or reset, or its clock was ahead: its window counts as full until then; null when all is known. */
-  countsAsFullUntil: number | null;
-  /** Requests per window that other clients are seen to use; null when nothing is known of them. */
-  otherClients: number | null;
-  override: BudgetOverride | null;
-  /** What was configured last, by docferry.yaml or by another client. */
-  configured: Limits;
-  holders: { workflowId: string; class: PermitClass; permits: number; since: number; forecast: Forecast | null }[];
-  waiters: {
-    workflowId: string;
-    class: PermitClass;
-    since: number;
-    expectedAt: number;
-    forecast: Forecast | null;
-  }[];
-  /** Programs that ask through the gateway, with the slots they hold and the most per cent of the limit they may. */
-  programs: ProgramView[];
-  throttledInWindow: number;
-  configuredAt: number | null;
-  /** Signals that made no sense since the budget began. */
-  ignored: number;
-  releases: number[];
-}
-
 /** Result of asking the service whether it accepts an organization's key (`docferry doctor --key`). */
 export type KeyCheck =
   | ({ outcome: 'accepted' } & CheckedKey)

@@ -10,7 +10,7 @@ import {
   spanText,
 } from '../../rules/text.ts';
 import { forecaster } from './forecast.ts';
-import { type Limits, limitsIn, type WaitReason, type WindowView } from './permits.ts';
+import { type Limits, limitsIn, type WaitReason } from './permits.ts';
 import { blockedBy, countsAsFullUntil, requestsOfOthers } from './refusals.ts';
 import {
   advance,
@@ -25,8 +25,11 @@ import {
 } from './window.ts';
 import { active, comeBackGraceMs, emptyWindow, type WindowState } from './window-state.ts';
 
+/** The window as `budget show` prints it (contracts.md). */
+export type WindowView = ReturnType<typeof viewOf>;
+
 /** The window at `at`, as `budget show` prints it; `forecasts`: of how many holders and of how many waiters. */
-export function viewOf(before: WindowState, at: number, forecasts = Number.POSITIVE_INFINITY): WindowView {
+export function viewOf(before: WindowState, at: number, forecasts = Number.POSITIVE_INFINITY) {
   const state = advance(before, at);
   const occupied = latestReleases(state);
   const blocked = blockedBy(state, null);
@@ -36,16 +39,21 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
   const pause = blocked && blocked.reason !== 'probing' && blocked.reason !== 'window-full' ? blocked.reason : null;
   return {
     limit: limitOf(state),
+    /** Requests left to other clients now: the configured reserve, or their observed use if that is more. */
     reserve: reserveOf(state),
     windowMs: state.settings.windowMs,
     used: occupiedNow(state),
     available: blocked === null ? Math.max(0, capacityOf(state) - occupied.length) : 0,
+    /** No permit is granted before; null when only the window decides. */
     pausedUntil: state.paused ? state.paused.until : pause && blocked ? blocked.until : null,
     pausedBy: pause,
     nextFreeAt: next <= state.now ? null : next,
+    /** The ledger was lost or reset, or its clock was ahead: its window counts as full until then; null when all is known. */
     countsAsFullUntil: unknown,
+    /** Requests per window that other clients are seen to use; null when nothing is known of them. */
     otherClients: requestsOfOthers(state.sightings, limitOf(state)),
     override: state.override,
+    /** What was configured last, by docferry.yaml or by another client. */
     configured: limitsIn(state.settings),
     holders: active(state).map((lease, i) => ({
       workflowId: lease.holder,
@@ -61,9 +69,11 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
       expectedAt: waiter.expectedAt,
       forecast: i < forecasts ? forecastOf(waiter) : null,
     })),
+    /** Programs that ask through the gateway, with the slots they hold and the most per cent of the limit they may. */
     programs: programViews(state),
     throttledInWindow: state.throttles.length,
     configuredAt: state.settings.configuredAt ?? null,
+    /** Signals that made no sense since the budget began. */
     ignored: state.ignored,
     releases: expectedReleases(state),
   };

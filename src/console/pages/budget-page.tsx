@@ -1,5 +1,4 @@
-import type { WindowView } from '../../budget/rules/permits.ts';
-import { forgotten, pauseWords, usedText } from '../../budget/rules/window-view.ts';
+import { forgotten, pauseWords, usedText, type WindowView } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
 import { countText, spanText } from '../../rules/text.ts';

@@ -1,6 +1,6 @@
 import { raw } from 'hono/html';
-import type { Forecast, WindowView } from '../../budget/rules/permits.ts';
-import { standstillText, usedText, waitText } from '../../budget/rules/window-view.ts';
+import type { Forecast } from '../../budget/rules/permits.ts';
+import { standstillText, usedText, type WindowView, waitText } from '../../budget/rules/window-view.ts';
 import type { StoredProject } from '../../feedback/figures/project-figures.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';

@@ -1,4 +1,4 @@
-import type { WindowView } from '../../budget/rules/permits.ts';
+import type { WindowView } from '../../budget/rules/window-view.ts';
 import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';

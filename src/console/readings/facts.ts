@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../budget/client.ts';
-import type { WindowSettings, WindowView } from '../../budget/rules/permits.ts';
-import { untouchedView } from '../../budget/rules/window-view.ts';
+import type { WindowSettings } from '../../budget/rules/permits.ts';
+import { untouchedView, type WindowView } from '../../budget/rules/window-view.ts';
 import { observedText } from '../../exports/rules/rollout-steps.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
 import type { BundleStore, ObservedTarget, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';

@@ -1,4 +1,4 @@
-import type { WindowView } from '../../budget/rules/permits.ts';
+import type { WindowView } from '../../budget/rules/window-view.ts';
 import { spanText } from '../../rules/text.ts';
 import { type Noticed, type NoticeType, noticeReason } from './notices.ts';
 

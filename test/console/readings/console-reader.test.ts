@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { WindowView } from '../../../src/budget/rules/permits.ts';
-import { untouchedView } from '../../../src/budget/rules/window-view.ts';
+import { untouchedView, type WindowView } from '../../../src/budget/rules/window-view.ts';
 import { ConsoleReader } from '../../../src/console/readings/console-reader.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { WindowView } from '../../../src/budget/rules/permits.ts';
 import { emptyWindow } from '../../../src/budget/rules/window-state.ts';
-import { viewOf } from '../../../src/budget/rules/window-view.ts';
+import { viewOf, type WindowView } from '../../../src/budget/rules/window-view.ts';
 import { changesSince, type Sight, watchedConditions } from '../../../src/runs/rules/watched.ts';
 
 const hourMs = 3_600_000;

@@ -1,5 +1,6 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import type { Limits, WindowView } from '../../../budget/rules/permits.ts';
+import type { Limits } from '../../../budget/rules/permits.ts';
+import type { WindowView } from '../../../budget/rules/window-view.ts';
 import type { Operator } from '../../../operations/operator.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts';

@@ -1,7 +1,14 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../../budget/client.ts';
-import { drift, type Forecast, type Limits, type WindowView } from '../../../budget/rules/permits.ts';
-import { forgotten, pauseWords, untouchedView, usedText, windowFacts } from '../../../budget/rules/window-view.ts';
+import { drift, type Forecast, type Limits } from '../../../budget/rules/permits.ts';
+import {
+  forgotten,
+  pauseWords,
+  untouchedView,
+  usedText,
+  type WindowView,
+  windowFacts,
+} from '../../../budget/rules/window-view.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import { clockTime, counted, momentText, naturalOrder, spanText } from '../../../rules/text.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';

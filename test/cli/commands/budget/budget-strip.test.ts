@@ -1,7 +1,6 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import type { WindowView } from '../../../../src/budget/rules/permits.ts';
-import { untouchedView } from '../../../../src/budget/rules/window-view.ts';
+import { untouchedView, type WindowView } from '../../../../src/budget/rules/window-view.ts';
 import {
   budgetDocument,
   budgetTable,
