@@ -60,7 +60,9 @@ export class InFlight {
   }
 }
 
-/** Codes of gRPC with which the server refuses an update before it arrives. */
+/** Codes of gRPC. With the last two the server refuses an update before it arrives. */
+const cancelled = 1;
+const deadlineExceeded = 4;
 const resourceExhausted = 8;
 const failedPrecondition = 9;
 
@@ -303,11 +305,8 @@ export function budgetClientOf(
 }
 
 /** A call whose deadline passes ends as exceeded or, if this side notices first, as cancelled. */
-const unanswered: ReadonlySet<number> = new Set(
-  Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
-);
-
-const isUnanswered = (error: unknown): boolean => hasCode(error, unanswered);
+const isUnanswered = (error: unknown): boolean =>
+  hasCode(error, new Set([cancelled, deadlineExceeded, failedPrecondition]));
 
 /** Null when no worker answers, or one of a version that cannot hand its ledger over. */
 function unlessUnanswered(error: unknown): null {

@@ -20,6 +20,7 @@ import {
   ratesOf,
   type Tallies,
 } from '../rules/refresh/rates.ts';
+import { isoText } from '../rules/slice.ts';
 import { lockProject, ofProject } from '../store/queries.ts';
 import type { Db, Trx } from '../store/tables.ts';
 import { datesAreCoarse, everSwept } from './passes.ts';
@@ -29,7 +30,6 @@ import {
   cutOf,
   deletePage,
   entriesOfPage,
-  isoOf,
   neighbour,
   notedEntries,
   type ProjectRow,
@@ -101,7 +101,7 @@ const wasAhead = ({ answered_at }: ProjectRow, at: number): boolean =>
 /** What was seen by a clock that was ahead counts as seen at `at`, when it is right again. */
 async function takeBack(db: Trx, row: ProjectRow, at: number): Promise<ProjectRow> {
   const key = { org: row.org_id, project: row.project_id };
-  const now = isoOf(at);
+  const now = isoText(at);
   await db
     .updateTable('feedback')
     .set({ last_seen_at: now })
@@ -159,7 +159,7 @@ async function* entriesByDate(
         )
         .$if(!undated, (query) => query.orderBy('f.created_at_utc', 'desc').orderBy('f.id', 'desc'))
         .$if(undated, (query) => query.orderBy('f.id'))
-        .$if(floor !== null && !undated, (query) => query.where('f.created_at_utc', '>=', isoOf(floor)))
+        .$if(floor !== null && !undated, (query) => query.where('f.created_at_utc', '>=', isoText(floor ?? 0)))
         .limit(entriesPerBatch)
         .execute();
       for (const row of rows) yield refreshEntry(row, row);

@@ -6,6 +6,7 @@ import { type KnownWindow, type Pace, paceFrom, requestsAnHour } from '../rules/
 import { type Cut, changeOfSums, type PageSums, type RefreshPage } from '../rules/refresh/pages.ts';
 import { arrived, dayMs, hourMs, type Lesson, lessonOf, type RefreshEntry } from '../rules/refresh/rates.ts';
 import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
+import { isoText } from '../rules/slice.ts';
 import { noteChanges } from '../store/outgoing-entries.ts';
 import { batchesOf, liveEntries, ofProject, storedEntries, wantedKeys } from '../store/queries.ts';
 import { columnsOf, type Db, type FeedbackDatabase, type FeedbackTable, fieldsOf, type Trx } from '../store/tables.ts';
@@ -110,7 +111,7 @@ async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Pr
   if (first === undefined) return [];
   const rows = await storedEntries(db, { org, project })
     .select(['created_at_utc', 'first_seen_at'])
-    .where('created_at_utc', '>=', isoOf(Math.max(Date.parse(first.started_at), at - measuredMs)))
+    .where('created_at_utc', '>=', isoText(Math.max(Date.parse(first.started_at), at - measuredMs)))
     .orderBy('created_at_utc', 'desc')
     .limit(measured)
     .execute();
@@ -251,7 +252,7 @@ export async function neighbour(
   moment: number | null,
   which: 'older' | 'newer',
 ): Promise<string | null> {
-  const text = new Date(moment ?? end).toISOString();
+  const text = isoText(moment ?? end);
   const found = await liveEntries(db, key)
     .select('created_at_utc')
     .where('created_at_utc', which === 'older' ? '<' : '>=', moment === null ? '9999' : text)
@@ -298,15 +299,13 @@ export async function entriesOfPage(
 ): Promise<(RefreshEntry & { id: string; moment: string | null })[]> {
   const rows = await notedEntries(db, { org, project })
     .where('f.created_at_utc', list === 'undated' ? 'is' : 'is not', null)
-    .$if(from !== null, (query) => query.where('f.created_at_utc', '>=', isoOf(from)))
-    .$if(to !== null, (query) => query.where('f.created_at_utc', '<', isoOf(to)))
+    .$if(from !== null, (query) => query.where('f.created_at_utc', '>=', isoText(from ?? 0)))
+    .$if(to !== null, (query) => query.where('f.created_at_utc', '<', isoText(to ?? 0)))
     .orderBy('f.created_at_utc', 'desc')
     .orderBy('f.id', 'desc')
     .execute();
   return rows.map((row) => ({ ...refreshEntry(row, row), id: row.id, moment: row.created_at_utc }));
 }
-
-export const isoOf = (moment: number | null): string => new Date(moment ?? 0).toISOString();
 
 /** An entry's row before and after it was written; null for none. */
 export interface RowChange {

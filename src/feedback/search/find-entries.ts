@@ -225,7 +225,11 @@ export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAns
   const shown = hits.slice(0, limit);
   const entries: FoundEntry[] = [];
   for await (const row of readRows(db, shown)) {
-    entries.push(foundEntry(row, wanted.phrases, query.contacts === true));
+    entries.push({
+      ...commonFields(row, query.contacts === true),
+      comment: foundText(row.comment, wanted.phrases),
+      code: foundText(row.code, wanted.phrases),
+    });
     // Texts may have megabytes: others run between two of them.
     await letOthersRun();
   }
@@ -257,14 +261,6 @@ function placeAfter(after: string | undefined): number | null {
   if (after === undefined) return null;
   if (/^-?\d{1,16}$/.test(after)) return Number(after);
   throw new SearchRefused('after', 'after is not from an answer', 'Give back what the answer before had, unchanged.');
-}
-
-function foundEntry(row: FeedbackTable, phrases: readonly SearchPhrase[], contacts: boolean): FoundEntry {
-  return {
-    ...commonFields(row, contacts),
-    comment: foundText(row.comment, phrases),
-    code: foundText(row.code, phrases),
-  };
 }
 
 /** The fields that answers and details share. */
