@@ -26,10 +26,7 @@ export interface PassPosition {
   complete: boolean;
 }
 
-type NewPass = Pick<
-  PassRow,
-  'passId' | 'org' | 'project' | 'pass' | 'workflowId' | 'runId' | 'dateFrom' | 'dateTo'
-> & {
+type NewPass = Pick<PassRow, 'passId' | 'org' | 'project' | 'pass' | 'workflowId' | 'runId' | 'dateFrom' | 'dateTo'> & {
   startedAt: Date;
   /** What the pass begins with; by default one walk over its dates. */
   slices?: readonly PlannedSlice[];

@@ -26,9 +26,11 @@ export function ofProject<Table extends OfProjects>(org: string, project: string
 }
 
 /** The rows whose columns have these values; a column without one may hold any. */
-export function matching<Table extends keyof FeedbackDatabase>(columns: {
-  [Column in keyof FeedbackDatabase[Table]]?: string | undefined;
-}) {
+export function matching<Table extends keyof FeedbackDatabase>(
+  columns: {
+    [Column in keyof FeedbackDatabase[Table]]?: string | undefined;
+  },
+) {
   const given = Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
   return ({ and }: ExpressionBuilder<FeedbackDatabase, Table>) =>
     and(given as unknown as FilterObject<FeedbackDatabase, Table>);
