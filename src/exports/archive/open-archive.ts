@@ -5,12 +5,8 @@ import { readTar, readTarGz } from './read-tar.ts';
 import { readZip } from './read-zip.ts';
 import { passesForTar } from './tar-header.ts';
 
-const readers: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
-
-/** The reader of a format; `sniffFormat` recognizes formats. */
-export function readerOf(format: ArchiveFormat): ArchiveReader {
-  return readers[format];
-}
+/** By format; `sniffFormat` recognizes formats. */
+export const readers: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
 
 const headBytes = 512;
 const ustarOffset = 257;

@@ -104,11 +104,6 @@ export function parsePaxOverride(data: Buffer): PaxOverride {
   return { path: records.get('path') ?? null, bytes: size === undefined ? null : parseSize(size) };
 }
 
-/** Checks the records of a header for all entries (type `g`): none may change what an entry is. Throws `ArchiveFault`. */
-function checkPaxGlobals(data: Buffer): void {
-  parseRecords(data, common);
-}
-
 function parseRecords(data: Buffer, known: typeof common): Map<string, Buffer> {
   // Some libraries stop at an empty header.
   if (data.length === 0) throw malformed();
@@ -322,7 +317,8 @@ class TarReading {
           );
         // bsdtar and Python stop at many in a row.
         if (this.#globalLast) throw new ArchiveFault('pax-duplicate', null, 'two global headers stand in a row');
-        checkPaxGlobals(await this.#meta(header));
+        // None may change what an entry is.
+        parseRecords(await this.#meta(header), common);
         this.#globalLast = true;
         return;
       case gnuLongName:

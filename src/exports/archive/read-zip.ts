@@ -2,8 +2,8 @@ import { crc32, inflateRawSync } from 'node:zlib';
 import { ArchiveFault, type ByteFile, type ContentSink, type ReadOptions, readAt } from './archive-reader.ts';
 import { ByteWindow, inflateFault, inflateWindow } from './byte-window.ts';
 import {
-  CentralEntries,
   type CentralEntry,
+  centralEntries,
   centralHeaderBytes,
   findDirectory,
   flag,
@@ -139,20 +139,20 @@ const directoryWindowBytes = 256 * 1024;
  */
 export async function readZip(file: ByteFile, options: ReadOptions): Promise<void> {
   const directory = await findDirectory(file);
-  const central = entriesOf(file, directory);
+  const nextEntry = entriesOf(file, directory);
   const { part = { start: 0, end: directory.start }, onStop } = options;
   if (directory.hidden && part.start === 0) onStop?.('BusyBox unzip', null);
   let window: ByteWindow | null = null;
   /** Whether Java has stopped at a 64-bit descriptor; null: perhaps in an earlier part. */
   let hasStopped = part.start === 0 ? false : null;
-  let entry = await central.next();
+  let entry = await nextEntry();
   if ((entry?.offset ?? directory.start) !== 0) throw unclaimed(entry?.name ?? null);
   while (entry !== null) {
     const { name, kind, mode, bytes, offset } = entry;
     const elsewhere = offset < part.start || offset >= part.end;
     const answer = await options.onEntry({ name, kind, mode, bytes, elsewhere });
     if (answer === 'stop') return;
-    const next = await central.next();
+    const next = await nextEntry();
     if (!elsewhere) {
       window ??= new ByteWindow(file, { start: offset, end: directory.start }, options.onRaw);
       const at = { entry, end: next?.offset ?? directory.start };
@@ -171,8 +171,10 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
   }
 }
 
-function entriesOf(file: ByteFile, directory: ZipDirectory): CentralEntries {
-  return new CentralEntries(new ByteWindow(file, directory, undefined, directoryWindowBytes), directory);
+/** Gives the next entry with each call; null after the last. */
+function entriesOf(file: ByteFile, directory: ZipDirectory): () => Promise<CentralEntry | null> {
+  const entries = centralEntries(new ByteWindow(file, directory, undefined, directoryWindowBytes), directory);
+  return async () => (await entries.next()).value;
 }
 
 /**
@@ -196,9 +198,9 @@ function stopsJava({ fields, bytes, wide }: CentralEntry, { late, descriptorIn64
 
 /** Whether Java has stopped before this place in the file. Throws `ArchiveFault` and system errors. */
 async function hasStoppedBefore(file: ByteFile, directory: ZipDirectory, place: number): Promise<boolean> {
-  const central = entriesOf(file, directory);
-  for (let entry = await central.next(); entry !== null && entry.offset < place; ) {
-    const next = await central.next();
+  const nextEntry = entriesOf(file, directory);
+  for (let entry = await nextEntry(); entry !== null && entry.offset < place; ) {
+    const next = await nextEntry();
     const header = await readAt(file, entry.offset, headerBytes);
     if (stopsJava(entry, localEnding(header, entry, next?.offset ?? directory.start))) return true;
     entry = next;

@@ -92,7 +92,7 @@ function modeOf(block: Buffer, name: Buffer, kind: EntryKind): number {
   if (mode === null || mode > maxMode) throw headerFault(name, 'the mode is not an octal number of 16 bits');
   const type = mode & ~modeBits;
   if (type !== 0 && type !== (typeInMode[kind] ?? type)) {
-    throw new ArchiveFault('ambiguous-type', printable(name), 'the mode names another type of file than the header');
+    throw new ArchiveFault('ambiguous-type', name.toString(), 'the mode names another type of file than the header');
   }
   return mode & modeBits;
 }
@@ -120,7 +120,7 @@ function nameOf(block: Buffer): Buffer {
     throw headerFault(name, 'a GNU header uses the bytes that other readers take for the start of the name');
   }
   if (magic !== ustar) {
-    throw new ArchiveFault('tar-dialect', printable(name), 'the header is neither of a ustar nor of a GNU tar');
+    throw new ArchiveFault('tar-dialect', name.toString(), 'the header is neither of a ustar nor of a GNU tar');
   }
   const hasTimes =
     block[shortPrefixEnd - 1] === 0 && prefixTimes.every((field) => isEmptyOrOctal(block.subarray(...field)));
@@ -190,9 +190,5 @@ function checksum(block: Uint8Array | Int8Array): number {
 }
 
 function headerFault(name: Buffer, detail: string): ArchiveFault {
-  return new ArchiveFault('header-field', printable(name), detail);
-}
-
-function printable(name: Buffer): string {
-  return name.toString('utf8');
+  return new ArchiveFault('header-field', name.toString(), detail);
 }

@@ -7,7 +7,7 @@ import type { ArchiveEntry, ContentSink, EntryAnswer } from './archive-reader.ts
 import { ArchiveFault, withByteFile } from './archive-reader.ts';
 import { EntryRules } from './check-entry.ts';
 import type { ContentFile } from './content-digest.ts';
-import { readerOf } from './open-archive.ts';
+import { readers } from './open-archive.ts';
 
 /** The archive does not match its manifest; none of it was put into service. */
 export class UnpackMismatch extends Error {
@@ -27,7 +27,7 @@ export async function unpack(archive: string, manifest: PackedFiles, folder: str
   const onEntry = (entry: ArchiveEntry) => unpacking.enter(entry);
   const streamBytes = Number.POSITIVE_INFINITY;
   try {
-    await withByteFile(archive, (file) => readerOf(manifest.archive.format)(file, { streamBytes, onEntry }));
+    await withByteFile(archive, (file) => readers[manifest.archive.format](file, { streamBytes, onEntry }));
   } catch (error) {
     throw error instanceof ArchiveFault ? new UnpackMismatch(`${error.rule}: ${error.message}`) : error;
   } finally {

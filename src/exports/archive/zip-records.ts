@@ -182,12 +182,10 @@ function isExtendedTimestamp(data: Buffer, side: Side): boolean {
 function isOwner(data: Buffer): boolean {
   const userBytes = data[1] ?? 0;
   const groupBytes = data[2 + userBytes] ?? 0;
-  return data[0] === 1 && [userBytes, groupBytes].every(isIdLength) && data.length === 3 + userBytes + groupBytes;
+  return data[0] === 1 && isIdLength(userBytes) && isIdLength(groupBytes) && data.length === 3 + userBytes + groupBytes;
 }
 
-function isIdLength(bytes: number): boolean {
-  return bytes === 2 || bytes === 4;
-}
+const isIdLength = (bytes: number): boolean => bytes === 2 || bytes === 4;
 
 function fault(name: Buffer, detail: string): ArchiveFault {
   return new ArchiveFault('extra-field', name.toString('utf8'), detail);
@@ -347,33 +345,26 @@ export interface CentralEntry {
   in64: boolean;
 }
 
-/** Reads the entries of the central directory in order. */
-export class CentralEntries {
-  readonly #window: ByteWindow;
-  readonly #hidden: boolean;
-  #left: number;
-
-  /** @param window stands at the first entry, and ends where the directory does */
-  constructor(window: ByteWindow, directory: ZipDirectory) {
-    this.#window = window;
-    this.#hidden = directory.hidden;
-    this.#left = directory.entries;
-  }
-
-  /** The next entry; null after the last, which must be the directory's end. Throws `ArchiveFault`, system errors. */
-  async next(): Promise<CentralEntry | null> {
-    if (this.#left === 0) {
-      if (!(await this.#window.fill(1))) return null;
-      throw new ArchiveFault('zip-directory', null, 'the central directory holds more than the entries it counts');
-    }
-    this.#left -= 1;
-    const header = await this.#take(centralHeaderBytes);
+/**
+ * The entries of the central directory in order; it must hold as many as it counts. The window stands at the first one,
+ * and ends where the directory does. Throws `ArchiveFault` and system errors.
+ */
+export async function* centralEntries(
+  window: ByteWindow,
+  { entries, hidden }: Pick<ZipDirectory, 'entries' | 'hidden'>,
+): AsyncGenerator<CentralEntry, null> {
+  const take = async (bytes: number) => {
+    if (window.buffered >= bytes || (await window.fill(bytes))) return window.take(bytes);
+    throw new ArchiveFault('zip-directory', null, 'the central directory is shorter than the entries it counts');
+  };
+  for (let left = entries; left > 0; left -= 1) {
+    const header = await take(centralHeaderBytes);
     if (header.readUInt32LE(0) !== signature) {
       throw new ArchiveFault('zip-directory', null, 'the central directory is damaged');
     }
     const fields = readShared(header, 8);
     const { nameLength, extraLength } = fields;
-    const rest = await this.#take(nameLength + extraLength + header.readUInt16LE(32));
+    const rest = await take(nameLength + extraLength + header.readUInt16LE(32));
     const rawName = Buffer.from(rest.subarray(0, nameLength));
     const extra = parseExtra(rest.subarray(nameLength, nameLength + extraLength), 'central', rawName);
     const name = requireOneName(rawName, fields.flags, extra);
@@ -386,7 +377,7 @@ export class CentralEntries {
     );
     const wide = bytes >= in32Bits || packed >= in32Bits;
     const in64 = fields.bytes === in32Bits || fields.packed === in32Bits;
-    if (header.readUInt32LE(42) === in32Bits && !this.#hidden) {
+    if (header.readUInt32LE(42) === in32Bits && !hidden) {
       throw new ArchiveFault('zip64', name, 'its place is in 64 bits, which BusyBox skips where the end has 32');
     }
     const system = header.readUInt8(5);
@@ -395,13 +386,10 @@ export class CentralEntries {
     requireText(rest.subarray(nameLength + extraLength), name);
     const attributes = header.readUInt32LE(38);
     const mode = modeOf(attributes, system);
-    return { fields, rawName, name, kind: kindOf(attributes, name), mode, packed, bytes, offset, wide, in64 };
+    yield { fields, rawName, name, kind: kindOf(attributes, name), mode, packed, bytes, offset, wide, in64 };
   }
-
-  async #take(bytes: number): Promise<Buffer> {
-    if (this.#window.buffered >= bytes || (await this.#window.fill(bytes))) return this.#window.take(bytes);
-    throw new ArchiveFault('zip-directory', null, 'the central directory is shorter than the entries it counts');
-  }
+  if (!(await window.fill(1))) return null;
+  throw new ArchiveFault('zip-directory', null, 'the central directory holds more than the entries it counts');
 }
 
 /** Other systems give attributes another meaning, and some readers convert their names. */

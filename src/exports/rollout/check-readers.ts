@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import type { CheckConfig } from '../../config/config.ts';
@@ -182,8 +182,7 @@ function problemOf({ content, old }: ExpectedPage, answer: Answer): string | nul
   if (content === null) return null;
   if (body === null) return 'an answer that does not end';
   if (content.equals(body)) return null;
-  if (old !== null && createHash('sha256').update(body).digest('hex') === old.sha256)
-    return `the old version ${old.version}`;
+  if (old !== null && hash('sha256', body) === old.sha256) return `the old version ${old.version}`;
   const [expected, found] = [content, body].map((html) => pageText(html.toString('utf8')));
   // A proxy may rewrite markup; an empty text proves nothing.
   if (expected && found && expected.length > 0 && expected.join('\n') === found.join('\n')) return null;

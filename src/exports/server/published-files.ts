@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ArchiveFormat } from '../rules/site-export.ts';
 import { type BundleStore, bundleName, manifestName, signatureName } from '../store/bundle-store.ts';
 import { contentOf, manifestIn } from '../store/manifests.ts';
@@ -61,14 +61,14 @@ export class PublishedFiles {
     const manifest = manifestIn(text.toString());
     if (manifest === null) return null;
     const { sha256, bytes, format } = manifest.archive;
-    const etag = createHash('sha256').update(text).digest('hex');
+    const etag = hash('sha256', text);
     const files = new Map<string, PublishedFile>([
       [manifestName, { etag, bytes: text.length, type: 'application/json; charset=utf-8' }],
       [bundleName(manifest), { etag: sha256, bytes, type: contentTypes[format] }],
     ]);
     const signature = await contentOf(this.#store, domain, version, signatureName);
     if (signature !== null) {
-      const digest = createHash('sha256').update(signature).digest('hex');
+      const digest = hash('sha256', signature);
       files.set(signatureName, { etag: digest, bytes: signature.length, type: 'text/plain; charset=utf-8' });
     }
     return files;

@@ -68,13 +68,9 @@ export function compareManifests(a: Manifest | null, b: Manifest): ManifestDiff 
     if (old === undefined || old.sha256 === sha256) return [];
     return [{ path, before: { bytes: old.bytes, sha256: old.sha256 }, after: { bytes, sha256 } }];
   });
+  const pathsOf = { added, removed, changed, moved: moved.map(({ to }) => ({ path: to })) };
   const count = (only: (path: string) => boolean): FileCounts => {
-    const some = {
-      added: added.filter(({ path }) => only(path)).length,
-      removed: removed.filter(({ path }) => only(path)).length,
-      changed: changed.filter(({ path }) => only(path)).length,
-      moved: moved.filter((move) => only(move.to)).length,
-    };
+    const some = mapKinds((kind) => pathsOf[kind].filter(({ path }) => only(path)).length);
     const now = b.files.filter(({ path }) => only(path)).length;
     return { ...some, unchanged: now - some.added - some.changed - some.moved };
   };
@@ -126,15 +122,14 @@ export function summarizeChanges(before: Manifest | null, after: Manifest): Cont
   const fits = Buffer.byteLength(JSON.stringify(listed)) <= listedBytes;
   return {
     against: before?.version ?? null,
-    pages: { added: pages.added, removed: pages.removed, changed: pages.changed, moved: pages.moved },
-    others: {
-      added: files.added - pages.added,
-      removed: files.removed - pages.removed,
-      changed: files.changed - pages.changed,
-      moved: files.moved - pages.moved,
-    },
-    listed: fits ? listed : { added: [], removed: [], changed: [], moved: [] },
+    pages: mapKinds((kind) => pages[kind]),
+    others: mapKinds((kind) => files[kind] - pages[kind]),
+    listed: fits ? listed : mapKinds(() => []),
   };
+}
+
+function mapKinds<Value>(of: (kind: keyof ChangeCounts) => Value): Record<keyof ChangeCounts, Value> {
+  return { added: of('added'), removed: of('removed'), changed: of('changed'), moved: of('moved') };
 }
 
 /** Pairs files of the same name first, then the others, each in the order of the lists. */

@@ -356,7 +356,7 @@ export class DirectoryBundleStore implements BundleStore {
     const [versions, grave] = [join(this.#root, versionsPath(domain)), tempName(join(this.#root, stagingRoot, 'old'))];
     const removed = await this.#locked(() => {
       const old = choose({
-        stored: namesIn(versions),
+        stored: existsSync(versions) ? readdirSync(versions) : [],
         current: this.#current(domain),
         hold: this.#hold(domain),
         rollouts: this.#rollouts(domain),
@@ -440,14 +440,6 @@ function createIdentity(root: string): Promise<StoreIdentity> {
     if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));
     return parseIdentity(readFileSync(file, 'utf8'));
   });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    return ifMissing([])(error);
-  }
 }
 
 /** The manifest in a version's folder; null unless the version is complete. */

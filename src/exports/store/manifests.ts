@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { contentDigest } from '../archive/content-digest.ts';
 import { versionTime } from '../rules/site-export.ts';
@@ -198,12 +198,12 @@ export function requireSameContent(published: Manifest | null, wanted: Manifest)
  * keeps it, in heartbeats and the run's history, out of reach of those who can write to the store.
  */
 export function sealOf(manifest: StagedManifest): string {
-  return sha256Of(toJson(manifest));
+  return hash('sha256', toJson(manifest));
 }
 
 /** The sealed record; null when there is none, or another. */
 export function sealedManifest(text: string | null, seal: string): StagedManifest | null {
-  return text !== null && sha256Of(text) === seal ? parseRecord(staged, text) : null;
+  return text !== null && hash('sha256', text) === seal ? parseRecord(staged, text) : null;
 }
 
 /** The sealed record. Throws `StagedChanged`. */
@@ -212,8 +212,4 @@ export function requireSealed(text: string | null, stageId: string, seal: string
   if (manifest !== null) return manifest;
   if (text === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
   throw new StagedChanged('staged.json is not what was recorded when the archive was verified');
-}
-
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -6,7 +6,6 @@ import { verifyInThread } from '../verify/verify-in-thread.ts';
 import {
   type BundleStore,
   bundleName,
-  type Current,
   type Manifest,
   manifestName,
   NoSuchVersion,
@@ -157,7 +156,10 @@ async function isBeingRemoved(store: BundleStore, domain: string, name: string):
 }
 
 async function auditPointer(store: BundleStore, domain: string): Promise<Pick<DomainAudit, 'current' | 'reasons'>> {
-  const current = await readPointer(store, domain);
+  const current = await store.current(domain).catch((error: unknown) => {
+    if (error instanceof RecordDamaged) return 'damaged' as const;
+    throw error;
+  });
   if (current === 'damaged') return { current: null, reasons: ['current.json is damaged'] };
   if (current === null) return { current: null, reasons: [] };
   const { version, contentDigest } = current;
@@ -171,15 +173,6 @@ async function auditPointer(store: BundleStore, domain: string): Promise<Pick<Do
     }
     // The audit of the version reports its damaged manifest.
     if (error instanceof RecordDamaged) return { current: version, reasons: [] };
-    throw error;
-  }
-}
-
-async function readPointer(store: BundleStore, domain: string): Promise<Current | null | 'damaged'> {
-  try {
-    return await store.current(domain);
-  } catch (error) {
-    if (error instanceof RecordDamaged) return 'damaged';
     throw error;
   }
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { diffArrays } from 'diff';
 import { Parser } from 'htmlparser2';
 import { type ArchiveEntry, type EntryAnswer, withByteFile } from '../archive/archive-reader.ts';
 import { checkPath } from '../archive/check-entry.ts';
-import { readerOf } from '../archive/open-archive.ts';
+import { readers } from '../archive/open-archive.ts';
 import { type BundleStore, type Manifest, VersionDamaged, type Work } from '../store/bundle-store.ts';
 import { type ComparedVersion, changedPages, compareManifests, type ManifestDiff } from '../store/compare-manifests.ts';
 import { deepestElement, TooDeep } from './references.ts';
@@ -178,12 +178,12 @@ export async function readFiles(
   if (wanted.size > 0) {
     const streamBytes = Number.POSITIVE_INFINITY;
     const read = (path: string) =>
-      withByteFile(path, (file) => readerOf(archive.format)(file, { streamBytes, onEntry }));
+      withByteFile(path, (file) => readers[archive.format](file, { streamBytes, onEntry }));
     await store.withArchive(domain, version, read, work);
   }
   for (const path of wanted) {
     const content = found.get(path);
-    if (content === undefined || createHash('sha256').update(content).digest('hex') !== listed.get(path)?.sha256) {
+    if (content === undefined || hash('sha256', content) !== listed.get(path)?.sha256) {
       throw notAsListed();
     }
   }

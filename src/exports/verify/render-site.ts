@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -130,7 +130,7 @@ export interface Rendering extends Judgement {
 export function samplePages(paths: readonly string[], contentDigest: string, count: number): string[] {
   const ranked = paths
     .filter((path) => isPage(path) && path !== 'index.html')
-    .map((path) => ({ path, rank: createHash('sha256').update(`${contentDigest}\0${path}`).digest('hex') }))
+    .map((path) => ({ path, rank: hash('sha256', `${contentDigest}\0${path}`) }))
     .sort((a, b) => (a.rank < b.rank ? -1 : 1));
   const index = paths.includes('index.html') ? ['index.html'] : [];
   return [...index, ...ranked.map(({ path }) => path)].slice(0, count);

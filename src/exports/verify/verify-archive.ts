@@ -12,7 +12,7 @@ import {
 import { ByteWindow } from '../archive/byte-window.ts';
 import { type ArchiveLimits, EntryRules, foldPath } from '../archive/check-entry.ts';
 import { type ContentFile, contentDigest, sortFiles } from '../archive/content-digest.ts';
-import { readerOf, type Sniffed, sniffFormat } from '../archive/open-archive.ts';
+import { readers, type Sniffed, sniffFormat } from '../archive/open-archive.ts';
 import type { ArchiveFacts, ArchiveFormat, Reason } from '../rules/site-export.ts';
 import {
   isSiteRule,
@@ -249,7 +249,7 @@ class ArchivePart {
       ...(this.#part && { part: this.#part }),
       ...(this.#isFirst && { onRaw: (bytes: Uint8Array) => this.#takeRaw(bytes) }),
     };
-    await this.#noting(() => readerOf(format)(this.#file, options));
+    await this.#noting(() => readers[format](this.#file, options));
     if (this.#isFirst) await this.#noting(() => this.#readRest());
   }
 

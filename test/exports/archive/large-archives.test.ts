@@ -3,7 +3,7 @@ import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ArchiveEntry, ByteFile } from '../../../src/exports/archive/archive-reader.ts';
 import { ArchiveFault } from '../../../src/exports/archive/archive-reader.ts';
-import { readerOf } from '../../../src/exports/archive/open-archive.ts';
+import { readers } from '../../../src/exports/archive/open-archive.ts';
 import type { ArchiveFormat } from '../../../src/exports/rules/site-export.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { rawBlock, rawTar } from '../../tools/archives/raw-tar.ts';
@@ -41,7 +41,7 @@ async function read(format: ArchiveFormat, file: ByteFile): Promise<{ entries: s
     };
   };
   const onRaw = (bytes: Uint8Array) => void raw.update(bytes);
-  await readerOf(format)(file, { streamBytes: Number.POSITIVE_INFINITY, onEntry, onRaw });
+  await readers[format](file, { streamBytes: Number.POSITIVE_INFINITY, onEntry, onRaw });
   return { entries, raw: raw.digest('hex') };
 }
 
@@ -82,7 +82,7 @@ describe.each(archives)('a %s with files around and above the size of the window
   it('passes on errors of callbacks and of reading', async () => {
     const stop = new Error('stop');
     const throwing = { streamBytes: largeSize * 10, onEntry: () => Promise.reject(stop) };
-    await expect(readerOf(format)(bytesInMemory(archive), throwing)).rejects.toBe(stop);
+    await expect(readers[format](bytesInMemory(archive), throwing)).rejects.toBe(stop);
     let reads = 0;
     const failing: ByteFile = {
       size: archive.length,
@@ -101,7 +101,7 @@ describe.each(archives)('a %s with files around and above the size of the window
       seen.push(name);
       return seen.length === 3 ? ('stop' as const) : ('skip' as const);
     };
-    await readerOf(format)(bytesInMemory(archive), { streamBytes: largeSize * 10, onEntry });
+    await readers[format](bytesInMemory(archive), { streamBytes: largeSize * 10, onEntry });
     expect(seen).toHaveLength(3);
   });
 });
@@ -132,7 +132,7 @@ describe('a tar that exceeds the limit', () => {
     const archive = gzipSync(
       Buffer.concat([rawBlock({ name: 'a', content: Buffer.alloc(largeSize) }), Buffer.alloc(1024)]),
     );
-    const reading = readerOf('tar.gz')(bytesInMemory(archive), { streamBytes: 1_000_000, onEntry: () => 'skip' });
+    const reading = readers['tar.gz'](bytesInMemory(archive), { streamBytes: 1_000_000, onEntry: () => 'skip' });
     await expect(reading).rejects.toMatchObject({ rule: 'too-many-bytes' });
   });
 });

@@ -3,7 +3,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ByteWindow } from '../../../src/exports/archive/byte-window.ts';
 import { readDescriptor, readLocalHeader, splitPoint } from '../../../src/exports/archive/read-zip.ts';
-import { CentralEntries } from '../../../src/exports/archive/zip-records.ts';
+import { centralEntries } from '../../../src/exports/archive/zip-records.ts';
 import { verifyBytes } from '../../../src/exports/verify/verify-archive.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { type RawEnd, type RawEntry, rawZip, zip64Records } from '../../tools/archives/raw-zip.ts';
@@ -127,7 +127,7 @@ async function readAround(packed: number, descriptor: Buffer): Promise<void> {
   const sizes = wide(5 * gib, packed);
   const header = zipCentralHeader({ ...large, crc, extra: extra(1, sizes) }, { offset: 0, attributes: 0 });
   const directory = { entries: 1, start: 0, end: header.length, hidden: true };
-  const entry = await new CentralEntries(windowOf(header), directory).next();
+  const { value: entry } = await centralEntries(windowOf(header), directory).next();
   expect(entry).toMatchObject({ bytes: 5 * gib, packed, wide: true });
   if (entry === null) throw new Error('the directory is empty');
   const window = windowOf(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { EntryRules } from '../../../../src/exports/archive/check-entry.ts';
-import { readerOf } from '../../../../src/exports/archive/open-archive.ts';
+import { readers } from '../../../../src/exports/archive/open-archive.ts';
 import type { ArchiveFormat } from '../../../../src/exports/rules/site-export.ts';
 import { ReasonList } from '../../../../src/exports/rules/verification-rules.ts';
 import type { VerificationReport } from '../../../../src/exports/verify/verify-archive.ts';
@@ -24,7 +24,7 @@ export async function reportedTree(
   const rules = new EntryRules(limits, archive.length, new ReasonList());
   const tree: Tree = new Map();
   const stopped = new Set<string>();
-  await readerOf(format)(bytesInMemory(archive), {
+  await readers[format](bytesInMemory(archive), {
     streamBytes: unlimited,
     onStop: (reader) => stopped.add(reader),
     onEntry: (entry) => {
