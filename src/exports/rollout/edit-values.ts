@@ -13,24 +13,9 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-type ValuesProblem =
-  | 'invalid-yaml'
-  | 'duplicate-key'
-  | 'several-documents'
-  | 'line-ends'
-  | 'no-mapping'
-  | 'not-editable'
-  | 'shared-by-alias';
-
 /** A values file that cannot be edited safely; the message says where and why, and quotes no value of the file. */
 export class ValuesRefused extends Error {
   override readonly name = 'ValuesRefused';
-  readonly problem: ValuesProblem;
-
-  constructor(problem: ValuesProblem, message: string) {
-    super(message);
-    this.problem = problem;
-  }
 }
 
 type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
@@ -51,14 +36,14 @@ const maxAliases = 10_000;
 
 /** The documents with content, or the only one. Throws `ValuesRefused`. */
 export function parseValues(text: string): ValuesDocument[] {
-  if (/\r(?!\n)/.test(text)) throw new ValuesRefused('line-ends', 'has line ends that are neither LF nor CRLF');
+  if (/\r(?!\n)/.test(text)) throw new ValuesRefused('has line ends that are neither LF nor CRLF');
   const lines = new LineCounter();
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const documents = [...new Composer({ keepSourceTokens: true, merge: true }).compose(tokens)];
   for (const { code, pos } of documents.flatMap(({ errors }) => errors)) {
     const line = `line ${lines.linePos(pos[0]).line}`;
-    if (code === 'DUPLICATE_KEY') throw new ValuesRefused('duplicate-key', `${line}: a key is listed twice`);
-    throw new ValuesRefused('invalid-yaml', `${line}: is not valid YAML (${code})`);
+    if (code === 'DUPLICATE_KEY') throw new ValuesRefused(`${line}: a key is listed twice`);
+    throw new ValuesRefused(`${line}: is not valid YAML (${code})`);
   }
   const end = tokens.find(({ type }) => type === 'doc-end')?.offset ?? text.length;
   const found = documents.map((document): ValuesDocument => {
@@ -80,7 +65,7 @@ function rootOf(document: Document.Parsed): ValuesMap | null {
   if (isMap(contents)) return contents;
   const empty = isScalar(contents) && contents.value === null && !sourceOf(contents);
   if (contents === null || empty) return null;
-  throw new ValuesRefused('no-mapping', 'does not contain a mapping');
+  throw new ValuesRefused('does not contain a mapping');
 }
 
 function sourceOf({ srcToken }: ParsedNode): string {
@@ -94,7 +79,7 @@ function valuesOf(document: Document.Parsed): Map<unknown, unknown> {
   } catch {
     // The reason is named below.
   }
-  throw new ValuesRefused('invalid-yaml', 'has too many or unknown aliases');
+  throw new ValuesRefused('has too many or unknown aliases');
 }
 
 /** Replaces the characters from `from` up to, not including, `to`. */
@@ -128,7 +113,7 @@ const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
 
 /** Replaces a value; an unquoted or single-quoted one keeps its style if `plain`, the same unquoted, permits. */
 function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
-  if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} is a mapping or a list`);
+  if (isCollection(pair.value)) throw new ValuesRefused(`${path} is a mapping or a list`);
   const token = pair.value?.srcToken;
   if (token?.type === 'block-scalar') {
     const [header] = token.props;
@@ -148,7 +133,7 @@ function addEntries(text: string, map: ValuesMap, entries: readonly NewEntry[]):
     const lines = blockLines(entries, token.indent, stepOf(map));
     return [insertLines(text, endOfEntries(text, map, token), lines)];
   }
-  if (token?.type !== 'flow-collection') throw new ValuesRefused('not-editable', 'has a mapping of an unknown style');
+  if (token?.type !== 'flow-collection') throw new ValuesRefused('has a mapping of an unknown style');
   const last = map.items.at(-1);
   const written = entries.map((entry) => flowEntry(entry, isQuoted(map.items[0]))).join(', ');
   if (!last) return [insert(token.start.offset + 1, ` ${written}${text[token.start.offset + 1] === '}' ? ' ' : ''}`)];
@@ -199,11 +184,11 @@ function endOf(pair: ValuesPair): number {
 /** The offset after a block mapping's last entry and the deeper-indented comments that follow it. */
 function endOfEntries(text: string, map: ValuesMap, token: CST.BlockMap): number {
   const last = map.items.at(-1);
-  if (!last) throw new ValuesRefused('not-editable', 'has a mapping without entries');
+  if (!last) throw new ValuesRefused('has a mapping without entries');
   const end = endOf(last);
   if (end === text.length && !text.endsWith('\n') && endsInBlockScalar(token)) {
     // The missing line end is significant in that value; a line below would change it.
-    throw new ValuesRefused('not-editable', 'ends inside of a block scalar: end its last line with a line break');
+    throw new ValuesRefused('ends inside of a block scalar: end its last line with a line break');
   }
   // Nested block collections and block scalars end after their last line, all other values within it.
   let at = text[end - 1] === '\n' ? end : startOfNextLine(text, end);
@@ -332,7 +317,7 @@ function placeOf(documents: readonly ValuesDocument[], key: string): ValuesPlace
   const [document] = having;
   if (document && having.length === 1) return way(document, key);
   const problem = document ? `${key} is in ${having.length} of them` : `none of them has ${key}: add it, empty, to one`;
-  throw new ValuesRefused('several-documents', `contains several documents, and ${problem}`);
+  throw new ValuesRefused(`contains several documents, and ${problem}`);
 }
 
 function hasKey(values: unknown, key: string): boolean {
@@ -358,7 +343,7 @@ function way(document: ValuesDocument, key: string): ValuesPlace {
     if (!isMap(value)) {
       const what = isAlias(value) ? 'is an alias' : 'is not a mapping';
       const path = keys.slice(0, index + 1).join('.');
-      throw new ValuesRefused('not-editable', `${path} ${what}: write it as a mapping of its own`);
+      throw new ValuesRefused(`${path} ${what}: write it as a mapping of its own`);
     }
     within = value as ValuesMap;
   }
@@ -410,7 +395,7 @@ function splicesFor(
 
 /** Throws unless the three fields are as wanted and every other value is as before. */
 function checkEdited(before: string, text: string, key: string, wanted: ExportInService): void {
-  const unsafe = new ValuesRefused('not-editable', `${key} is written in a way that cannot be edited safely`);
+  const unsafe = new ValuesRefused(`${key} is written in a way that cannot be edited safely`);
   let after: ValuesDocument[];
   try {
     after = parseValues(text);
@@ -424,7 +409,7 @@ function checkEdited(before: string, text: string, key: string, wanted: ExportIn
   const isSame =
     was.length === after.length && was.every((document, index) => isDeepStrictEqual(...others(document, after[index])));
   if (isSame) return;
-  throw new ValuesRefused('shared-by-alias', `${key} shares values with other keys by an anchor or alias`);
+  throw new ValuesRefused(`${key} shares values with other keys by an anchor or alias`);
 
   function others(...documents: (ValuesDocument | undefined)[]): [unknown, unknown] {
     const [one, other] = documents.map((document) => withoutFields(document?.values, key.split('.')));

@@ -91,7 +91,7 @@ export class HelmValuesPlace implements Place {
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {
-      throw new ValuesRefused('invalid-yaml', 'is not UTF-8 text');
+      throw new ValuesRefused('is not UTF-8 text');
     }
   }
 }

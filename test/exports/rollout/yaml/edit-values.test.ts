@@ -17,11 +17,11 @@ function edited(text: string, key = 'staticExport'): string {
   return result.text;
 }
 
-function problemOf(text: string, key = 'staticExport'): { problem: string; message: string } {
+function refusalOf(text: string, key = 'staticExport'): string {
   try {
     editHelmValues(text, key, wanted);
   } catch (error) {
-    if (error instanceof ValuesRefused) return { problem: error.problem, message: error.message };
+    if (error instanceof ValuesRefused) return error.message;
     throw error;
   }
   throw new Error('it should have been refused');
@@ -199,29 +199,28 @@ describe('missing values', () => {
 
 describe('a file that cannot be edited safely', () => {
   it.each([
-    ['invalid-yaml', 'line 3', 'a: 1\nb: [1\nhunter2: x\n'],
-    ['invalid-yaml', 'aliases', `a0: &a0 [x, x, x, x, x, x, x, x, x]\n${bomb()}`],
-    ['duplicate-key', 'line 3: a key is listed twice', 'a: 1\nb: 2\na: 3\n'],
-    ['duplicate-key', 'line 4', 'staticExport:\n  version: "a"\n  enabled: true\n  "version": b\n'],
-    ['several-documents', 'none of them has staticExport', 'a: 1\n---\nb: 2\n'],
-    ['line-ends', 'neither LF nor CRLF', 'a: 1\rb: 2\r'],
-    ['no-mapping', 'mapping', '- a\n'],
-    ['no-mapping', 'mapping', 'null\n'],
-    ['not-editable', 'is an alias', 'a: &a { enabled: true }\nstaticExport: *a\n'],
-    ['not-editable', 'is not a mapping', 'staticExport: [enabled]\n'],
-    ['not-editable', 'is not a mapping', 'staticExport: hunter2\n'],
-    ['not-editable', 'staticExport.bundleUrl is a mapping', 'staticExport:\n  bundleUrl: { a: hunter2 }\n'],
-    ['not-editable', 'cannot be edited safely', 'staticExport:\n  enabled: !!str false\n'],
-    ['not-editable', 'line break', 'staticExport:\n  enabled: true\n  note: |\n    text'],
-    ['not-editable', 'line break', 'a:\n- b: 1\n  c: >\n    text'],
-    ['shared-by-alias', 'anchor or alias', 'staticExport:\n  version: &v old\nchart: *v\n'],
-    ['shared-by-alias', 'anchor or alias', 'staticExport: &s\n  version: old\nother:\n  <<: *s\n'],
-    ['shared-by-alias', 'anchor or alias', 'base: &b\n  staticExport: { size: 1 }\n<<: *b\n'],
-  ])('is refused: %s, %s', (problem, message, text) => {
-    const found = problemOf(text);
-    expect(found.problem).toBe(problem);
-    expect(found.message).toContain(message);
-    expect(found.message).not.toContain('hunter2');
+    ['line 3: is not valid YAML', 'a: 1\nb: [1\nhunter2: x\n'],
+    ['too many or unknown aliases', `a0: &a0 [x, x, x, x, x, x, x, x, x]\n${bomb()}`],
+    ['line 3: a key is listed twice', 'a: 1\nb: 2\na: 3\n'],
+    ['line 4: a key is listed twice', 'staticExport:\n  version: "a"\n  enabled: true\n  "version": b\n'],
+    ['none of them has staticExport', 'a: 1\n---\nb: 2\n'],
+    ['neither LF nor CRLF', 'a: 1\rb: 2\r'],
+    ['does not contain a mapping', '- a\n'],
+    ['does not contain a mapping', 'null\n'],
+    ['is an alias', 'a: &a { enabled: true }\nstaticExport: *a\n'],
+    ['is not a mapping', 'staticExport: [enabled]\n'],
+    ['is not a mapping', 'staticExport: hunter2\n'],
+    ['staticExport.bundleUrl is a mapping', 'staticExport:\n  bundleUrl: { a: hunter2 }\n'],
+    ['cannot be edited safely', 'staticExport:\n  enabled: !!str false\n'],
+    ['line break', 'staticExport:\n  enabled: true\n  note: |\n    text'],
+    ['line break', 'a:\n- b: 1\n  c: >\n    text'],
+    ['anchor or alias', 'staticExport:\n  version: &v old\nchart: *v\n'],
+    ['anchor or alias', 'staticExport: &s\n  version: old\nother:\n  <<: *s\n'],
+    ['anchor or alias', 'base: &b\n  staticExport: { size: 1 }\n<<: *b\n'],
+  ])('is refused: %s', (message, text) => {
+    const found = refusalOf(text);
+    expect(found).toContain(message);
+    expect(found).not.toContain('hunter2');
   });
 });
 
@@ -347,14 +346,12 @@ it.each<[what: string, key: string, before: string, after: string]>([
   expect(edited(before, key)).toBe(filled(after));
 });
 
-it.each<[problem: string, message: string, key: string, text: string]>([
-  ['not-editable', 'spec.sources is not a mapping', 'spec.sources.helm', 'spec:\n  sources:\n  - helm: {}\n'],
-  ['not-editable', 'a.b is an alias', 'a.b.c', 'x: &x { c: {} }\na:\n  b: *x\n'],
-  ['several-documents', 'a.b is in 2 of them', 'a.b', 'a: { b: {} }\n---\na: { b: {} }\n'],
-  ['several-documents', 'none of them has a.b: add it, empty, to one', 'a.b', 'a: {}\n---\nc: {}\n'],
-  ['shared-by-alias', 'anchor or alias', 'a.b', 'a: &a\n  b: { enabled: false }\nc: *a\n'],
-])('refuses a key: %s, %s', (problem, message, key, text) => {
-  const found = problemOf(text, key);
-  expect(found.problem).toBe(problem);
-  expect(found.message).toContain(message);
+it.each<[message: string, key: string, text: string]>([
+  ['spec.sources is not a mapping', 'spec.sources.helm', 'spec:\n  sources:\n  - helm: {}\n'],
+  ['a.b is an alias', 'a.b.c', 'x: &x { c: {} }\na:\n  b: *x\n'],
+  ['a.b is in 2 of them', 'a.b', 'a: { b: {} }\n---\na: { b: {} }\n'],
+  ['none of them has a.b: add it, empty, to one', 'a.b', 'a: {}\n---\nc: {}\n'],
+  ['anchor or alias', 'a.b', 'a: &a\n  b: { enabled: false }\nc: *a\n'],
+])('refuses a key: %s', (message, key, text) => {
+  expect(refusalOf(text, key)).toContain(message);
 });
