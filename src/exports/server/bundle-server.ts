@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { clientOf, listen, type RunningServer, requestLimits, Slots, stopListening } from '../../http-server.ts';
@@ -183,10 +183,8 @@ const publishedPath =
 export async function startBundleServer(options: BundleServerOptions): Promise<RunningServer> {
   const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
-  const handler = new RequestHandler(options, new Slots({ total: readers, perClient: readersPerAddress }));
-  const server = createServer({ ...requestLimits, maxHeaderSize: 8 * 1024 }, (request, response) =>
-    handler.answer(request, response),
-  );
+  const slots = new Slots({ total: readers, perClient: readersPerAddress });
+  const server = createServer({ ...requestLimits, maxHeaderSize: 8 * 1024 }, requestHandler(options, slots));
   limitConnections(server, {
     total: readers * connectionsPerReader,
     perClient: readersPerAddress * connectionsPerReader,
@@ -201,69 +199,54 @@ export async function startBundleServer(options: BundleServerOptions): Promise<R
   return { url, port, stop };
 }
 
-class RequestHandler {
-  readonly #store: Pick<BundleStore, 'open'>;
-  readonly #files: PublishedFiles;
-  readonly #slots: Slots;
-  /** The path of `publicUrl`, without a slash at its end. */
-  readonly #prefix: string;
-  readonly #token: string | undefined;
-  readonly #idleMs: number;
-  readonly #onFailure: (error: unknown) => void;
-
-  constructor(options: BundleServerOptions, slots: Slots) {
-    const { publicUrl = 'http://localhost', token, idleMs = 30_000, onFailure = () => {} } = options;
-    this.#store = options.store ?? folderReader(options.root);
-    this.#files = new PublishedFiles(this.#store);
-    this.#slots = slots;
-    this.#prefix = withoutEnd(new URL(publicUrl).pathname, '/');
-    this.#token = token;
-    this.#idleMs = idleMs;
-    this.#onFailure = onFailure;
-  }
-
-  answer(request: IncomingMessage, response: ServerResponse): void {
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    const refusal = this.#refusalOf(request);
-    const healthy = request.url === '/healthz' && refusal === null;
-    const release = refusal === null && !healthy ? this.#slots.take(clientOf(request.socket.remoteAddress)) : null;
-    if (refusal !== null) refuse(response, ...refusal);
-    else if (healthy) response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
-    else if (release === null) refuse(response, 503, { 'Retry-After': `${retryAfterS}` });
-    else {
-      response.once('close', release);
-      this.#send(request, response).catch((error: unknown) => {
-        refuse(response, error instanceof StoreUnreachable ? 503 : 500);
-        if (!(error instanceof ReaderGone)) this.#onFailure(error);
-      });
-    }
-  }
+function requestHandler(options: BundleServerOptions, slots: Slots): RequestListener {
+  const { publicUrl = 'http://localhost', token: ownToken, idleMs = 30_000, onFailure } = options;
+  const store = options.store ?? folderReader(options.root);
+  const files = new PublishedFiles(store);
+  const prefix = withoutEnd(new URL(publicUrl).pathname, '/');
 
   /** Why a request is refused, whichever file it names. */
-  #refusalOf(request: IncomingMessage): [status: number, headers?: Record<string, string>] | null {
+  const refusalOf = (request: IncomingMessage): [status: number, headers?: Record<string, string>] | null => {
     const { method = '', url = '', headers } = request;
     if (!['GET', 'HEAD'].includes(method)) return [405, { Allow: 'GET, HEAD' }];
     if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) {
       return [400, { Connection: 'close' }];
     }
     if (url.length > longestPath) return [414];
-    const token = url === '/healthz' ? undefined : this.#token;
+    const token = url === '/healthz' ? undefined : ownToken;
     return token === undefined || isAuthorized(request, token) ? null : [401, { 'WWW-Authenticate': 'Bearer' }];
-  }
+  };
 
-  async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const send = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url = '' } = request;
-    const path = url.startsWith(`${this.#prefix}/`) ? url.slice(this.#prefix.length) : url;
+    const path = url.startsWith(`${prefix}/`) ? url.slice(prefix.length) : url;
     const [, domain = '', version = '', file = ''] = publishedPath.exec(path) ?? [];
     // Names are compared as sent: no published path needs percent-encoding.
     if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
-    const published = await this.#files.of(domain, version, file);
+    const published = await files.of(domain, version, file);
     if (published === null) return refuse(response, 404);
-    const read = (range: ByteRange | undefined) => this.#store.open(domain, version, file, range);
-    if (await sendObject(request, response, { ...published, open: read }, this.#idleMs)) return;
-    this.#files.forget(domain, version);
+    const read = (range: ByteRange | undefined) => store.open(domain, version, file, range);
+    if (await sendObject(request, response, { ...published, open: read }, idleMs)) return;
+    files.forget(domain, version);
     refuse(response, 404);
-  }
+  };
+
+  return (request, response) => {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    const refusal = refusalOf(request);
+    if (refusal !== null) return refuse(response, ...refusal);
+    if (request.url === '/healthz') {
+      response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
+      return;
+    }
+    const release = slots.take(clientOf(request.socket.remoteAddress));
+    if (release === null) return refuse(response, 503, { 'Retry-After': `${retryAfterS}` });
+    response.once('close', release);
+    send(request, response).catch((error: unknown) => {
+      refuse(response, error instanceof StoreUnreachable ? 503 : 500);
+      if (!(error instanceof ReaderGone)) onFailure?.(error);
+    });
+  };
 }
 
 function isAuthorized(request: IncomingMessage, token: string): boolean {
