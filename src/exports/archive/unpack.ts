@@ -22,73 +22,30 @@ export type PackedFiles = Pick<Manifest, 'archive' | 'files'>;
  * the manifest, or it throws `UnpackMismatch`. A file that is not listed, or would grow past its listed size, stops it
  * before any byte of that file is written.
  */
-export async function unpack(archive: string, manifest: PackedFiles, folder: string, work: Work): Promise<void> {
-  const unpacking = new Unpacking(manifest, folder, work);
-  const onEntry = (entry: ArchiveEntry) => unpacking.enter(entry);
-  const streamBytes = Number.POSITIVE_INFINITY;
-  try {
-    await withByteFile(archive, (file) => readers[manifest.archive.format](file, { streamBytes, onEntry }));
-  } catch (error) {
-    throw error instanceof ArchiveFault ? new UnpackMismatch(`${error.rule}: ${error.message}`) : error;
-  } finally {
-    await unpacking.close();
-  }
-  unpacking.requireAll();
-}
+export async function unpack(
+  archive: string,
+  manifest: PackedFiles,
+  folder: string,
+  { signal, onProgress }: Work,
+): Promise<void> {
+  const unlimited = Number.POSITIVE_INFINITY;
+  const reasons = new ReasonList();
+  const limits = { maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited };
+  const rules = new EntryRules(limits, manifest.archive.bytes, reasons);
+  const missing = new Map(manifest.files.map((file) => [file.path, file]));
+  const folders = new Set<string>();
+  let writing: FileHandle | null = null;
 
-class Unpacking {
-  readonly #folder: string;
-  readonly #work: Work;
-  readonly #reasons = new ReasonList();
-  readonly #rules: EntryRules;
-  readonly #missing: Map<string, ContentFile>;
-  readonly #folders = new Set<string>();
-  #writing: FileHandle | null = null;
-
-  constructor(manifest: PackedFiles, folder: string, work: Work) {
-    const unlimited = Number.POSITIVE_INFINITY;
-    const limits = { maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited };
-    this.#folder = folder;
-    this.#work = work;
-    this.#rules = new EntryRules(limits, manifest.archive.bytes, this.#reasons);
-    this.#missing = new Map(manifest.files.map((file) => [file.path, file]));
-  }
-
-  async enter(entry: ArchiveEntry): Promise<EntryAnswer> {
-    const path = this.#rules.admit(entry);
-    const [reason] = this.#reasons.all();
-    if (reason) throw new UnpackMismatch(`${reason.rule}: ${reason.detail}`);
-    if (path === null) return 'skip';
-    const listed = entry.kind === 'directory' ? null : this.#take(path, entry);
-    const target = join(this.#folder, path);
-    await this.#ensureFolder(entry.kind === 'directory' ? target : dirname(target));
-    if (listed === null) return 'skip';
-    const handle = await open(target, 'wx', 0o644);
-    this.#writing = handle;
-    return this.#sink(handle, listed);
-  }
-
-  requireAll(): void {
-    const lacking = this.#missing.size;
-    if (lacking > 0) throw new UnpackMismatch(`the archive lacks ${lacking} files of the manifest`);
-  }
-
-  async close(): Promise<void> {
-    await this.#writing?.close();
-    this.#writing = null;
-  }
-
-  /** Marks a file as found and returns its entry in the manifest. The reader never yields more than `entry.bytes`. */
-  #take(path: string, entry: ArchiveEntry): ContentFile {
-    const listed = this.#missing.get(path);
-    if (listed === undefined) throw new UnpackMismatch('the archive holds a file that the manifest does not list');
-    if (listed.bytes !== entry.bytes) throw otherFile();
-    this.#missing.delete(path);
-    return listed;
-  }
-
-  #sink(handle: FileHandle, listed: ContentFile): ContentSink {
-    const { signal, onProgress } = this.#work;
+  const close = async () => {
+    await writing?.close();
+    writing = null;
+  };
+  const ensureFolder = async (path: string) => {
+    if (folders.has(path)) return;
+    await mkdir(path, { recursive: true });
+    folders.add(path);
+  };
+  const sinkOf = (handle: FileHandle, listed: ContentFile): ContentSink => {
     const hash = createHash('sha256');
     return {
       write: async (chunk) => {
@@ -99,19 +56,42 @@ class Unpacking {
         onProgress?.();
       },
       end: async () => {
-        await this.close();
+        await close();
         signal?.throwIfAborted();
         onProgress?.();
         if (listed.sha256 !== hash.digest('hex')) throw otherFile();
       },
     };
-  }
+  };
+  const onEntry = async (entry: ArchiveEntry): Promise<EntryAnswer> => {
+    const path = rules.admit(entry);
+    const [reason] = reasons.all();
+    if (reason) throw new UnpackMismatch(`${reason.rule}: ${reason.detail}`);
+    if (path === null) return 'skip';
+    const target = join(folder, path);
+    if (entry.kind === 'directory') {
+      await ensureFolder(target);
+      return 'skip';
+    }
+    const listed = missing.get(path);
+    if (listed === undefined) throw new UnpackMismatch('the archive holds a file that the manifest does not list');
+    // The reader never yields more than `entry.bytes`.
+    if (listed.bytes !== entry.bytes) throw otherFile();
+    missing.delete(path);
+    await ensureFolder(dirname(target));
+    writing = await open(target, 'wx', 0o644);
+    return sinkOf(writing, listed);
+  };
 
-  async #ensureFolder(path: string): Promise<void> {
-    if (this.#folders.has(path)) return;
-    await mkdir(path, { recursive: true });
-    this.#folders.add(path);
+  try {
+    const read = readers[manifest.archive.format];
+    await withByteFile(archive, (file) => read(file, { streamBytes: unlimited, onEntry }));
+  } catch (error) {
+    throw error instanceof ArchiveFault ? new UnpackMismatch(`${error.rule}: ${error.message}`) : error;
+  } finally {
+    await close();
   }
+  if (missing.size > 0) throw new UnpackMismatch(`the archive lacks ${missing.size} files of the manifest`);
 }
 
 function otherFile(): UnpackMismatch {
