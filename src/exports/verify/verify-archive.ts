@@ -23,7 +23,7 @@ import {
   type SiteRuleLevels,
   siteRuleTexts,
 } from '../rules/verification-rules.ts';
-import { Findings, type SiteInspection, type SiteNotes, secretFile } from './inspect-file.ts';
+import { Findings, type SiteNotes, secretFile } from './inspect-file.ts';
 import { candidatesOf, isPage, missingIndexPage } from './site-links.ts';
 
 const serverFiles: readonly (readonly [string, RegExp])[] = [
@@ -204,115 +204,73 @@ export async function readPart(
   options: VerificationOptions,
   part?: ByteSpan,
 ): Promise<PartResult> {
-  const { siteRules = {}, domain = null } = options;
+  const { limits, siteRules = {}, domain = null, timeLimitMs = defaultTimeLimitMs, signal, onProgress } = options;
   // Loaded on demand: the page parser is slow to load.
   const inspect = async () => new (await import('./inspect-file.ts')).SiteInspection(siteRules, domain);
   const site = options.structureOnly ? null : await inspect();
-  const reading = new ArchivePart(file, options, site, part);
-  await reading.read(format);
-  return reading.result();
-}
+  const isFirst = part === undefined || part.start === 0;
+  const reasons = new ReasonList();
+  const rules = new EntryRules(limits, file.size, reasons);
+  const files: ContentFile[] = [];
+  const deadline = performance.now() + timeLimitMs;
+  const whole = createHash('sha256');
+  let hashed = 0;
+  let unpacked = 0;
+  let nextProgress = 0;
 
-class ArchivePart {
-  readonly #file: ByteFile;
-  readonly #options: VerificationOptions;
-  readonly #part: ByteSpan | undefined;
-  readonly #reasons = new ReasonList();
-  readonly #rules: EntryRules;
-  readonly #site: SiteInspection | null;
-  readonly #files: ContentFile[] = [];
-  readonly #deadline: number;
-  readonly #hash = createHash('sha256');
-  #hashed = 0;
-  #bytes = 0;
-  #nextProgress = 0;
-
-  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteSpan) {
-    this.#file = file;
-    this.#options = options;
-    this.#part = part;
-    this.#rules = new EntryRules(options.limits, file.size, this.#reasons);
-    this.#site = site;
-    this.#deadline = performance.now() + (options.timeLimitMs ?? defaultTimeLimitMs);
-  }
-
-  get #isFirst(): boolean {
-    return this.#part === undefined || this.#part.start === 0;
-  }
-
-  async read(format: ArchiveFormat): Promise<void> {
-    const { maxBytes, maxFiles } = this.#options.limits;
-    const options = {
-      streamBytes: maxBytes + maxFiles * overheadPerFile + overhead,
-      onEntry: (entry: ArchiveEntry) => this.#enter(entry),
-      onStop: (reader: NarrowReader, name: string | null) => this.#site?.noteStop(reader, name),
-      ...(this.#part && { part: this.#part }),
-      ...(this.#isFirst && { onRaw: (bytes: Uint8Array) => this.#takeRaw(bytes) }),
-    };
-    await this.#noting(() => readers[format](this.#file, options));
-    if (this.#isFirst) await this.#noting(() => this.#readRest());
-  }
-
-  result(): PartResult {
-    return {
-      reasons: this.#reasons.all(),
-      files: this.#files,
-      bytes: this.#bytes,
-      sha256: this.#isFirst ? this.#hash.digest('hex') : null,
-      site: this.#site?.notes() ?? null,
-    };
-  }
-
-  #enter(entry: ArchiveEntry): EntryAnswer {
-    this.#pulse();
+  const onRaw = (raw: Uint8Array) => {
+    whole.update(raw);
+    hashed += raw.length;
+  };
+  const pulse = () => {
+    signal?.throwIfAborted();
+    const now = performance.now();
+    if (now > deadline) throw new ArchiveFault('time-limit', null, 'reading the archive took too long');
+    if (now < nextProgress) return;
+    nextProgress = now + progressEveryMs;
+    onProgress?.({ files: files.length, bytes: unpacked });
+  };
+  const onEntry = (entry: ArchiveEntry): EntryAnswer => {
+    pulse();
     // The first part checks all names.
-    if (entry.elsewhere && !this.#isFirst) return this.#rules.count(entry) ? 'skip' : 'stop';
-    const path = this.#rules.admit(entry);
-    if (this.#rules.exhausted) return 'stop';
+    if (entry.elsewhere && !isFirst) return rules.count(entry) ? 'skip' : 'stop';
+    const path = rules.admit(entry);
+    if (rules.exhausted) return 'stop';
     if (path === null || entry.kind !== 'file' || entry.elsewhere) return 'skip';
     return fileSink(entry.bytes, {
-      keeps: () => this.#site?.wants(path, entry.bytes) ?? false,
+      keeps: () => site?.wants(path, entry.bytes) ?? false,
       onBytes: (bytes) => {
-        this.#bytes += bytes;
-        this.#pulse();
+        unpacked += bytes;
+        pulse();
       },
       onEnd: (sha256, content) => {
-        this.#files.push({ path, bytes: entry.bytes, sha256 });
-        if (content !== null) this.#site?.inspect(path, content);
+        files.push({ path, bytes: entry.bytes, sha256 });
+        if (content !== null) site?.inspect(path, content);
       },
     });
-  }
-
+  };
   /** Turns archive faults into reasons; other errors are thrown. */
-  async #noting(step: () => Promise<void>): Promise<void> {
+  const noting = async (step: () => Promise<void>) => {
     try {
       await step();
     } catch (error) {
       if (!(error instanceof ArchiveFault)) throw error;
-      this.#reasons.add(error.rule, error.path, error.message);
+      reasons.add(error.rule, error.path, error.message);
     }
-  }
-
+  };
   /** An archive that is refused early is still identified by the digest of all its bytes. */
-  async #readRest(): Promise<void> {
-    const range = { start: this.#hashed, end: this.#file.size };
-    const window = new ByteWindow(this.#file, range, (bytes) => this.#takeRaw(bytes));
-    while ((await window.piece(pieceBytes)) !== null) this.#options.signal?.throwIfAborted();
-  }
+  const readRest = async () => {
+    const window = new ByteWindow(file, { start: hashed, end: file.size }, onRaw);
+    while ((await window.piece(pieceBytes)) !== null) signal?.throwIfAborted();
+  };
 
-  #takeRaw(bytes: Uint8Array): void {
-    this.#hash.update(bytes);
-    this.#hashed += bytes.length;
-  }
-
-  #pulse(): void {
-    this.#options.signal?.throwIfAborted();
-    const now = performance.now();
-    if (now > this.#deadline) throw new ArchiveFault('time-limit', null, 'reading the archive took too long');
-    if (now < this.#nextProgress) return;
-    this.#nextProgress = now + progressEveryMs;
-    this.#options.onProgress?.({ files: this.#files.length, bytes: this.#bytes });
-  }
+  const streamBytes = limits.maxBytes + limits.maxFiles * overheadPerFile + overhead;
+  const onStop = (reader: NarrowReader, name: string | null) => site?.noteStop(reader, name);
+  const reading = { streamBytes, onEntry, onStop, ...(part && { part }), ...(isFirst && { onRaw }) };
+  await noting(() => readers[format](file, reading));
+  if (isFirst) await noting(readRest);
+  const sha256 = isFirst ? whole.digest('hex') : null;
+  return { reasons: reasons.all(), files, bytes: unpacked, sha256, site: site?.notes() ?? null };
 }
 
 /** Reads an archive in one or more parts, which together cover it. */
