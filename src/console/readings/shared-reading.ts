@@ -43,7 +43,8 @@ export class SharedReading<Value> {
   readonly #read: () => Promise<Value>;
   readonly #times: ReadingTimes;
   readonly #listeners = new Set<() => void>();
-  #last: { value: Value; at: number; digest: string } | null = null;
+  /** Outdated once a person has acted since it was begun. */
+  #last: { value: Value; at: number; digest: string; isOutdated: boolean } | null = null;
   #underWay: Promise<Value> | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -55,7 +56,8 @@ export class SharedReading<Value> {
   /** The latest reading, an old one if no new one comes soon. Throws what the first reading throws, or `ReadingLate`. */
   async get(): Promise<Read<Value>> {
     const { freshMs, maxWaitMs, firstMs } = this.#times;
-    const age = this.#last === null ? Number.POSITIVE_INFINITY : Date.now() - this.#last.at;
+    const last = this.#last;
+    const age = last === null || last.isOutdated ? Number.POSITIVE_INFINITY : Date.now() - last.at;
     if (age < freshMs) return this.#latest(false);
     const reading = this.#refresh();
     if (age < usableFor * freshMs) {
@@ -75,7 +77,7 @@ export class SharedReading<Value> {
   /** A person acted: the last reading is out of date, and so is one under way. */
   forget(): void {
     this.#underWay = null;
-    if (this.#last !== null) this.#last.at = 0;
+    if (this.#last !== null) this.#last.isOutdated = true;
   }
 
   /** Calls back when the reading has changed, until the returned function is called. */
@@ -112,14 +114,13 @@ export class SharedReading<Value> {
 
   /** `isLatest` says whether nothing was done since. */
   async #take(isLatest: () => boolean): Promise<Value> {
-    const begun = Date.now();
+    const at = Date.now();
     const value = await this.#read();
     if (!isLatest() && this.#last !== null) return value;
-    const at = isLatest() ? begun : 0;
     const digest = digestOf(value);
     const before = this.#last;
     // Unchanged parts stay the same object, so that pages recognise parts that they have rendered.
-    this.#last = { value: before?.digest === digest ? before.value : value, at, digest };
+    this.#last = { value: before?.digest === digest ? before.value : value, at, digest, isOutdated: !isLatest() };
     if (before?.digest !== digest) for (const listener of this.#listeners) listener();
     return this.#last.value;
   }

@@ -60,6 +60,16 @@ describe('a reading for everybody', () => {
     expect(await reading.get()).toMatchObject({ value: 'after', late: false });
   });
 
+  it('says of what time it is, also where something was done since and the next one is slow', async () => {
+    let source: () => Promise<string> = async () => 'first';
+    const reading = new SharedReading(() => source(), times);
+    const { at } = await reading.get();
+    expect(at).toBeGreaterThan(0);
+    source = () => new Promise(() => {});
+    reading.forget();
+    expect(await reading.get()).toEqual({ value: 'first', at, late: true });
+  });
+
   it('is an old one that says so while its source is slow or away, and never hangs', async () => {
     let source: () => Promise<string> = async () => 'first';
     const reading = new SharedReading(() => source(), times);
