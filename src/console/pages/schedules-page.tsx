@@ -78,7 +78,7 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
     ({ target }) =>
       (query.org === '' || target.org === query.org) && targetName(target).toLowerCase().includes(query.q),
   );
-  const under = (is: string) => found.filter((line) => filters[is]?.(line) ?? true);
+  const under = (is: string) => (Object.hasOwn(filters, is) ? found.filter((line) => filters[is]?.(line)) : found);
   const shown = under(query.is).sort((a, b) => ((a.state?.nextAt ?? '~') < (b.state?.nextAt ?? '~') ? -1 : 1));
   const { page, pages, onPage } = pageOf(Number(query.page || 1), shown.length);
   return (

@@ -43,6 +43,7 @@ describe('the page of schedules', () => {
     expect(found('is=paused')).toEqual(['paused.example']);
     expect(found('q=LATE')).toEqual(['late.example']);
     expect(found('org=other')).toEqual([]);
+    expect(found('is=__proto__')).toEqual(found(''));
   });
 
   it('shows two hundred of ten thousand at a time, and leads on', () => {
