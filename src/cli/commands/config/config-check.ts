@@ -132,14 +132,9 @@ function expandedRule([rule, set]: [string, string | ChangeLimit | undefined]): 
 
 function expandedSchedule(schedule: SiteConfig['schedule']): object | null {
   if (schedule === undefined) return null;
-  const { everyMs, cron, timezone, jitterMs } = {
-    everyMs: undefined,
-    cron: undefined,
-    timezone: undefined,
-    ...schedule,
-  };
-  const jitter = durationText(jitterMs);
-  return everyMs === undefined ? { cron, timezone, jitter } : { every: durationText(everyMs), jitter };
+  const jitter = durationText(schedule.jitterMs);
+  if ('everyMs' in schedule) return { every: durationText(schedule.everyMs), jitter };
+  return { cron: schedule.cron, timezone: schedule.timezone, jitter };
 }
 
 function expandedBundles({ signing, server, publicUrl, ...place }: BundleStoreConfig): object {
