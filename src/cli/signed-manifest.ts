@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { SignedManifest } from '../exports/signing/check-signed-manifest.ts';
 import { MinisignFormatError, type PublicKey, parsePublicKey } from '../exports/signing/minisign.ts';
 import { manifestName } from '../exports/store/bundle-store.ts';
+import { errorCode } from '../files.ts';
 import { noSuchThing, usageFailure } from './failure.ts';
 
 /** The key that `--signature` names: the base64 line itself, or a file of `minisign -G`. */
@@ -37,7 +38,7 @@ async function readIfThere(file: string): Promise<Buffer | null> {
   try {
     return await readFile(file);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = errorCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     if (code === 'EISDIR' || code === 'EACCES') throw usageFailure(`${file} cannot be read (${code})`);
     throw error;

@@ -18,7 +18,7 @@ import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { BrowserUnusable, browsersOf, findBrowser } from '../../exports/verify/find-browser.ts';
 import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
-import { isThere, nearestFolder, whyNotWritable } from '../../files.ts';
+import { errorCode, isThere, nearestFolder, whyNotWritable } from '../../files.ts';
 import { proxyVariable, routeTo } from '../../rules/proxy.ts';
 import { temporalProxy } from '../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
@@ -289,7 +289,7 @@ export function certificateAuthoritiesCheck(file: string | undefined, now: Date)
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = errorCode(error) ?? 'unknown error';
     return bad(authoritiesName, `NODE_EXTRA_CA_CERTS names ${file}, which cannot be read (${code})`, setIt);
   }
   const certificates = text.split(begin).slice(1);

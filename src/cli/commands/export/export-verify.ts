@@ -7,6 +7,7 @@ import { checkSignedManifest, type SignatureVerdict } from '../../../exports/sig
 import { type Rendering, renderSite } from '../../../exports/verify/render-site.ts';
 import { type VerificationReport, withRendering } from '../../../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
+import { errorCode } from '../../../files.ts';
 import { sizeText } from '../../../rules/text.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
@@ -196,7 +197,7 @@ function ruleLine({ rule, refuses, why, reference }: Explained): string {
 
 /** Names the file in system errors. */
 function unreadable(file: string, error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') return noSuchThing('NoSuchFile', `there is no file ${file}`);
   if (code === 'EISDIR') return usageFailure(`${file} is a folder, not an archive`);
   if (code === 'EACCES') return usageFailure(`${file} cannot be read (EACCES)`);
