@@ -44,7 +44,9 @@ const longestDurationMs = 36_525 * 86_400_000;
 export const duration = (flag: string) => (text: string) => {
   const ms = parseDuration(text);
   if (ms !== null && ms > 0 && ms <= longestDurationMs) return ms;
-  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h`);
+  throw usageFailure(
+    `${flag} is ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h, of a century at most`,
+  );
 };
 
 /** A date, or how long ago, as an ISO 8601 moment. */
