@@ -11,7 +11,10 @@ import { usageFailure } from './failure.ts';
 export function dateRange({ from, to }: { from?: string; to?: string }): { from?: string; to?: string } {
   const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
   const wrong = boundsProblem(range);
-  if (wrong) throw usageFailure(`--${wrong.field} is ${JSON.stringify(wrong.held)}: it ${wrong.problem}`);
+  if (wrong)
+    throw usageFailure(
+      `--${wrong.field} is ${JSON.stringify(wrong.held)}: it ${wrong.problem.replace('than from', 'than --from')}`,
+    );
   return range;
 }
 

@@ -38,6 +38,9 @@ function findContradictions(config: Config): Finding[] {
     for (const [p, { id, name, atMostMs: atMost }] of organization.projects.entries()) {
       once('project', id, [...at, 'projects', p, 'id']);
       if (name !== undefined) once('name', `${organization.id}/${name}`, [...at, 'projects', p, 'name']);
+      const isIdOfAnother = organization.projects.some((other) => other.id === name && other.id !== id);
+      const ambiguous = 'another project has this name as its id: commands could mean either';
+      if (isIdOfAnother) findings.push({ path: [...at, 'projects', p, 'name'], message: ambiguous });
       const message = atMost === undefined ? null : deadlineProblem(atMost, organization.refresh);
       if (message !== null) findings.push({ path: [...at, 'projects', p, 'atMost'], message });
     }
@@ -129,7 +132,8 @@ const isAboutKind = ({ code, path }: z.core.$ZodIssue): boolean => code !== 'unr
 
 /** A problem with the field at `path`, with its value if that may be shown. */
 function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {
-  const held = message.startsWith('expected') ? yaml.held(path) : null;
+  // An `expected either` is about fields of the mapping, not about the mapping.
+  const held = /^expected (?!either)/.test(message) ? yaml.held(path) : null;
   const isMissing = held === null && valueAt(yaml.value, path) === undefined;
   const text = isMissing ? `is missing: ${message}` : held === null ? message : `${message}; it is ${held}`;
   return { path: formatPath(path), position: yaml.position(path), message: text };

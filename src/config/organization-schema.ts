@@ -14,7 +14,7 @@ import {
 import { noticeTypes } from '../runs/rules/notices.ts';
 import { usualEventTypes, webhookEventTypes, webhookFormats } from '../runs/rules/webhook-event.ts';
 import type { ConfiguredTimes } from '../schedules/rules/desired-schedules.ts';
-import { calendarsOfCron, spreadOf } from '../schedules/rules/schedule-settings.ts';
+import { calendarsOfCron, cronProblem, spreadOf } from '../schedules/rules/schedule-settings.ts';
 import {
   domain,
   duration,
@@ -43,10 +43,10 @@ const scheduleSchema = z
       .describe('Time between two starts. This or `cron`.'),
     cron: z
       .string()
-      .refine(
-        (text) => calendarsOfCron(text) !== null,
-        'expected five cron fields such as "0 6 * * *", or @daily and the like',
-      )
+      .superRefine((text, context) => {
+        const message = cronProblem(text);
+        if (message !== null) context.addIssue({ code: 'custom', message });
+      })
       .meta({ title: 'cron expression', examples: ['0 6 * * *', '@daily'] })
       .optional()
       .describe(
@@ -131,7 +131,9 @@ const refresh = z
     every: duration({ min: '1s', max: '1h' })
       .refine((ms) => ms % 1000 === 0, 'expected whole seconds')
       .prefault('5m')
-      .describe('Time between two runs of docferry that read what has gathered the most staleness.'),
+      .describe(
+        'Least time between two runs that read what has gathered the most staleness. A run comes when a request is due, and at least once an hour.',
+      ),
     share: share()
       .prefault('50%')
       .describe('Part of the requests that the reserve and other clients leave which these runs may use.'),

@@ -4,7 +4,16 @@ import type { FeedbackEntry, RejectedEntry } from '../feedback/rules/feedback-en
 import { visibleText } from '../rules/text.ts';
 import type { BundleLink, ExportJob, FeedbackPage, FeedbackQuery, RequestOptions } from './documentation-service.ts';
 import { MalformedResponse } from './errors.ts';
-import { arrayElementTexts, describeIssue, errorWords, ifReadable, orNull, parseJson, text } from './json-answers.ts';
+import {
+  arrayElementTexts,
+  describeIssue,
+  errorWords,
+  ifReadable,
+  orNull,
+  parseExactly,
+  parseJson,
+  text,
+} from './json-answers.ts';
 import type { OpenAnswer, OutgoingRequest } from './outgoing-call.ts';
 import { type AreaOptions, openArea, safeText } from './service-area.ts';
 
@@ -208,14 +217,15 @@ export function readFeedbackPage(text: string): FeedbackPage {
   const entries: FeedbackEntry[] = [];
   const rejected: RejectedEntry[] = [];
   let sources: string[] | null = null;
+  const sourceOf = (index: number) => {
+    sources ??= arrayElementTexts(text, 'feedback');
+    return sources?.[index] ?? JSON.stringify(page.data.feedback[index]);
+  };
   for (const [index, value] of page.data.feedback.entries()) {
     const result = readEntry(value);
-    if (typeof result !== 'string') {
-      entries.push(result);
-    } else {
-      sources ??= arrayElementTexts(text, 'feedback');
-      rejected.push(rejection(value, sources?.[index] ?? JSON.stringify(value), result));
-    }
+    if (typeof result === 'string') rejected.push(rejection(value, sourceOf(index), result));
+    else
+      entries.push(mayBeRounded.test(JSON.stringify(result.extra)) ? withExactExtra(result, sourceOf(index)) : result);
   }
   // An empty cursor would ask for the first page again.
   return { entries, rejected, nextCursor: page.data.nextCursor || null, hasMore: page.data.hasMore };
@@ -226,6 +236,7 @@ function readEntry(value: unknown): FeedbackEntry | string {
   if (!base.success) return describeIssue(base.error, value);
   const { id, path, comment, createdAt, source, status } = base.data;
   if (id.length > longestId) return `id: longer than ${longestId} characters`;
+  if (!isStorable(id)) return 'id: U+0000 or half of a surrogate pair, which databases cannot store';
   if (source === 'contextual' || source === 'code_snippet') {
     const variant = feedbackEntrySchemas[source].safeParse(value);
     if (!variant.success) return describeIssue(variant.error, value);
@@ -236,6 +247,14 @@ function readEntry(value: unknown): FeedbackEntry | string {
     return `an unknown field: nested deeper than ${deepestField} levels`;
   }
   return { id, path, comment, createdAt, source, status, ...variant, extra: Object.fromEntries(rest) };
+}
+
+/** An unknown field as JSON: a number of 16 digits or more may have had others. */
+const mayBeRounded = /\d{16}|\de\+/;
+
+function withExactExtra(entry: FeedbackEntry, source: string): FeedbackEntry {
+  const exact = parseExactly(source) as Readonly<Record<string, unknown>>;
+  return { ...entry, extra: Object.fromEntries(Object.keys(entry.extra).map((name) => [name, exact[name]])) };
 }
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -267,9 +286,12 @@ function isString(value: unknown): value is string {
   return typeof value === 'string';
 }
 
+/** Two ids that differ in nothing else would be one row. */
+const isStorable = (id: string): boolean => id.isWellFormed() && !id.includes('\0');
+
 function rejection(value: unknown, raw: string, reason: string): RejectedEntry {
   const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
-  if (typeof id === 'string' && id !== '' && id.length <= longestId) return { id, raw, reason };
+  if (typeof id === 'string' && id !== '' && id.length <= longestId && isStorable(id)) return { id, raw, reason };
   return { id: `sha256:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`, raw, reason };
 }
 

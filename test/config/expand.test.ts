@@ -179,6 +179,10 @@ describe('names of projects', () => {
     expect(problemsOf(organizationWith(projects))).toEqual([
       'organizations[0].projects[1].name: this name is listed twice',
     ]);
+    const isIdOfAnother = 'projects: [{ id: a, name: b }, { id: b }, { id: c, name: c }]';
+    expect(problemsOf(organizationWith(isIdOfAnother))).toEqual([
+      'organizations[0].projects[0].name: another project has this name as its id: commands could mean either',
+    ]);
   });
 
   it.each(['"a/b"', '" a"', '""', '"a\\e[2Jb"', '7'])('are text for people: not %s', (name) => {

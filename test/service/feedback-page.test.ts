@@ -132,6 +132,32 @@ describe('feedback entry', () => {
     });
   });
 
+  it('an unknown field keeps numbers that a double cannot hold, as text', () => {
+    const sent =
+      '{"snow":9007199254740993,"big":-1180591620717411303424,"list":[12345678901234567890,1.5,7],"text":"a \\" 9007199254740993","far":1e30,"fine":9007199254740991}';
+    const text = `{"feedback":[${JSON.stringify(base).slice(0, -1)},${sent.slice(1)}],"nextCursor":null,"hasMore":false}`;
+    expect(readFeedbackPage(text).entries[0]?.extra).toEqual({
+      snow: '9007199254740993',
+      big: '-1180591620717411303424',
+      list: ['12345678901234567890', 1.5, 7],
+      text: 'a " 9007199254740993',
+      far: '1e30',
+      fine: 9007199254740991,
+    });
+  });
+
+  it('an id that databases cannot store is kept aside: it would be the id of others too', () => {
+    const ids = ['s\ud800', 's\ud801', 's\ufffd', 'n\u0000', 'n\ufffd'];
+    const { entries, rejected } = pageOf(...ids.map((id) => ({ ...base, id })));
+    expect(entries.map(({ id }) => id)).toEqual(['s\ufffd', 'n\ufffd']);
+    expect(new Set(rejected.map(({ id }) => id)).size).toBe(3);
+    for (const { id, raw, reason } of rejected) {
+      expect(id).toMatch(/^sha256:/);
+      expect(JSON.parse(raw)).toMatchObject({ path: base.path });
+      expect(reason).toBe('id: U+0000 or half of a surrogate pair, which databases cannot store');
+    }
+  });
+
   it('a rejected one has its own id, or a digest of what was sent, and its text exactly as sent', () => {
     expect(rejectionOf({ ...base, path: 5 })?.id).toBe('fb_1');
     const raw = '{ "id": 12345678901234567890, "path":1 }';

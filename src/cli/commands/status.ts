@@ -171,7 +171,8 @@ function minuteText(iso: string | null): string {
 }
 
 function agoText(ms: number): string {
-  const minutes = Math.floor(Math.max(0, ms) / 60_000) * 60_000;
+  if (ms < 60_000) return 'just now';
+  const minutes = Math.floor(ms / 60_000) * 60_000;
   return ms >= 2 * dayMs ? `${Math.floor(ms / dayMs)} days ago` : `${spanText(minutes)} ago`;
 }
 

@@ -34,7 +34,7 @@ interface Field {
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-const fields: readonly Field[] = [
+const fields: readonly [Field, ...Field[]] = [
   { name: 'minute', min: 0, max: 59, names: [] },
   { name: 'hour', min: 0, max: 23, names: [] },
   { name: 'dayOfMonth', min: 1, max: 31, names: [] },
@@ -42,23 +42,24 @@ const fields: readonly Field[] = [
   { name: 'dayOfWeek', min: 0, max: 6, names: dayNames },
 ];
 
-const shorthands: Readonly<Record<string, string>> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-};
+const shorthands: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '@yearly': '0 0 1 1 *',
+    '@annually': '0 0 1 1 *',
+    '@monthly': '0 0 1 * *',
+    '@weekly': '0 0 * * 0',
+    '@daily': '0 0 * * *',
+    '@midnight': '0 0 * * *',
+    '@hourly': '0 * * * *',
+  }),
+);
 
 /**
  * The calendars of a cron expression of five fields, or of `@daily` and the like; null for anything else. As in cron, either
  * day is enough where the days of the month and of the week are both restricted: a calendar would want both.
  */
 export function calendarsOfCron(text: string): Calendar[] | null {
-  const written = text.trim();
-  const parts = (Object.hasOwn(shorthands, written) ? `${shorthands[written]}` : written).split(/\s+/);
+  const parts = partsOf(text);
   if (parts.length !== fields.length) return null;
   const calendar: Calendar = { minute: [], hour: [], dayOfMonth: [], month: [], dayOfWeek: [] };
   for (const [index, field] of fields.entries()) {
@@ -73,6 +74,29 @@ export function calendarsOfCron(text: string): Calendar[] | null {
     { ...calendar, dayOfMonth: [{ start: 1, end: 31, step: 1 }] },
   ];
   return [...new Map(either.map((days) => [calendarText(days), days])).values()];
+}
+
+/** What is wrong with a cron expression; null where it names times that come. */
+export function cronProblem(text: string): string | null {
+  const parts = partsOf(text);
+  const calendars = calendarsOfCron(text);
+  if (parts.length !== fields.length) return 'expected five cron fields such as "0 6 * * *", or @daily and the like';
+  if (calendars !== null) return calendars.some(comes) ? null : 'expected a day that one of its months has';
+  const wrong = fields.findIndex((field, index) => rangesOf(parts[index] ?? '', field) === null);
+  const { name, min, max } = fields[wrong] ?? fields[0];
+  const field = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return `expected ${min} to ${max} as ${field}, not ${JSON.stringify(parts[wrong])}`;
+}
+
+function partsOf(text: string): string[] {
+  const written = text.trim();
+  return (shorthands.get(written) ?? written).split(/\s+/);
+}
+
+/** Whether one of its months has one of its days, in a leap year. */
+function comes({ month, dayOfMonth }: Calendar): boolean {
+  const longest = Math.max(...valuesOf(month).map((one) => new Date(Date.UTC(2024, one, 0)).getUTCDate()));
+  return Math.min(...valuesOf(dayOfMonth)) <= longest;
 }
 
 /** The calendar as a normalized cron expression: calendars that match the same times have the same text. */

@@ -12,6 +12,7 @@ import {
 import {
   calendarsOfCron,
   calendarText,
+  cronProblem,
   durationText,
   type ScheduleSettings,
   spreadOf,
@@ -265,6 +266,19 @@ describe('a cron expression as a calendar', () => {
   });
 
   it.each([
+    ['61 * * * *', 'expected 0 to 59 as minute, not "61"'],
+    ['0 6 * 13 *', 'expected 1 to 12 as month, not "13"'],
+    ['0 6 * * 8', 'expected 0 to 6 as day of week, not "8"'],
+    ['0 6 31 2 *', 'expected a day that one of its months has'],
+    ['0 6 31 feb,apr *', 'expected a day that one of its months has'],
+    ['0 6 29 2 *', null],
+    ['0 6 31 2 1', null],
+    ['@daily', null],
+  ])('says of %j what is wrong: %j', (text, problem) => {
+    expect(cronProblem(text)).toBe(problem);
+  });
+
+  it.each([
     '',
     '* * * *',
     '0 6 * * * *',
@@ -279,5 +293,6 @@ describe('a cron expression as a calendar', () => {
     'a b c d e',
   ])('refuses %j', (text) => {
     expect(calendarsOfCron(text)).toBeNull();
+    expect(cronProblem(text)).toMatch(/^expected /);
   });
 });
