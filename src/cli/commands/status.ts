@@ -20,7 +20,7 @@ import {
 import { clockTime, counted, spanText } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { CliFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts';
+import { CliFailure, type ExitCode, exitCodes, failureOf, usageFailure } from '../failure.ts';
 import { duration } from '../flags.ts';
 import { withInstallation } from '../operator.ts';
 import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
@@ -256,6 +256,7 @@ interface StatusFlags extends SelectionFlags {
 
 /** Shows any number of sites and projects on one screen (decisions/0100). */
 async function showStatus(context: CommandContext, flags: StatusFlags): Promise<ExitCode> {
+  if (flags.for !== undefined && !flags.watch) throw usageFailure('--for goes with --watch', 'add --watch');
   const config = await loadContextConfig(context);
   const selection = selected(config, flags);
   const { output } = context;

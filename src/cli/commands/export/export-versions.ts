@@ -31,7 +31,7 @@ export default {
       .argument('[a]', 'the older version; default: the one before the newer one, or the current one if another waits')
       .argument(
         '[b]',
-        'the newer version; default: the one that waits for approval or for a release, else the current one',
+        'the newer version; default: the current one, or, without [a], the one that waits for approval or for a release',
       )
       .option('--all', 'list every file, not only 20 of each kind')
       .addHelpText('after', '\nCompares the manifests only. The exit code is 0 whether or not files differ.')
