@@ -3,10 +3,11 @@ import {
   type Client,
   WorkflowExecutionAlreadyStartedError,
   type WorkflowExecutionInfo,
+  WorkflowFailedError,
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import type { Workflow, WorkflowResultType } from '@temporalio/common';
+import { TerminatedFailure, type Workflow, type WorkflowResultType } from '@temporalio/common';
 import { type ScheduleTarget, searchAttributes, targetOfWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import { isOutage, TemporalUnreachable } from './connection.ts';
 
@@ -60,7 +61,8 @@ async function resultThroughOutages<W extends Workflow, State>(
   let awaySince: number | null = null;
   for (;;) {
     try {
-      return await client.withAbortSignal(stop, () => handle.result());
+      // Without the signal, at which the library would leave a listener for every request.
+      return await resultAfterResets(client, handle);
     } catch (error) {
       if (stop.aborted || error instanceof WorkflowNotFoundError || !isOutage(error)) throw error;
       awaySince ??= performance.now();
@@ -68,6 +70,27 @@ async function resultThroughOutages<W extends Workflow, State>(
       options.onReconnecting?.();
       await sleep(readEveryMs, undefined, { signal: stop }).catch(() => {});
       if (await answers(client)) awaySince = null;
+    }
+  }
+}
+
+/** The result; where an operator resets the run, that of the run which goes on, at which the library does not look. */
+async function resultAfterResets<W extends Workflow>(
+  client: Client,
+  handle: WorkflowHandle<W>,
+): Promise<WorkflowResultType<W>> {
+  const { workflowId } = handle;
+  let awaited = { result: () => handle.result(), runId: '' };
+  for (;;) {
+    try {
+      return await awaited.result();
+    } catch (error) {
+      if (!(error instanceof WorkflowFailedError && error.cause instanceof TerminatedFailure)) throw error;
+      const { runId, raw } = await client.workflow.getHandle(workflowId).describe();
+      // The run after a reset, unlike one that was started later, is not the first of its chain.
+      if (runId === awaited.runId || runId === raw.workflowExecutionInfo?.firstRunId) throw error;
+      const next = client.workflow.getHandle<W>(workflowId, runId);
+      awaited = { result: () => next.result(), runId };
     }
   }
 }

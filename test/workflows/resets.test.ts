@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { exportHandle, startExport } from '../../src/operations/exports.ts';
 import { scheduledRunId } from '../../src/rules/workflow-ids.ts';
+import { waitForResult } from '../../src/temporal/runs.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
 import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
@@ -48,6 +49,34 @@ describe('a run that is reset in its middle', () => {
     // Both runs keep the download in the same place, and one row is written: that of the run that ended.
     expect(new Set(calls.fetchBundle?.map(({ stageId }) => stageId)).size).toBe(1);
     expect(calls.recordExportRun).toHaveLength(1);
+  });
+
+  it.each(['started', 'joined'])('is still waited for by a command that has %s it', async (begun) => {
+    const scene = heldExport();
+    const request = input();
+    await withWorker(env, scene.activities, async ({ taskQueue }) => {
+      const { handle } = await startExport(env.client, taskQueue, request, 'refuse');
+      const joined = exportHandle(env.client, request.org, request.domain);
+      const result = waitForResult(env.client, begun === 'started' ? handle : joined, {});
+      await scene.begun().toBe(1);
+      await resetRun(env.client, handle.workflowId, 'latest');
+      const runId = await resetRun(env.client, handle.workflowId, 'first');
+      scene.release();
+      expect(await result).toMatchObject({ outcome: 'published', runId });
+    });
+  });
+
+  it('is waited for until it is terminated', async () => {
+    const { activities, begun, release } = heldExport();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startExport(env.client, taskQueue, input(), 'refuse');
+      const result = expect(waitForResult(env.client, handle, {})).rejects.toThrow('by anna');
+      await begun().toBe(1);
+      await resetRun(env.client, handle.workflowId, 'latest');
+      await env.client.workflow.getHandle(handle.workflowId).terminate('by anna');
+      await result;
+      release();
+    });
   });
 
   it.each(['the work', 'the scheduled run'])('lets a schedule go on, whether %s was reset', async (what) => {
