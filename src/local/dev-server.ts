@@ -142,6 +142,19 @@ export async function endServer({ pid, startedAt, exited }: ServerProcess, grace
   await exited;
 }
 
+/** For a docferry that ends at once, as at a second Ctrl-C: only one that was killed itself leaves its server behind. */
+function killAtExit({ pid, exited }: ServerProcess): void {
+  const kill = () => {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has just ended.
+    }
+  };
+  process.once('exit', kill);
+  void exited.then(() => process.off('exit', kill));
+}
+
 async function isRunning(pid: number, startedAt: string): Promise<boolean> {
   return (await describeProcess(pid))?.startedAt === startedAt;
 }
@@ -276,6 +289,7 @@ async function takeOrphan(settings: Settings, record: ServerRecord): Promise<Ser
     );
   if (wanted && (await isReady())) {
     await writeRecord({ ...record, owner: process.pid });
+    killAtExit(orphan);
     return orphan;
   }
   // A server that does not answer will hardly react to SIGTERM.
@@ -292,6 +306,7 @@ async function startNew(settings: Settings): Promise<ServerProcess> {
   const server = await launchServer(binary, serverArguments(settings), logFile).catch((error: unknown) => {
     throw new DevServerFailed(`could not be started (${reasonOf(error)})`, logFile, []);
   });
+  killAtExit(server);
   const ended = new AbortController();
   void server.exited.then(() => ended.abort());
   try {

@@ -61,20 +61,27 @@ async function start(changes: Partial<DevServerOptions> = {}): Promise<DevServer
   return server;
 }
 
-/** Starts a server in another docferry, which is then killed -9; returns the process id of the orphaned server. */
-async function leaveOrphan(): Promise<number> {
+/** Starts a server in another docferry. */
+async function startElsewhere(): Promise<{ owner: ChildProcess; pid: number }> {
   const program = `
     import { startDevServer } from '${compiled}/src/local/dev-server.js';
+    process.on('SIGINT', () => process.exit(130));
     console.log((await startDevServer(${JSON.stringify(options)})).pid);
     setInterval(() => undefined, 1000);`;
   const args = ['--input-type=module', '-e', program];
   const owner = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [pid] = await once(owner.stdout, 'data');
-  cleanUps.push(() => isAlive(Number(pid)).then((alive) => alive && process.kill(Number(pid), 'SIGKILL')));
+  const pid = Number((await once(owner.stdout, 'data'))[0]);
+  cleanUps.push(() => isAlive(pid).then((alive) => alive && process.kill(pid, 'SIGKILL')));
+  return { owner, pid };
+}
+
+/** Starts a server in another docferry, which is then killed -9; returns the process id of the orphaned server. */
+async function leaveOrphan(): Promise<number> {
+  const { owner, pid } = await startElsewhere();
   owner.kill('SIGKILL');
   await once(owner, 'exit');
-  expect(await isAlive(Number(pid))).toBe(true);
-  return Number(pid);
+  expect(await isAlive(pid)).toBe(true);
+  return pid;
 }
 
 async function isAlive(pid: number): Promise<boolean> {
@@ -246,6 +253,13 @@ describe('a server', () => {
     await startWorkflow(server, 'any');
     expect(existsSync(join(folder, 'data'))).toBe(false);
   });
+});
+
+it('a server ends with its docferry when that ends at once, as at a second Ctrl-C', async () => {
+  const { owner, pid } = await startElsewhere();
+  owner.kill('SIGINT');
+  await once(owner, 'exit');
+  await expect.poll(() => isAlive(pid)).toBe(false);
 });
 
 describe('after a kill -9 of its docferry, the server', () => {
