@@ -5,6 +5,7 @@ import { pointAt, returnSite, takeStep } from '../exports/rollout/roll-out-versi
 import { stepsOf, TargetRefused, VersionRefused } from '../exports/rollout/rollout-target.ts';
 import type { RolloutStep, StepTaken } from '../exports/rules/rollout-steps.ts';
 import {
+  answeredStart,
   type ContentChanges,
   changesText,
   type ExportParameters,
@@ -26,7 +27,14 @@ import { manifestIfThere, provenManifest } from '../exports/store/manifests.ts';
 import { verifyVersion } from '../exports/store/verify-store.ts';
 import { noticeReason } from '../runs/rules/notices.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
-import { NetworkError, NotReady, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
+import {
+  MalformedResponse,
+  NetworkError,
+  NotReady,
+  RateLimited,
+  ServerError,
+  ServiceError,
+} from '../service/errors.ts';
 import {
   type ActivityDependencies,
   answerWithin,
@@ -148,7 +156,9 @@ function startFailure(error: unknown): Error {
   }
   const failure = serviceFailure(error);
   const isUncertain = error instanceof ServiceError && 'nonRetryable' in failure && failure.nonRetryable !== true;
-  return isUncertain ? permanent('StartUncertain', failure.message) : failure;
+  if (!isUncertain) return failure;
+  const wasAnswered = error instanceof MalformedResponse && error.held !== null && error.held !== 'HTML';
+  return permanent('StartUncertain', failure.message, wasAnswered ? [answeredStart] : []);
 }
 
 /** When a version becomes current, and what must still be current then; null for the first version. */

@@ -30,8 +30,8 @@ import {
 } from '../service/errors.ts';
 
 /** A failure fit for a history: never the original error, which may contain requests, links or content (X1). */
-export function permanent(type: FailureType, message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type, message, nonRetryable: true });
+export function permanent(type: FailureType, message: string, details: string[] = []): ApplicationFailure {
+  return ApplicationFailure.create({ type, message, nonRetryable: true, details });
 }
 
 /** Longest delay before a retry, even if the service asks for more: the activity must not time out while waiting. */
@@ -78,7 +78,7 @@ export function serviceFailure(error: unknown, attempt = 1): Error {
     return transient(error.name, error.message, error.retryAfterMs ?? undefined);
   }
   if (error instanceof MalformedResponse) {
-    const lasts = error.wasJson && attempt >= patientAttempts;
+    const lasts = error.held === 'JSON' && attempt >= patientAttempts;
     return (lasts ? permanent : transient)('MalformedResponse', error.message);
   }
   if (error instanceof ServiceError) return new CancelledFailure(error.message);

@@ -26,6 +26,7 @@ import {
 import { ExplainedError } from '../rules/errors.ts';
 import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
+import type { Retry } from '../temporal/connection.ts';
 import { decodedValue } from '../temporal/encryption.ts';
 import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { startUnlessRunning } from '../temporal/runs.ts';
@@ -37,10 +38,12 @@ type BundleNow = Partial<Pick<ExportState, 'phase' | 'download'>>;
 /** Phase and progress of a bundle by the latest heartbeat, at most a few seconds old; empty when nothing is known. */
 async function bundleNow(client: Client, handle: WorkflowHandle): Promise<BundleNow> {
   const { raw } = await handle.describe();
-  for (const { activityType, heartbeatDetails, lastHeartbeatTime } of raw.pendingActivities ?? []) {
+  for (const { activityType, heartbeatDetails, lastHeartbeatTime, paused } of raw.pendingActivities ?? []) {
     if (activityType?.name !== 'fetchBundle') continue;
     const details = await decodedValue(client, heartbeatDetails?.payloads);
-    return readDetails(details, optionalTsToMs(lastHeartbeatTime) ?? Date.now());
+    const now = readDetails(details, optionalTsToMs(lastHeartbeatTime) ?? Date.now());
+    // Its last rate would promise an end.
+    return paused && now.download ? { ...now, download: { ...now.download, bytesPerSecond: null } } : now;
   }
   return {};
 }
@@ -71,6 +74,12 @@ export async function exportState(client: Client, org: string, domain: string): 
   // The activity signals a long verification, but not what follows it: publication or another attempt.
   if (state.phase !== 'fetching' && state.phase !== 'verifying') return state;
   return { ...state, ...(await bundleNow(client, handle)) };
+}
+
+/** These retries, and the start that the workflow itself repeats. */
+export function withFailedStart(retries: readonly Retry[], state: ExportState | null): Retry[] {
+  const start = state?.failedStart;
+  return start ? [...retries, { activity: 'startJob', ...start, paused: false }] : [...retries];
 }
 
 /** What Temporal knows of a workflow, without asking a worker; null if it never ran or its retention is over. */

@@ -24,7 +24,10 @@ const jobFields = {
   error: ifReadable(errorWords),
 };
 
-const startedJobSchema = z.looseObject({ jobId: text.min(1), status: ifReadable(text), ...jobFields });
+/** A number counts as its decimal text, unless a double may have changed it. */
+const jobIdSchema = z.preprocess((id) => (Number.isSafeInteger(id) ? String(id) : id), text.min(1));
+
+const startedJobSchema = z.looseObject({ jobId: jobIdSchema, status: ifReadable(text), ...jobFields });
 
 /** Answer of "Get static export job status": only `status` is promised. */
 const jobStatusSchema = z.looseObject({ status: text, ...jobFields });
@@ -121,7 +124,7 @@ export function readStartedJob(text: string, secrets: readonly string[]): Export
   const job = read(text, startedJobSchema, 'the started job');
   if (job.jobId.length > maxIdLength || visibleText(job.jobId) !== job.jobId) {
     const message = `the started job is malformed: jobId: longer than ${maxIdLength} characters, or with control characters`;
-    throw new MalformedResponse(message, null, true);
+    throw new MalformedResponse(message, null, 'JSON');
   }
   return toExportJob(job.jobId, job.status ?? 'queued', job, secrets);
 }
@@ -138,7 +141,7 @@ function readBundleLink(text: string, asked: URL): BundleLink {
   const base = bundle.bundleUrl.trimStart().startsWith('/') ? asked.href : undefined;
   const url = URL.canParse(bundle.bundleUrl, base) ? new URL(bundle.bundleUrl, base) : null;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw new MalformedResponse('the bundle is malformed: bundleUrl: not an http(s) address', null, true);
+    throw new MalformedResponse('the bundle is malformed: bundleUrl: not an http(s) address', null, 'JSON');
   }
   const expiresAtMs = Date.parse(bundle.expiresAt ?? '');
   return { url, sizeBytes: bundle.sizeBytes ?? null, expiresAtMs: Number.isNaN(expiresAtMs) ? null : expiresAtMs };
@@ -148,7 +151,7 @@ function read<T extends z.ZodType>(text: string, schema: T, what: string): z.out
   const json = parseJson(text);
   const parsed = schema.safeParse(json);
   if (!parsed.success) {
-    throw new MalformedResponse(`${what} is malformed: ${describeIssue(parsed.error, json)}`, null, true);
+    throw new MalformedResponse(`${what} is malformed: ${describeIssue(parsed.error, json)}`, null, 'JSON');
   }
   return parsed.data;
 }

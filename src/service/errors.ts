@@ -98,12 +98,12 @@ export class NetworkError extends ServiceError {
 /** A complete answer that does not follow the interface: a redirect, no JSON, a missing field, too long. */
 export class MalformedResponse extends ServiceError {
   override readonly name = 'MalformedResponse';
-  /** It was JSON, so the service itself answered and not a gateway. */
-  readonly wasJson: boolean;
+  /** What a complete 2xx answer held: anything but HTML comes from the service itself, not a gateway; null for others. */
+  readonly held: 'JSON' | 'HTML' | 'an empty answer' | 'something else' | null;
 
-  constructor(message: string, hint: string | null = null, wasJson = false) {
+  constructor(message: string, hint: string | null = null, held: MalformedResponse['held'] = null) {
     super(message, hint);
-    this.wasJson = wasJson;
+    this.held = held;
   }
 }
 

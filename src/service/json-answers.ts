@@ -153,6 +153,6 @@ export function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     const what = text.trim() === '' ? 'an empty answer' : text.trimStart().startsWith('<') ? 'HTML' : 'something else';
-    throw new MalformedResponse(`the service answered with ${what} where JSON was expected`);
+    throw new MalformedResponse(`the service answered with ${what} where JSON was expected`, null, what);
   }
 }

@@ -315,15 +315,18 @@ export function retriesIn(client: Client, { raw }: Pick<WorkflowExecutionDescrip
     stuck.map(async ({ activityType, attempt, lastFailure, nextAttemptScheduleTime, paused, pauseInfo }) => {
       const type = lastFailure?.applicationFailureInfo?.type;
       const failure = lastFailure && `${type ? `${type}: ` : ''}${await failureMessage(client, lastFailure)}`;
-      const reason = failure || pauseInfo?.manual?.reason || 'no reason given';
+      // The pause itself ends an attempt so.
+      const isPause = paused && type === 'WorkerShutdown';
+      const reason = (!isPause && failure) || pauseInfo?.manual?.reason || 'no reason given';
       const nextAt = paused ? null : (optionalTsToMs(nextAttemptScheduleTime) ?? null);
       return { activity: activityType?.name ?? 'a step', attempt, reason, nextAt, paused: paused ?? false };
     }),
   );
 }
 
-/** `failed; the next try is at 04:02:00 UTC (attempt 3)`, or `is paused by an operator`. */
-export function triedAgain({ attempt, nextAt, paused }: Retry): string {
-  if (paused) return 'is paused by an operator';
-  return `failed; the next try is ${nextAt === null ? 'now' : `at ${clockTime(nextAt)}`} (attempt ${attempt})`;
+/** `failed; the next try is at 04:02:00 UTC (attempt 3)`, or that an operator has paused it. */
+export function triedAgain({ attempt, nextAt, paused }: Omit<Retry, 'activity' | 'reason'>): string {
+  if (paused) return 'is paused by an operator until `temporal activity unpause`';
+  const next = nextAt === null ? 'it is being tried again now' : `the next try is at ${clockTime(nextAt)}`;
+  return `failed; ${next} (attempt ${attempt})`;
 }

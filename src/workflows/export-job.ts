@@ -1,6 +1,7 @@
 import {
   ApplicationFailure,
   condition,
+  patched,
   proxyActivities,
   setCurrentDetails,
   sleep,
@@ -12,6 +13,7 @@ import type { RefusedKey } from '../budget/rules/window-state.ts';
 import { keepSamples, nextPollDelay, observedDuration, pollSpacing } from '../exports/rules/cadence.ts';
 import {
   type AwaitedApproval,
+  answeredStart,
   changesMarkdown,
   type ExportInput,
   type ExportPhase,
@@ -27,6 +29,7 @@ import {
   endFacts,
   failureSummary,
   failureType,
+  innermost,
   invalidInput,
   leavesBuild,
   requestOptions,
@@ -46,6 +49,7 @@ export class ExportView {
   #unauthorized: ExportState['unauthorized'] = null;
   #end: { outcome: RunOutcome; reason: string } | null = null;
   nextPoll: ExportState['nextPoll'] = null;
+  #failedStart: NonNullable<ExportState['failedStart']> | null = null;
   approval: AwaitedApproval | null;
   version: string | null;
   rollouts: RolloutResult[] = [];
@@ -66,6 +70,7 @@ export class ExportView {
       phase: this.#phase,
       parameters: this.#input.parameters,
       progress: this.#progress,
+      failedStart: this.#failedStart,
       nextPoll: this.nextPoll,
       unauthorized: this.#unauthorized,
       download: null,
@@ -79,7 +84,7 @@ export class ExportView {
   enter(phase: ExportPhase): void {
     if (phase === this.#phase) return;
     this.#phase = phase;
-    this.#search(searchedPhase[phase]);
+    this.#search(this.#searched());
     this.show();
   }
 
@@ -107,6 +112,12 @@ export class ExportView {
     this.show();
   }
 
+  /** Shows why a start is repeated, and when; null ends it. */
+  repeatStart(failedStart: NonNullable<ExportState['failedStart']> | null): void {
+    this.#failedStart = failedStart;
+    this.show();
+  }
+
   /** Enters the phase that waits for a person; null ends the wait. */
   awaitApproval(approval: AwaitedApproval | null): void {
     this.approval = approval;
@@ -117,9 +128,14 @@ export class ExportView {
   /** Shows that the service refuses the key, searchable as `DocferryPhase = "unauthorized"`. */
   keyRefused(refused: ExportState['unauthorized']): void {
     if (refused === null && this.#unauthorized === null) return;
-    this.#search(refused ? 'unauthorized' : searchedPhase[this.#phase]);
+    this.#search(refused ? 'unauthorized' : this.#searched());
     this.#unauthorized = refused;
     this.show();
+  }
+
+  /** Runs that an earlier version began are found as `rendering` while they start a job. */
+  #searched(): ExportPhase {
+    return this.#phase === 'starting' && !patched('starting-is-searched') ? 'rendering' : searchedPhase[this.#phase];
   }
 
   #search(phase: string): void {
@@ -144,9 +160,10 @@ export class ExportView {
     }
     if (this.#phase === 'fetching') facts.push(['download', 'see the heartbeat of the pending activity']);
     facts.push(['job', `${jobId ?? 'none yet'}, polled ${polls === 1 ? 'once' : `${polls} times`}`]);
-    if (jobsStarted > 1) facts.push(['jobs started', `${jobsStarted}`]);
+    if (jobsStarted > 1) facts.push(['jobs started', `${possibleDuplicates > 0 ? 'up to ' : ''}${jobsStarted}`]);
+    if (this.#failedStart) facts.push(['start failed', this.#failedStart.reason]);
     if (possibleDuplicates > 0) {
-      facts.push(['possible duplicate jobs', `${possibleDuplicates} (the answer to a start was lost)`]);
+      facts.push(['possible duplicate jobs', `${possibleDuplicates} (the answer to a start was lost or unreadable)`]);
     }
     if (this.version) facts.push(['version', this.version]);
     if (this.approval) {
@@ -234,6 +251,8 @@ const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
 
 /** Pause before a start that may have arrived is repeated: 10 s at first, then growing to 10 min. */
 const repeatPauseMs = (repetition: number): number => Math.min(10 * 60_000, 10_000 * 2 ** (repetition - 1));
+/** Starts that the service answered without a readable job id: each has probably made a job. */
+const unreadableStarts = 3;
 /** Pause before another job replaces a failed one (E2): 3 s at first, then growing. */
 const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
 
@@ -294,10 +313,11 @@ export class ExportJob {
     await sleep(restartPauseMs(failures), { summary: summaryText(`start another job: ${reason}`) });
   }
 
-  /** Repeats a start that may have arrived for `repeatForMs`: each repetition may leave another job at the service. */
+  /** Repeats a start that may have arrived for `repeatForMs`, if its answer was lost: each may leave another job. */
   async #startJob(repeatForMs: number): Promise<{ jobId: string; jobStartedAt: number }> {
     const { org, domain, parameters } = this.#input;
     let uncertainSince: number | null = null;
+    let unreadable = 0;
     for (let repetitions = 0; ; ) {
       this.#progress.jobsStarted += 1;
       try {
@@ -318,8 +338,10 @@ export class ExportJob {
           jobMs: undefined,
           namedAt: undefined,
         });
+        this.#view.repeatStart(null);
         return { jobId, jobStartedAt };
       } catch (error) {
+        this.#view.repeatStart(null);
         // The next run starts it.
         if (error instanceof WaitsInNextRun) this.#progress.jobsStarted -= 1;
         if (!mayHaveStarted(error)) throw error;
@@ -329,14 +351,18 @@ export class ExportJob {
         const leftMs = uncertainSince === null ? 0 : uncertainSince + repeatForMs - Date.now();
         // Not a number when a worker of an earlier version has planned the run.
         if (!byWorker && !(leftMs > 0)) throw error;
+        if (wasAnswered(error)) unreadable += 1;
+        if (unreadable >= unreadableStarts) throw error;
         this.#progress.possibleDuplicates += 1;
         this.#view.show();
         if (byWorker) continue;
         repetitions += 1;
-        const summary = summaryText(
-          `the start may have arrived, repeated for ${spanText(leftMs)}: ${failureSummary(error)}`,
-        );
-        await sleep(Math.min(repeatPauseMs(repetitions), leftMs), { summary });
+        const pauseMs = Math.min(repeatPauseMs(repetitions), leftMs);
+        const failed = { attempt: repetitions + 1, reason: failureSummary(error) };
+        this.#view.repeatStart({ ...failed, nextAt: Date.now() + pauseMs });
+        const summary = summaryText(`the start may have arrived, repeated for ${spanText(leftMs)}: ${failed.reason}`);
+        await sleep(pauseMs, { summary });
+        this.#view.repeatStart({ ...failed, nextAt: null });
       }
     }
   }
@@ -399,6 +425,11 @@ export class ExportJob {
 function mayHaveStarted(error: unknown): boolean {
   const type = failureType(error);
   return type === 'StartUncertain' || type === 'WorkerShutdown' || timedOut(error);
+}
+
+function wasAnswered(error: unknown): boolean {
+  const cause = innermost(error);
+  return cause instanceof ApplicationFailure && cause.details?.[0] === answeredStart;
 }
 
 /** Names a status that is not in the interface and so counted as running: it may be the service's word for done. */

@@ -547,6 +547,17 @@ describe('startJob', () => {
     expect(await failureOf(start())).toMatchObject({ type, nonRetryable: final });
   });
 
+  it.each([
+    ['an object without an id', '{}', ['answered']],
+    ['nothing', '', ['answered']],
+    ["a gateway's page", '<html>maintenance</html>', []],
+  ])('says whether the service answered a start: %s', async (_what, body, details) => {
+    scene = await activityScene();
+    const { service } = await serviceWith((response) => response.end(body));
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
+    expect(await failureOf(start())).toMatchObject({ type: 'StartUncertain', nonRetryable: true, details });
+  });
+
   it('says that the plan is missing', async () => {
     scene = await activityScene({ organizations: [{ id: 'acme', plan: 'basic', domains: [domain] }] });
     expect(await failureOf(start())).toMatchObject({ type: 'PlanRequired', nonRetryable: true });

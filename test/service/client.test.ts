@@ -196,10 +196,22 @@ describe('start static export job', () => {
     });
   });
 
-  it.each([{}, { jobId: 5 }, { jobId: '' }])('is malformed without a readable jobId: %j', async (answer) => {
-    const { service } = await serviceWith(json(answer));
-    expect(await failureOf(service.startExportJob({ domain: 'd' }))).toBeInstanceOf(MalformedResponse);
+  it.each([
+    [7, '7'],
+    [9007199254740991, '9007199254740991'],
+  ])('reads the numeric jobId %s as text', async (jobId, expected) => {
+    const { service } = await serviceWith(json({ jobId, status: 'queued' }));
+    expect(await service.startExportJob({ domain: 'd' })).toMatchObject({ jobId: expected });
   });
+
+  // A double has changed the last but one.
+  it.each([{}, { jobId: null }, { jobId: 1.5 }, { jobId: 2 ** 53 }, { jobId: '' }])(
+    'is malformed without a readable jobId: %j',
+    async (answer) => {
+      const { service } = await serviceWith(json(answer));
+      expect(await failureOf(service.startExportJob({ domain: 'd' }))).toBeInstanceOf(MalformedResponse);
+    },
+  );
 });
 
 describe('get static export job status', () => {

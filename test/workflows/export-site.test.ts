@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { JobReading } from '../../src/activities/export-steps.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
+import { exportState } from '../../src/operations/exports.ts';
 import { eventCounts } from '../tools/temporal/event-counts.ts';
 import {
   bundle,
@@ -258,6 +259,25 @@ describe('exportSite', () => {
       await expect(result).rejects.toMatchObject({ cause: { cause: { type: 'StartUncertain' } } });
     });
     expect(calls.startJob).toHaveLength(starts);
+  });
+
+  it('gives up after three answers to starts that cannot be read, and says meanwhile why', async () => {
+    const { activities, calls } = exportActivities({
+      startJob: async () => {
+        throw ApplicationFailure.nonRetryable('jobId: missing', 'StartUncertain', 'answered');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const seen = () => exportState(env.client, request.org, request.domain);
+      await expect
+        .poll(seen)
+        .toMatchObject({ phase: 'starting', failedStart: { attempt: 2, reason: 'StartUncertain: jobId: missing' } });
+      expect((await handle.describe()).searchAttributes).toMatchObject({ DocferryPhase: ['starting'] });
+      await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'StartUncertain' } } });
+    });
+    expect(calls.startJob).toHaveLength(3);
   });
 
   it('repeats a start at once when its worker shut down, which uses up no time', async () => {

@@ -14,7 +14,9 @@ import {
 } from '../../exports/rules/site-export.ts';
 import type { SiteHold } from '../../exports/store/bundle-store.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
+import { withoutFailureType } from '../../rules/errors.ts';
 import { barText, clockTime, counted, forecastText, momentText, sizeText, spanText } from '../../rules/text.ts';
+import { triedAgain } from '../../temporal/connection.ts';
 import type { Paint, Step } from './output.ts';
 import { factLines, indent, timeText } from './text.ts';
 
@@ -41,13 +43,18 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
     return { key: `${phase} ${version}`, text: `${paint.yellow(phase)}  ${what}`, line: `${phase}, ${what}` };
   }
   if (phase === 'fetching' && state.download !== null) return downloadStep(state.download, paint);
+  if (state.failedStart) {
+    const { attempt, reason } = state.failedStart;
+    const why = `startJob ${triedAgain({ ...state.failedStart, paused: false })}: ${withoutFailureType(reason)}`;
+    return { key: `${phase} ${attempt}`, text: `${paint.yellow(phase)}  ${why}`, line: `${phase}, ${why}` };
+  }
   const version = state.version === null ? [] : [state.version];
   if (phase !== 'rendering' || progress === null)
     return { key: phase, text: [paint.bold(phase), ...version].join('  '), line: [phase, ...version].join(', ') };
-  const { percent, pageCount, polls, jobsStarted } = progress;
+  const { percent, pageCount, polls, jobsStarted, possibleDuplicates } = progress;
   const facts = [
     pageCount === null ? '' : counted(pageCount, 'page'),
-    jobsStarted > 1 ? `job ${jobsStarted}` : '',
+    jobsStarted - possibleDuplicates > 1 ? `job ${jobsStarted - possibleDuplicates}` : '',
   ].filter((fact) => fact !== '');
   const pollIn = nextPoll === null ? [] : [`next poll in ${spanText(nextPoll.at - now)}`];
   const pollAt = nextPoll === null ? [] : [`next poll ${clockTime(nextPoll.at)} (${nextPoll.reason})`];
@@ -92,7 +99,8 @@ export function exportResultText(result: ExportResult, paint: Paint): string {
   if (archive !== null) facts.push(['archive', `${archive.format}, ${sizeText(archive.bytes)}`]);
   facts.push(['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`]);
   if (url !== null) facts.push(['url', url]);
-  facts.push(['job', `${jobId ?? 'none'}${jobsStarted > 1 ? ` (${jobsStarted} jobs were started)` : ''}`]);
+  const upTo = result.possibleDuplicates > 0 ? 'up to ' : '';
+  facts.push(['job', `${jobId ?? 'none'}${jobsStarted > 1 ? ` (${upTo}${jobsStarted} jobs were started)` : ''}`]);
   facts.push(['polls', `${polls}`]);
   facts.push(...rolloutFacts(result.rollouts, paint));
   const lines = [heading, indent(factLines(facts))];

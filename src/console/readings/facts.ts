@@ -10,7 +10,7 @@ import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
-import { describeWorkflow, exportHandle, exportState } from '../../operations/exports.ts';
+import { describeWorkflow, exportHandle, exportState, withFailedStart } from '../../operations/exports.ts';
 import type { Installation } from '../../operations/installation.ts';
 import type { Project, Site } from '../../operations/operator.ts';
 import type { Trouble } from '../../operations/status.ts';
@@ -106,7 +106,8 @@ async function readRunning(
   if (described?.status.name !== 'RUNNING') return null;
   const running = { runId: described.runId, retries: await retriesIn(client, described) };
   try {
-    return { ...running, state: await setting.askWorker(client, () => exportState(client, org, domain)) };
+    const state = await setting.askWorker(client, () => exportState(client, org, domain));
+    return { ...running, retries: withFailedStart(running.retries, state), state };
   } catch (error) {
     troubles.push(setting.explain(error));
     return { ...running, state: null };

@@ -210,7 +210,7 @@ export type ExportPhase = (typeof exportPhases)[number];
 
 /** The values of `DocferryPhase`: phases that may last. Each change is written to history and index. */
 export const searchedPhase = {
-  starting: 'rendering',
+  starting: 'starting',
   rendering: 'rendering',
   fetching: 'fetching',
   verifying: 'fetching',
@@ -350,6 +350,9 @@ interface AwaitedVersion {
   bundle: unknown;
 }
 
+/** Detail of a `StartUncertain` whose answer came from the service, and could not be read. */
+export const answeredStart = 'answered';
+
 /** Answer of the query `state`. */
 export interface ExportState {
   org: string;
@@ -357,6 +360,8 @@ export interface ExportState {
   phase: ExportPhase;
   parameters: ExportParameters;
   progress: ExportProgress | null;
+  /** Set while a start that may have made a job is repeated; `nextAt` is null during an attempt. */
+  failedStart?: { attempt: number; reason: string; nextAt: number | null } | null;
   /** Set while rendering: when the job is polled next, why then, and when it may be done. */
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
   /** Set while the service refuses the key (401); the export continues by itself when it works. */

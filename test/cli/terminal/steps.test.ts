@@ -87,6 +87,14 @@ describe('a step of an export', () => {
     expect(exportStep({ ...rendering, phase: 'verifying', download }, now, plain).text).toBe('verifying');
   });
 
+  it('says why a start is repeated, and counts no possible duplicate as a job', () => {
+    const failedStart = { attempt: 2, reason: 'StartUncertain: jobId: missing', nextAt: null };
+    const { text } = exportStep({ ...rendering, phase: 'starting', failedStart }, now, plain);
+    expect(text).toBe('starting  startJob failed; it is being tried again now (attempt 2): jobId: missing');
+    const uncertain = { ...progress, jobsStarted: 2, possibleDuplicates: 1 };
+    expect(exportStep({ ...rendering, progress: uncertain }, now, plain).text).not.toContain('job 2');
+  });
+
   it('changes with each phase, tenth and job, and not in between', () => {
     const keyOf = (change: Partial<ExportProgress>, phase: ExportState['phase'] = 'rendering') =>
       exportStep({ ...rendering, phase, progress: { ...progress, ...change } }, now, plain).key;

@@ -14,7 +14,7 @@ import type { ObservedTarget, SiteHold } from '../../../exports/store/bundle-sto
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/store/feedback-store-unavailable.ts';
 import type { ExportRunRow, RunFilter } from '../../../feedback/store/run-records.ts';
-import { describeWorkflow, exportHandle, exportState } from '../../../operations/exports.ts';
+import { describeWorkflow, exportHandle, exportState, withFailedStart } from '../../../operations/exports.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../rules/text.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
@@ -116,7 +116,7 @@ async function readRunning(
     exportState(client, org, domain),
   );
   const { workflowId } = handle;
-  const retries = description === null ? [] : await retriesIn(client, description);
+  const retries = withFailedStart(description === null ? [] : await retriesIn(client, description), state);
   return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state, retries };
 }
 
@@ -126,6 +126,8 @@ function documentOf({ state, runs, retries, ...status }: Status): object {
     retries: retries.map((retry) => ({ ...retry, nextAt: isoTime(retry.nextAt) })),
     state: state && {
       ...state,
+      // It is one of the retries.
+      failedStart: undefined,
       progress: state.progress && {
         ...shownProgress(state.progress),
         startedAt: isoTime(state.progress.startedAt),
@@ -191,7 +193,7 @@ function stateFacts(
     if (possibleDuplicates > 0) {
       facts.push([
         'possible duplicates',
-        `${possibleDuplicates}: the answer to a start was lost, so a second job may be running`,
+        `${possibleDuplicates}: the answer to a start was lost or unreadable, so another job may be running`,
       ]);
     }
     if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);

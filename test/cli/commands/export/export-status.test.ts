@@ -25,7 +25,9 @@ it('says of a fetch that keeps failing why, and when it is tried again', async (
   const text = async () => (await docferry(status)).stdout;
   await expect
     .poll(text)
-    .toMatch(/fetchBundle +failed; the next try is (now|at \d\d:\d\d:\d\d UTC) \(attempt \d+\): the download failed/);
+    .toMatch(
+      /fetchBundle +failed; (it is being tried again now|the next try is at \d\d:\d\d:\d\d UTC) \(attempt \d+\): the download failed/,
+    );
 
   const { namespace } = client.options;
   const execution = { workflowId: handle.workflowId };
@@ -33,7 +35,7 @@ it('says of a fetch that keeps failing why, and when it is tried again', async (
   await expect
     .poll(retries, { interval: 50 })
     .toMatchObject({ retries: [{ activity: 'fetchBundle', nextAt: null, paused: true }] });
-  expect(await text()).toMatch(/fetchBundle +is paused by an operator: /);
+  expect(await text()).toMatch(/fetchBundle +is paused by an operator until `temporal activity unpause`: /);
   scene.sandbox.setFaults({ storageErrors: 0 });
   await client.workflowService.unpauseActivity({ namespace, execution, type: 'fetchBundle', identity: 'op@host' });
   expect(await handle.result()).toMatchObject({ outcome: 'published' });

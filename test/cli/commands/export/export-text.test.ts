@@ -18,8 +18,8 @@ it('names the targets that failed first, for exports, rollbacks and ended runs',
       ...facts,
       outcome: 'rollout-failed',
       jobId: 'job-1',
-      jobsStarted: 1,
-      possibleDuplicates: 0,
+      jobsStarted: 2,
+      possibleDuplicates: 1,
       archive: null,
       polls: 1,
       linksRequested: 1,
@@ -29,6 +29,7 @@ it('names the targets that failed first, for exports, rollbacks and ended runs',
     paint,
   );
   expect(exported.split('\n')[0]).toBe('rollout failed: docs.example is published, but directory:./a did not get it');
+  expect(exported).toContain('job-1 (up to 2 jobs were started)');
   const back = rollbackResultText({ ...facts, outcome: 'rollout-failed', previous: 'v3', held: 'v2' }, paint);
   expect(back.split('\n')[0]).toBe(
     'rollout failed: v2 of docs.example is current again, but directory:./a did not get it',

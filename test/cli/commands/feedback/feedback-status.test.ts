@@ -71,6 +71,6 @@ it('feedback status of one project says that an operator has paused a step of it
   const { namespace } = client.options;
   const execution = { workflowId };
   await client.workflowService.pauseActivity({ namespace, execution, type: 'fetchPages', identity: 'op@host' });
-  await expect.poll(text).toMatch(/fetchPages is paused by an operator: /);
+  await expect.poll(text).toMatch(/fetchPages is paused by an operator until `temporal activity unpause`: /);
   await client.workflow.getHandle(workflowId).terminate();
 });
