@@ -94,12 +94,13 @@ export class Output {
   /** The command's result: the document with `--json`, else the text. */
   result(document: object, text: string): void {
     if (this.json) this.#document(document);
-    else this.#stdout.write(`${this.#safe(text)}\n`);
+    else this.#stdout.write(`${safeForTerminal(text, this.paint.isColorSupported)}\n`);
   }
 
   /** A line of the result of a command that keeps running, e.g. its addresses; on stderr with `--json`. */
   say(line: string): void {
-    (this.json ? this.#stderr : this.#stdout).write(`${this.#safe(line)}\n`);
+    if (this.json) this.#stderr.write(`${this.#safe(line)}\n`);
+    else this.#stdout.write(`${safeForTerminal(line, this.paint.isColorSupported)}\n`);
   }
 
   /**
@@ -181,9 +182,9 @@ export class Output {
     else this.#stderr.write(`${safe}\n`);
   }
 
-  /** Whatever the text quotes, it cannot command a terminal. */
+  /** Whatever the text for stderr quotes, it cannot command a terminal. */
   #safe(text: string): string {
-    return safeForTerminal(text, this.draws);
+    return safeForTerminal(text, this.paintNotes.isColorSupported);
   }
 }
 

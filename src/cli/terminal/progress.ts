@@ -15,7 +15,16 @@ import {
 import type { SiteHold } from '../../exports/store/bundle-store.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
-import { barText, clockTime, counted, forecastText, momentText, sizeText, spanText } from '../../rules/text.ts';
+import {
+  barText,
+  clockTime,
+  counted,
+  forecastText,
+  momentText,
+  sizeText,
+  spanText,
+  visibleText,
+} from '../../rules/text.ts';
 import { triedAgain } from '../../temporal/connection.ts';
 import type { Paint, Step } from './output.ts';
 import { factLines, indent, timeText } from './text.ts';
@@ -136,12 +145,13 @@ export function rolloutFacts(rollouts: readonly RolloutResult[], paint: Paint): 
 
 /** A line for each reason. */
 export function reasonLines(reasons: readonly Reason[]): string {
-  return reasons.map(({ rule, path, detail }) => `  ${rule}${path === null ? '' : `  ${path}`}: ${detail}`).join('\n');
+  const lines = reasons.map(({ rule, path, detail }) => `  ${rule}${path === null ? '' : `  ${path}`}: ${detail}`);
+  return visibleText(lines.join('\n'));
 }
 
 /** A hold in words: where, since when, why, and what waits for its end. */
 export function holdText({ version, since, reason, waiting, refused }: SiteHold): string {
-  const why = reason === null ? '' : `: ${reason}`;
+  const why = reason === null ? '' : `: ${visibleText(reason)}`;
   const next = refused
     ? `\n${refused.version} was refused; other content ends this, or \`docferry export release\``
     : waiting === null

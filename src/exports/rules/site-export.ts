@@ -1,6 +1,6 @@
 import type { RefusedKey } from '../../budget/rules/window-state.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
-import { counted, countText, factsTable, sizeText, spanText } from '../../rules/text.ts';
+import { counted, countText, factsTable, sizeText, spanText, visibleText } from '../../rules/text.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { ProgressSample } from './cadence.ts';
 
@@ -140,7 +140,7 @@ export function whyEnded({ error, reasons = [], rollouts = [] }: Omit<EndDetail,
     const [failed, ...more] = rollouts.filter(({ outcome }) => outcome === 'failed');
     return failed === undefined ? '' : `${failed.target}: ${withoutFailureType(failed.detail)}${andMore(more.length)}`;
   }
-  if (isDeclined(reason.rule)) return reason.detail;
+  if (isDeclined(reason.rule)) return visibleText(reason.detail);
   // The last of a long list says how many are not in it.
   const more = others.map(({ rule, detail }) => (rule === 'more-reasons' ? Number.parseInt(detail, 10) || 1 : 1));
   const place = reason.path === null ? '' : ` in ${reason.path}`;
