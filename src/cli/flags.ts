@@ -11,10 +11,7 @@ import { usageFailure } from './failure.ts';
 export function dateRange({ from, to }: { from?: string; to?: string }): { from?: string; to?: string } {
   const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
   const wrong = boundsProblem(range);
-  if (wrong)
-    throw usageFailure(
-      `--${wrong.field} is ${JSON.stringify(wrong.held)}: it ${wrong.problem.replace('than from', 'than --from')}`,
-    );
+  if (wrong) throw usageFailure(`--${wrong.field} is ${JSON.stringify(wrong.held)}: it ${wrong.problem}`);
   return range;
 }
 

@@ -20,7 +20,7 @@ describe('recordFilter', () => {
   it.each([
     [{ from: '2026-02-30' }, /^--from is "2026-02-30": it must be an ISO 8601/],
     [{ to: 'yesterday' }, /^--to is/],
-    [{ from: '2026-02-02', to: '2026-02-02' }, /^--to .* later than from/],
+    [{ from: '2026-02-02', to: '2026-02-02' }, /^--to .* later than 2026-02-02, where the range begins/],
     [{ source: 'agent,,' }, /^--source is/],
     [{ status: '' }, /^--status is/],
   ])('refuses %j', (flags, message) => {

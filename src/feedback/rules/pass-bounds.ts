@@ -67,7 +67,7 @@ export function boundsProblem({ from, to }: { from?: string; to?: string }): Bou
   if (to !== undefined && isoInstant(to) === null) return { field: 'to', held: to, problem: format };
   if (from === undefined || to === undefined) return null;
   if ((isoInstant(from) ?? 0) < (isoInstant(to) ?? 0)) return null;
-  return { field: 'to', held: to, problem: `must be later than from (${from}): the upper bound is exclusive` };
+  return { field: 'to', held: to, problem: `must be later than ${from}, where the range begins: its end is exclusive` };
 }
 
 function bound(text: string | undefined): string | null {

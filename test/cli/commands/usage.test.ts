@@ -94,7 +94,10 @@ describe('usage errors', () => {
       [['worker', '--deployment', 'docferry', '--build', '1:2'], /--build is "1:2"/],
       [['replay', '--since', 'long'], /--since is "long"/],
       [['status', '--for', '1m'], /--for goes with --watch/],
-      [['feedback', 'sync', 'p', '--from', '2026-11-20', '--to', '2026-11-19'], /it must be later than --from/],
+      [
+        ['feedback', 'sync', 'p', '--from', '2026-11-20', '--to', '2026-11-19'],
+        /it must be later than 2026-11-20, where the range begins/,
+      ],
       [['history', '--since', '104000000d'], /--since is "104000000d"/],
       [['audit', '--since', '104000000d'], /--since is "104000000d"/],
       [['sandbox', '--requests', 'many'], /--requests must be a whole number/],

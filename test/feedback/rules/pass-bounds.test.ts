@@ -63,9 +63,14 @@ describe('boundsProblem', () => {
     [{ from: '2026-02-30', to: '2026-03-01' }, 'from', '2026-02-30', 'ISO 8601'],
     [{ from: '2026-01-01', to: '01.02.2026' }, 'to', '01.02.2026', 'ISO 8601'],
     [{ to: '' }, 'to', '', 'ISO 8601'],
-    [{ from: '2026-01-02', to: '2026-01-01' }, 'to', '2026-01-01', 'later than from'],
-    [{ from: '2026-01-01', to: '2026-01-01T00:00:00Z' }, 'to', '2026-01-01T00:00:00Z', 'later than from'],
-    [{ from: '2026-01-01', to: '2026-01-01T00:30:00+01:00' }, 'to', '2026-01-01T00:30:00+01:00', 'later than from'],
+    [{ from: '2026-01-02', to: '2026-01-01' }, 'to', '2026-01-01', 'where the range begins'],
+    [{ from: '2026-01-01', to: '2026-01-01T00:00:00Z' }, 'to', '2026-01-01T00:00:00Z', 'where the range begins'],
+    [
+      { from: '2026-01-01', to: '2026-01-01T00:30:00+01:00' },
+      'to',
+      '2026-01-01T00:30:00+01:00',
+      'where the range begins',
+    ],
   ])('names the field of %j', (bounds, field, held, words) => {
     const problem = boundsProblem(bounds);
     expect(problem).toMatchObject({ field, held });
