@@ -306,3 +306,13 @@ describe('a text of others is read in proportion to its length', () => {
     expect(slow).toEqual([]);
   });
 });
+
+/** What reads an entry's texts, which no other limit than that of an answer cuts. */
+const unlimited = ['csv', 'indexed words', 'found text', 'personal data', 'report text', 'stored entry'];
+
+describe('a text of eight million characters is read', () => {
+  it.each([...unlimited, 'feedback on a page'])('%s', (place) => {
+    // A pattern that takes a whole run keeps its way back: 64 MB of it, and the engine throws.
+    for (const one of ['x', '漢', '𐐷']) expect(() => places[place]?.(of(one, 8_000_000)), one).not.toThrow();
+  });
+});

@@ -168,7 +168,7 @@ export function pagePath(path: string): string {
   try {
     // What would change the meaning, such as %2F or %25, stays encoded.
     const decoded = decodeURI(path.replaceAll('%25', '%2525'));
-    return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(decoded) ? decoded : path;
+    return /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(decoded) ? path : decoded;
   } catch {
     return path;
   }

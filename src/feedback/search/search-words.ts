@@ -16,11 +16,14 @@ const longestWord = 64;
 
 const unspaced = ['Han', 'Hira', 'Kana', 'Bopo', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr'];
 const ofUnspaced = `[${unspaced.map((script) => `\\p{scx=${script}}`).join('')}]`;
+/** In code points. A pattern that repeats without a limit throws once its way back through a text fills 64 MB. */
+const longestPiece = 4_096;
+const more = `{0,${longestPiece - 1}}`;
 // `v` for differences of sets; written as text because the compiler knows it only of later targets.
 const pieces = new RegExp(
   [
-    `(?<run>[[\\p{L}\\p{N}]&&${ofUnspaced}][[\\p{L}\\p{N}\\p{M}]&&${ofUnspaced}]*)`,
-    `(?<plain>[[\\p{L}\\p{N}]--${ofUnspaced}][[\\p{L}\\p{N}\\p{M}]--${ofUnspaced}]*)`,
+    `(?<run>[[\\p{L}\\p{N}]&&${ofUnspaced}][[\\p{L}\\p{N}\\p{M}]&&${ofUnspaced}]${more})`,
+    `(?<plain>[[\\p{L}\\p{N}]--${ofUnspaced}][[\\p{L}\\p{N}\\p{M}]--${ofUnspaced}]${more})`,
     '(?<emoji>\\p{Extended_Pictographic}|\\p{RI}\\p{RI})',
   ].join('|'),
   'gv',
@@ -30,7 +33,13 @@ const pieces = new RegExp(
 export function* textWords(text: string, most = Number.POSITIVE_INFINITY): Generator<TextWord, void, undefined> {
   if (isKeyedHash(text)) return;
   let left = most;
+  let plainEnd = 0;
   for (const found of text.matchAll(pieces)) {
+    const isPlain = found.groups?.plain !== undefined;
+    // The rest of a longer word, of which the first piece says enough.
+    const isRest = isPlain && found.index === plainEnd && plainEnd > 0;
+    if (isPlain) plainEnd = found.index + found[0].length;
+    if (isRest) continue;
     for (const word of wordsOf(found)) {
       if (left === 0) return;
       left -= 1;
