@@ -26,7 +26,7 @@ import type { SyncInput, SyncResult, SyncState } from './feedback/rules/sync.ts'
 import { searchAttributes } from './rules/workflow-ids.ts';
 import type { Actor } from './runs/rules/audit.ts';
 import type { WebhookDelivery, WebhookReceipt } from './runs/rules/webhook-event.ts';
-import type { ScheduledInput, ScheduledResult } from './schedules/rules/starts.ts';
+import type { ScheduledInput, ScheduledResult } from './schedules/rules/desired-schedules.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');

@@ -11,8 +11,7 @@ import type { DocumentationService } from './service/client.ts';
 import type { RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
 import type { OpenAnswer } from './service/outgoing-call.ts';
-import type { Metrics } from './temporal/metrics.ts';
-import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
+import { installRuntime, type Metrics, metricsOfRuntime } from './temporal/metrics.ts';
 import { traced } from './temporal/traces.ts';
 
 /** Pages of feedback, starts of jobs, polls of them, links to bundles, and what other programs ask through the gateway. */

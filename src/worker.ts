@@ -44,7 +44,7 @@ import {
   temporalProxy,
 } from './temporal/connection.ts';
 import { workerConverter, workflowCode } from './temporal/encryption.ts';
-import type { Metrics } from './temporal/metrics.ts';
+import { installRuntime, type Metrics, metricsOfRuntime } from './temporal/metrics.ts';
 import {
   bulkQueueOf,
   checksQueueOf,
@@ -54,7 +54,6 @@ import {
   type WorkKind,
   workKinds,
 } from './temporal/rules/failover.ts';
-import { installRuntime, metricsOfRuntime } from './temporal/runtime.ts';
 import { activityTraces, isTracing, workflowTraces } from './temporal/traces.ts';
 import { countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 

@@ -32,10 +32,10 @@ import { searchPhrases, textWords } from '../src/feedback/search/search-words.ts
 import { entryContent } from '../src/feedback/store/queries.ts';
 import { readRetryAfter } from '../src/rules/retry-after.ts';
 import { isoInstant, summaryText, visibleJson } from '../src/rules/text.ts';
+import { readActor } from '../src/runs/rules/audit.ts';
 import { noticeReason } from '../src/runs/rules/notices.ts';
-import { readActor } from '../src/runs/rules/run-messages.ts';
 import type { WebhookMessage } from '../src/runs/rules/webhook-event.ts';
-import { messageBody } from '../src/runs/webhook-formats.ts';
+import { messageBody } from '../src/runs/webhooks.ts';
 import { readFeedbackPage, readJobStatus, readPageCount, readProgress } from '../src/service/client.ts';
 import { errorFor, safeText } from '../src/service/service-area.ts';
 import { subjectOfWorkflow } from '../src/temporal/log.ts';

@@ -1,7 +1,6 @@
 import { packed } from '../../src/budget/rules/carry-window.ts';
-import { ask } from '../../src/budget/rules/grant-or-wait.ts';
+import { ask, bringWaitersForward } from '../../src/budget/rules/grant-or-wait.ts';
 import type { PermitAsk, WindowSettings } from '../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../src/budget/rules/waiters.ts';
 import { configure, report } from '../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../src/budget/rules/window-state.ts';
 

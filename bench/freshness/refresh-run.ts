@@ -1,5 +1,4 @@
-import { addRefusal, recentSightings, requestsOfOthers } from '../../src/budget/rules/refusals.ts';
-import type { Sighting } from '../../src/budget/rules/window-state.ts';
+import { addRefusal, recentSightings, requestsOfOthers, type Sighting } from '../../src/budget/rules/window-state.ts';
 import { type ExpectedDelays, expectedDelays } from '../../src/feedback/rules/refresh/expected.ts';
 import {
   afterRequest,

@@ -38,23 +38,21 @@ import {
 import {
   type ActivityDependencies,
   answerWithin,
-  databaseAnswersWithinMs,
-  organizationOf,
-  requireStore,
-  scheduledAt,
-  siteOf,
-} from './dependencies.ts';
-import {
   bundleFailure,
+  databaseAnswersWithinMs,
   isTemporalFailure,
   nameOf,
   notConfigured,
+  organizationOf,
   permanent,
   publishFailure,
+  requireStore,
+  scheduledAt,
   serviceFailure,
+  siteOf,
   storeFailure,
   transient,
-} from './failures.ts';
+} from './dependencies.ts';
 import { claimSite, earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
 

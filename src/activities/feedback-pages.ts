@@ -17,8 +17,15 @@ import type { SyncState } from '../feedback/rules/sync.ts';
 import type { DocumentationService } from '../service/client.ts';
 import type { FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { BadRequest, MalformedResponse, NetworkError, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, requireStore, scheduledAt } from './dependencies.ts';
-import { nameOf, permanent, serviceFailure } from './failures.ts';
+import {
+  type ActivityDependencies,
+  nameOf,
+  organizationOf,
+  permanent,
+  requireStore,
+  scheduledAt,
+  serviceFailure,
+} from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { isAnswer, refusalOf, requestLease, settleLease } from './leases.ts';
 

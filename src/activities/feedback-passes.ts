@@ -2,8 +2,7 @@ import type { PassRow } from '../feedback/reading/passes.ts';
 import { planPass } from '../feedback/reading/passes.ts';
 import type { SyncInput, SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
-import { type ActivityDependencies, organizationOf, requireStore, runOf } from './dependencies.ts';
-import { notConfigured } from './failures.ts';
+import { type ActivityDependencies, notConfigured, organizationOf, requireStore, runOf } from './dependencies.ts';
 import { recordNotices, subscribers } from './notices.ts';
 
 interface BeginPassInput extends Omit<SyncInput, 'carried' | 'failover'> {

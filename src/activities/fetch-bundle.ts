@@ -14,15 +14,17 @@ import { type VerificationReport, withRendering } from '../exports/verify/verify
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
 import {
   type ActivityDependencies,
+  bundleFailure,
   organizationOf,
+  publishFailure,
   requireStore,
   runOf,
   type Site,
   siteOf,
   temporalClock,
+  transient,
 } from './dependencies.ts';
 import { type PublishedAt, publishStaged } from './export-steps.ts';
-import { bundleFailure, publishFailure, transient } from './failures.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
 
 export interface FetchBundleInput {

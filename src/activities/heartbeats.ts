@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { BundleStore } from '../exports/store/bundle-store.ts';
-import type { ActivityDependencies } from './dependencies.ts';
-import { transient } from './failures.ts';
+import { type ActivityDependencies, transient } from './dependencies.ts';
 
 /** Often enough for heartbeat time-outs of a few seconds. */
 const beatEveryMs = 1_000;

@@ -1,4 +1,3 @@
-import { createKeyActivities } from './check-key.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import {
   createApprovalActivities,
@@ -11,10 +10,10 @@ import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
 import { createFetchActivities } from './fetch-bundle.ts';
 import { whileMine } from './heartbeats.ts';
-import { createRecordActivities } from './notices.ts';
+import { createKeyActivities } from './leases.ts';
+import { createRecordActivities, createWebhookActivities } from './notices.ts';
 import { createRefreshActivities } from './refresh-pages.ts';
 import { createWatchActivities } from './watch-steps.ts';
-import { createWebhookActivities } from './webhook-deliveries.ts';
 
 /** All activities of a worker: what Temporal has given up changes nothing (E11). Workflows import this function's type only. */
 export const createActivities = (given: ActivityDependencies) => activitiesOf(whileMine(given));

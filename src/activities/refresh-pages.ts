@@ -20,8 +20,15 @@ import { mostNamed, type ProjectFindings, type RefreshSettings } from '../feedba
 import type { SyncState } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { NetworkError, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, requireStore, runOf, temporalClock } from './dependencies.ts';
-import { notConfigured, serviceFailure } from './failures.ts';
+import {
+  type ActivityDependencies,
+  notConfigured,
+  organizationOf,
+  requireStore,
+  runOf,
+  serviceFailure,
+  temporalClock,
+} from './dependencies.ts';
 import { PassReading } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { refusalOf, requestLease, settleLease } from './leases.ts';

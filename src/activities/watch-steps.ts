@@ -4,15 +4,20 @@ import { observe } from '../exports/rollout/rollout-target.ts';
 import type { BundleStore, InService, ObservedTargets, SiteHold } from '../exports/store/bundle-store.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import { workflowTypes } from '../rules/workflow-ids.ts';
-import { type LastLook, passNotices } from '../runs/rules/notices.ts';
-import { changesSince, type Sight, watchedConditions } from '../runs/rules/watched.ts';
+import { changesSince, type LastLook, passNotices, type Sight, watchedConditions } from '../runs/rules/notices.ts';
 import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
-import { type ActivityDependencies, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
-import { nameOf } from './failures.ts';
-import { goneWebhooks, isGone, messageIdOf, recordExportNotices, recordNotices, sendDueNotices } from './notices.ts';
-import { entriesAtOnce } from './webhook-deliveries.ts';
+import { type ActivityDependencies, nameOf, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
+import {
+  entriesAtOnce,
+  goneWebhooks,
+  isGone,
+  messageIdOf,
+  recordExportNotices,
+  recordNotices,
+  sendDueNotices,
+} from './notices.ts';
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { Placed } from './field-schemas.ts';
 import type { configSchema } from './schema.ts';
 
-export type { FeedbackStoreConfig } from './postgres-address.ts';
 export type { CheckConfig, GitConfig, PlaceConfig, ProgramConfig } from './rollout-schema.ts';
+export type { FeedbackStoreConfig } from './secrets.ts';
 
 type Resolved = Placed<z.output<typeof configSchema>>;
 

@@ -5,11 +5,10 @@ import { shareForDeadlines } from '../feedback/rules/refresh/pace.ts';
 import { isSecure } from '../rules/proxy.ts';
 import { counted, nearestName, spanText } from '../rules/text.ts';
 import type { Config, OrganizationConfig } from './config.ts';
-import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { type Expanded, expandShorthand, type Finding } from './expand.ts';
 import { placed } from './field-schemas.ts';
 import { configSchema, fileSchema, insecureAddress } from './schema.ts';
-import type { Environment, SecretSource } from './secrets.ts';
+import { ConfigError, type ConfigProblem, type Environment, type SecretSource } from './secrets.ts';
 import { formatPath, YamlFile } from './yaml-file.ts';
 
 /** Contradictions between several entries. */

@@ -31,8 +31,7 @@ import {
   siteEntrySchema,
   siteSchema,
 } from './organization-schema.ts';
-import { type FeedbackStoreConfig, parsePostgresAddress, postgresStore } from './postgres-address.ts';
-import { hashKeyCheck, tokenCheck } from './secrets.ts';
+import { type FeedbackStoreConfig, hashKeyCheck, parsePostgresAddress, postgresStore, tokenCheck } from './secrets.ts';
 
 const people = z
   .strictObject(

@@ -11,9 +11,14 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-import type { ConfigProblem } from './config-error.ts';
-import { passwordSpan } from './postgres-address.ts';
-import { type Environment, type Expansion, expand, referencedNames } from './secrets.ts';
+import {
+  type ConfigProblem,
+  type Environment,
+  type Expansion,
+  expand,
+  passwordSpan,
+  referencedNames,
+} from './secrets.ts';
 
 /** `organizations[0].budget.requests` */
 export function formatPath(path: readonly PropertyKey[]): string {

@@ -5,8 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import envPaths from 'env-paths';
 import { errorCode, type FileLock, isExecutable, tryLock } from '../files.ts';
 import { oldestServer } from '../temporal/rules/failover.ts';
-import { type FailedAttempt, reasonOf, TemporalBinaryMissing } from './embedded-errors.ts';
-import { type MakeContext, runCommand, type Tool, timeLimit } from './run-command.ts';
+import {
+  type FailedAttempt,
+  type MakeContext,
+  reasonOf,
+  runCommand,
+  TemporalBinaryMissing,
+  type Tool,
+  timeLimit,
+} from './run-command.ts';
 
 const limitMs = 20 * 60_000;
 const reportEveryMs = 5_000;

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { type FileLock, ifMissing } from '../files.ts';
 import { retentionDays } from '../temporal/rules/failover.ts';
-import { DevServerFailed, reasonOf } from './embedded-errors.ts';
 import { answers, assertPortFree, loopbackAddress, privateAddress } from './ports.ts';
 import { registerSearchAttributes, setRetention } from './prepare-namespace.ts';
+import { DevServerFailed, reasonOf } from './run-command.ts';
 import {
   describeProcess,
   lockDatabase,

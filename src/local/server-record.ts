@@ -3,8 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { errorCode, type FileLock, replaceFile, tryLock } from '../files.ts';
-import { DatabaseInUse, DataFolderNotWritable } from './embedded-errors.ts';
-import { runCommand, timeLimit } from './run-command.ts';
+import { DatabaseInUse, DataFolderNotWritable, runCommand, timeLimit } from './run-command.ts';
 
 const schema = z.object({
   /** The server's process and when it was started (`RunningProcess.startedAt`). */

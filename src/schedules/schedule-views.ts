@@ -12,9 +12,13 @@ import { type ScheduleTarget, searchAttributes, workflowIdOf, workflowTypes } fr
 import { isOutage } from '../temporal/connection.ts';
 import type { Failover } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
-import { type ConfiguredOrganization, desiredSchedules, updateOf } from './rules/desired-schedules.ts';
+import {
+  type ConfiguredOrganization,
+  desiredSchedules,
+  type ScheduledResult,
+  updateOf,
+} from './rules/desired-schedules.ts';
 import { whenText } from './rules/schedule-settings.ts';
-import type { ScheduledResult } from './rules/starts.ts';
 import {
   describeSchedules,
   existingSchedule,

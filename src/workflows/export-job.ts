@@ -1,15 +1,6 @@
-import {
-  ApplicationFailure,
-  condition,
-  patched,
-  proxyActivities,
-  setCurrentDetails,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { keyTryDelay } from '../budget/rules/refusals.ts';
-import type { RefusedKey } from '../budget/rules/window-state.ts';
+import { keyTryDelay, type RefusedKey } from '../budget/rules/window-state.ts';
 import { keepSamples, nextPollDelay, observedDuration, pollSpacing } from '../exports/rules/cadence.ts';
 import {
   type AwaitedApproval,
@@ -33,6 +24,7 @@ import {
   invalidInput,
   leavesBuild,
   requestOptions,
+  runStep,
   type SitePlan,
   showEnd,
   shownPhase,
@@ -245,10 +237,6 @@ export class KeyGate {
   }
 }
 
-const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
-
-const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
-
 /** Pause before a start that may have arrived is repeated: 10 s at first, then growing to 10 min. */
 const repeatPauseMs = (repetition: number): number => Math.min(10 * 60_000, 10_000 * 2 ** (repetition - 1));
 /** Starts that the service answered without a readable job id: each has probably made a job. */
@@ -322,9 +310,7 @@ export class ExportJob {
       this.#progress.jobsStarted += 1;
       try {
         const { jobId } = await this.#key.through(() =>
-          starts.startJob.executeWithOptions({ ...startOptions, summary: `start a job for ${domain}` }, [
-            { org, domain, parameters },
-          ]),
+          runStep('startJob', startOptions, `start a job for ${domain}`, { org, domain, parameters }),
         );
         // After the answer: the start may have been retried for hours.
         const jobStartedAt = Date.now();
@@ -383,7 +369,7 @@ export class ExportJob {
       await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
       const summary = summaryText(`poll ${this.#progress.polls + 1} of ${jobId}`);
       const reading = await this.#key.through(() =>
-        reads.readJob.executeWithOptions({ ...requestOptions, summary }, [{ org: this.#input.org, jobId }]),
+        runStep('readJob', requestOptions, summary, { org: this.#input.org, jobId }),
       );
       this.#progress.polls += 1;
       this.#progress.percent = reading.percent ?? this.#progress.percent;

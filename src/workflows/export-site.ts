@@ -5,7 +5,6 @@ import {
   isCancellation,
   log,
   makeContinueAsNewFunc,
-  proxyActivities,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -48,6 +47,7 @@ import {
   planSite,
   readInput,
   readsInput,
+  runStep,
   type SitePlan,
 } from './kit.ts';
 import {
@@ -62,8 +62,6 @@ import {
 import { announce, recordOrLater } from './runs.ts';
 
 type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };
-
-const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
 /** One run of `exportSite`: its steps, and its end (X4). */
 class ExportRun {
@@ -172,9 +170,15 @@ class ExportRun {
     const publish = asks ? null : { namedAt, promote };
     const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
-      fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: summaryText(summary) }, [
-        { org, domain, storeId, jobId, stageId: this.#stageId, force: parameters.force === true, publish },
-      ]),
+      runStep('fetchBundle', fetchOptions, summary, {
+        org,
+        domain,
+        storeId,
+        jobId,
+        stageId: this.#stageId,
+        force: parameters.force === true,
+        publish,
+      }),
     );
     this.progress.linksRequested = fetched.linksRequested;
     return fetched;

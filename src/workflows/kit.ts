@@ -32,9 +32,8 @@ import { attributeKeys } from '../contract.ts';
 import { programHeartbeatMs, type RolloutStep } from '../exports/rules/rollout-steps.ts';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
 import { Misshapen, type Reader } from '../rules/messages.ts';
-import { factsTable } from '../rules/text.ts';
-import { type Actor, type AuditEntry, unnamedActor } from '../runs/rules/audit.ts';
-import { readActor } from '../runs/rules/run-messages.ts';
+import { factsTable, summaryText } from '../rules/text.ts';
+import { type Actor, type AuditEntry, readActor, unnamedActor } from '../runs/rules/audit.ts';
 import {
   bulkQueueOf,
   checksQueueOf,
@@ -377,24 +376,36 @@ export const readsInput = { staticOptions: { typeInfo: undecoded } };
 /** The input of the run that continues one with `readsInput`. */
 export const nextInput = <Input>(input: Input): Input => new RawValue(input) as Input;
 
-type PassingSteps = Pick<Activities, 'planExport' | 'discardStaged' | 'recordExportRun'>;
-export type SitePlan = Awaited<ReturnType<Activities['planExport']>>;
-export type RunRow = Parameters<Activities['recordExportRun']>[0];
+/** The form of an activity's proxy that the compiler can follow for any name. */
+type Step<Name extends keyof Activities> = {
+  executeWithOptions(options: object, args: [input: StepInput<Name>]): Promise<StepResult<Name>>;
+};
+type StepInput<Name extends keyof Activities> = Parameters<Activities[Name]>[0];
+type StepResult<Name extends keyof Activities> = Awaited<ReturnType<Activities[Name]>>;
 
-/** Steps that are not worth a separate task: they run within a workflow task and leave one event each. */
-const inPassing = proxyLocalActivities<PassingSteps>(passingOptions);
-/** For steps that failed as local activities: any worker may run them, and Temporal retries them. */
-const asTask = proxyActivities<PassingSteps>(recordOptions);
+/** Runs an activity with options of this file. The summary, which may quote the service, is for the Temporal UI. */
+export function runStep<Name extends keyof Activities>(
+  name: Name,
+  options: ActivityOptions,
+  summary: string,
+  input: StepInput<Name>,
+): Promise<StepResult<Name>> {
+  const { [name]: step } = proxyActivities<Activities>(options) as unknown as { [Each in Name]: Step<Each> };
+  return step.executeWithOptions({ ...options, summary: summaryText(summary) }, [input]);
+}
+
+export type SitePlan = StepResult<'planExport'>;
+export type RunRow = StepInput<'recordExportRun'>;
 
 /** What the configuration says about a site. If this worker's lacks the site, the step goes to other workers for some minutes. */
 export function planSite(org: string, domain: string): Promise<SitePlan> {
-  return pass('planExport', { org, domain }, { ...recordOptions, summary: `read the configuration of ${domain}` });
+  return runInPassing('planExport', recordOptions, `read the configuration of ${domain}`, { org, domain });
 }
 
 /** Removes a download. A failure is only logged: leftovers are swept after a week. */
 export async function discardDownload(storeId: string, stageId: string): Promise<void> {
   try {
-    await pass('discardStaged', { storeId, stageId }, { ...endOptions, summary: 'remove the download' });
+    await runInPassing('discardStaged', endOptions, 'remove the download', { storeId, stageId });
   } catch (failure) {
     if (isCancellation(failure)) throw failure;
     log.warn('the download stays until it is swept', { failure: failureSummary(failure) });
@@ -403,23 +414,29 @@ export async function discardDownload(storeId: string, stageId: string): Promise
 
 /** Writes the row of a run that has ended. Throws when the database is down for half a minute. */
 export function recordRow(row: RunRow): Promise<void> {
-  return pass('recordExportRun', row, { ...endOptions, summary: `record the run: ${row.outcome}` });
+  return runInPassing('recordExportRun', endOptions, `record the run: ${row.outcome}`, row);
 }
 
-async function pass<Name extends keyof PassingSteps>(
-  step: Name,
-  input: Parameters<PassingSteps[Name]>[0],
-  otherwise: ActivityOptions & { summary: string },
-): Promise<Awaited<ReturnType<PassingSteps[Name]>>> {
-  type Step = { executeWithOptions(options: object, args: [typeof input]): ReturnType<PassingSteps[Name]> };
-  const { summary } = otherwise;
+/**
+ * Runs a step that is not worth a separate task within a workflow task, where it leaves one event. If that fails, any worker
+ * may run it, and Temporal retries it.
+ */
+async function runInPassing<Name extends 'planExport' | 'discardStaged' | 'recordExportRun'>(
+  name: Name,
+  otherwise: ActivityOptions,
+  summary: string,
+  input: StepInput<Name>,
+): Promise<StepResult<Name>> {
+  const { [name]: step } = proxyLocalActivities<Activities>(passingOptions) as unknown as {
+    [Each in Name]: Step<Each>;
+  };
   try {
-    return await (inPassing[step] as unknown as Step).executeWithOptions({ ...passingOptions, summary }, [input]);
+    return await step.executeWithOptions({ ...passingOptions, summary: summaryText(summary) }, [input]);
   } catch (error) {
     // Anything but the step's own failure fails the workflow task, as it would again in a replay.
     if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
-    log.info('the step becomes a task, for any worker', { step, failure: failureSummary(error) });
-    return await (asTask[step] as unknown as Step).executeWithOptions(otherwise, [input]);
+    log.info('the step becomes a task, for any worker', { step: name, failure: failureSummary(error) });
+    return await runStep(name, otherwise, summary, input);
   }
 }
 

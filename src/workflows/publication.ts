@@ -1,4 +1,4 @@
-import { CancellationScope, condition, isCancellation, log, proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, log } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
 import {
@@ -29,14 +29,13 @@ import {
   isOfBuild,
   leavesBuild,
   rolloutOptions,
+  runStep,
   type Sent,
   type SitePlan,
   storeOptions,
   wholeVersionOptions,
 } from './kit.ts';
 import { writeAuditEntry } from './runs.ts';
-
-const stores = proxyActivities<Pick<Activities, 'describeChanges' | 'returnToVersionBefore'>>(storeOptions);
 
 /** A version that waits for this long gets a second notice. */
 const remindAfterMs = 86_400_000;
@@ -95,9 +94,16 @@ export class Approval {
     const { org, domain, awaited } = this.#input;
     const against = bundle.current?.version ?? null;
     const describe = (summary: string, timeoutMs: number, again: string | null) =>
-      stores.describeChanges.executeWithOptions({ ...storeOptions, summary: summaryText(summary) }, [
-        { org, domain, storeId, version, against, timeoutMs, asks, again },
-      ]);
+      runStep('describeChanges', storeOptions, summary, {
+        org,
+        domain,
+        storeId,
+        version,
+        against,
+        timeoutMs,
+        asks,
+        again,
+      });
     let approval = awaited?.approval;
     if (approval === undefined) {
       const changes = await describe(`compare ${version} with the current version`, limitMs, null);
@@ -154,9 +160,6 @@ export class Approval {
 export type FetchedBundle = Awaited<ReturnType<Activities['fetchBundle']>>;
 export type VerifiedBundle = FetchedBundle & { ok: true };
 
-const publications =
-  proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(storeOptions);
-
 /** A verified bundle that was published, perhaps on a held site, or rejected by a person. */
 type Placed = { url: string; heldAt: string | null } | { reason: Reason };
 
@@ -187,18 +190,16 @@ export class Publication {
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
     const publish = () =>
-      publications.publishVersion.executeWithOptions({ ...wholeVersionOptions, summary: `publish ${version}` }, [
-        {
-          org,
-          domain,
-          storeId,
-          stageId: this.#stageId,
-          seal: bundle.seal,
-          version,
-          promote: becomesCurrent(parameters) ? promote : null,
-          awaitsApproval: asks,
-        },
-      ]);
+      runStep('publishVersion', wholeVersionOptions, `publish ${version}`, {
+        org,
+        domain,
+        storeId,
+        stageId: this.#stageId,
+        seal: bundle.seal,
+        version,
+        promote: becomesCurrent(parameters) ? promote : null,
+        awaitsApproval: asks,
+      });
     const published = bundle.published ?? (await publish());
     const { url, heldAt } = published;
     this.published = { version, contentDigest: bundle.contentDigest, url };
@@ -220,9 +221,12 @@ export class Publication {
     const version = this.#unapproved;
     if (version === null) return;
     const { domain } = this.#input;
-    await publications.withdrawVersion.executeWithOptions({ ...storeOptions, summary: `remove ${version}` }, [
-      { domain, storeId: this.#progress.storeId, stageId: this.#stageId, version },
-    ]);
+    await runStep('withdrawVersion', storeOptions, `remove ${version}`, {
+      domain,
+      storeId: this.#progress.storeId,
+      stageId: this.#stageId,
+      version,
+    });
     this.#unapproved = null;
     this.published = null;
   }
@@ -235,14 +239,15 @@ export class Publication {
   async #promote(version: string, expected: VerifiedBundle['current']): Promise<{ heldAt: string | null }> {
     const { domain } = this.#input;
     const promote = { expected, publishedAt: Date.now() };
-    return publications.promoteVersion.executeWithOptions(
-      { ...storeOptions, summary: `approved: ${version} becomes current` },
-      [{ domain, storeId: this.#progress.storeId, stageId: this.#stageId, version, promote }],
-    );
+    return runStep('promoteVersion', storeOptions, `approved: ${version} becomes current`, {
+      domain,
+      storeId: this.#progress.storeId,
+      stageId: this.#stageId,
+      version,
+      promote,
+    });
   }
 }
-
-const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions.place);
 
 interface RolloutSite {
   org: string;
@@ -277,13 +282,13 @@ export function returnToBefore(
   refused: StepTaken,
 ): ReturnType<typeof returnFrom> {
   const { domain, storeId, targets } = site;
-  const options = { ...storeOptions, summary: `${domain} returns to the version before ${version}` };
+  const summary = `${domain} returns to the version before ${version}`;
   return returnFrom(version, taken, refused, {
     targets,
     moveBack: async (reason) => {
       const input = { domain, storeId, version, reason, at: Date.now() };
       const moved = await CancellationScope.nonCancellable(() =>
-        stores.returnToVersionBefore.executeWithOptions(options, [input]),
+        runStep('returnToVersionBefore', storeOptions, summary, input),
       );
       return moved.version;
     },
@@ -299,9 +304,7 @@ function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout
   return async ({ target, step }) => {
     const summary = summaryText(`${wanted.version} to ${target}${step === 'place' ? '' : `: ${step}`}`);
     try {
-      return await rollouts.rollOut.executeWithOptions({ ...rolloutOptions[step], summary }, [
-        { org, domain, storeId, ...wanted, target, step },
-      ]);
+      return await runStep('rollOut', rolloutOptions[step], summary, { org, domain, storeId, ...wanted, target, step });
     } catch (error) {
       if (isCancellation(error)) throw error;
       const blames = failureType(error) === 'VersionRefused' ? 'version' : 'target';

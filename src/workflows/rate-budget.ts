@@ -10,15 +10,19 @@ import {
   makeContinueAsNewFunc,
   ParentClosePolicy,
   setCurrentDetails,
+  sleep,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import { getActivator } from '@temporalio/workflow/lib/global-attributes.js';
+import { z } from 'zod/mini';
+import type { Activities } from '../activities/index.ts';
 import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
-import { ask } from '../budget/rules/grant-or-wait.ts';
+import { ask, bringWaitersForward, dropWaiter } from '../budget/rules/grant-or-wait.ts';
 import {
   drift,
   type ForAWhile,
+  type KeyCheck,
   overrideProblem,
   readOverride,
   readPause,
@@ -27,7 +31,6 @@ import {
   readSettings,
   readViewMoment,
 } from '../budget/rules/permits.ts';
-import { bringWaitersForward, dropWaiter } from '../budget/rules/waiters.ts';
 import {
   configure,
   foreignText,
@@ -55,24 +58,28 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from '../contract.ts';
+import { reader, text } from '../rules/messages.ts';
 import { patientKeyCheckWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { AuditAction } from '../runs/rules/audit.ts';
 import { failoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
-import type { checkKey } from './check-key.ts';
 import {
   failureSummary,
   followFailover,
   invalidInput,
+  keyCheckOptions,
   nextInput,
   noInput,
   onDecision,
   onQuery,
   onSignal,
   onUpdate,
+  pinnedVersioning,
   readInput,
   readsInput,
   runFailover,
+  runStep,
   type Sent,
+  showFacts,
 } from './kit.ts';
 import { writeAuditEntry } from './runs.ts';
 
@@ -281,3 +288,26 @@ async function startKeyCheck(org: string): Promise<void> {
 }
 
 defineWorkflowOptions(rateBudget, { ...readsInput, workflowDefinitionOptions: noticesResets });
+
+const readCheck = reader(z.object({ org: text(), patient: z.exactOptional(z.boolean()) }));
+
+/** A worker asks the service once with the key it has. A patient check waits for a permit of the budget. */
+export async function checkKey(given: { org: string; patient?: boolean }): Promise<KeyCheck> {
+  const { org, patient = false } = readInput(readCheck, given);
+  let check = await askService(org, patient);
+  while (patient && check.outcome === 'no-permit') {
+    await sleep(Math.max(1_000, check.until - Date.now()), { summary: 'the budget has no permit' });
+    check = await askService(org, patient);
+  }
+  const detail = 'type' in check ? check.type : '';
+  showFacts(`**Key of ${org}**`, [
+    ['outcome', check.outcome],
+    ['detail', detail],
+  ]);
+  return check;
+}
+
+const askService = (org: string, patient: boolean): Promise<KeyCheck> =>
+  runStep('checkKey', keyCheckOptions, `one request with the key of ${org}`, { org, ...(patient && { patient }) });
+
+defineWorkflowOptions(checkKey, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

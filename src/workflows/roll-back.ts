@@ -1,23 +1,19 @@
-import {
-  CancellationScope,
-  defineWorkflowOptions,
-  isCancellation,
-  proxyActivities,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, defineWorkflowOptions, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { exportStateQuery } from '../contract.ts';
 import { readRollbackInput } from '../exports/rules/export-messages.ts';
-import type {
-  ExportPhase,
-  ExportState,
-  RollbackInput,
-  RollbackResult,
-  RolloutResult,
+import {
+  type EndDetail,
+  type ExportPhase,
+  type ExportState,
+  outcomeWith,
+  type RollbackInput,
+  type RollbackResult,
+  type RolloutResult,
+  type RunOutcome,
+  whyEnded,
 } from '../exports/rules/site-export.ts';
-import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../exports/rules/site-export.ts';
-import { type Actor, unnamedActor } from '../runs/rules/audit.ts';
-import { readActor } from '../runs/rules/run-messages.ts';
+import { type Actor, readActor, unnamedActor } from '../runs/rules/audit.ts';
 import {
   endFacts,
   failureSummary,
@@ -28,14 +24,13 @@ import {
   planSite,
   readInput,
   readsInput,
+  runStep,
   showEnd,
   showFacts,
   wholeVersionOptions,
 } from './kit.ts';
 import { rollOutToTargets } from './publication.ts';
 import { recordOrLater, writeAuditEntry } from './runs.ts';
-
-const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
 /** Holds the site at a kept version, without the service (E7), under the id of the site's exports (E1). */
 export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
@@ -98,15 +93,19 @@ class Rollback {
     this.#show();
     const { storeId, targets } = await planSite(org, domain);
     this.#enter('verifying');
-    const { current } = await stores.checkKeptVersion.executeWithOptions(
-      { ...wholeVersionOptions, summary: `verify ${version} again` },
-      [{ domain, storeId, version }],
-    );
+    const { current } = await runStep('checkKeptVersion', wholeVersionOptions, `verify ${version} again`, {
+      domain,
+      storeId,
+      version,
+    });
     this.#enter('publishing');
-    const rolledBack = await stores.rollBackTo.executeWithOptions(
-      { ...wholeVersionOptions, summary: `hold ${domain} at ${version}` },
-      [{ domain, storeId, version, reason: actor.reason ?? null, at: Date.now() }],
-    );
+    const rolledBack = await runStep('rollBackTo', wholeVersionOptions, `hold ${domain} at ${version}`, {
+      domain,
+      storeId,
+      version,
+      reason: actor.reason ?? null,
+      at: Date.now(),
+    });
     this.#kept = this.#keep(actor, current);
     this.#contentDigest = rolledBack.contentDigest;
     this.#enter('rolling-out');

@@ -1,42 +1,62 @@
-import type { WithWorkflowArgs, Workflow } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ChildWorkflowFailure,
+  TerminatedFailure,
+  type WithWorkflowArgs,
+  type Workflow,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
 import {
   type ActivityOptions,
   CancellationScope,
   ChildWorkflowCancellationType,
+  type ChildWorkflowHandle,
   type ChildWorkflowOptions,
   defineWorkflowOptions,
+  isCancellation,
   log,
   ParentClosePolicy,
-  proxyActivities,
   startChild,
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { attributesOf } from '../contract.ts';
+import { attributesOf, type Workflows } from '../contract.ts';
 import { readRunRow } from '../exports/rules/export-messages.ts';
+import { type ExportResult, failedTargets, searchedPhase } from '../exports/rules/site-export.ts';
 import { clockTime } from '../rules/text.ts';
-import { auditWorkflowId, recordWorkflowId, webhookWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
-import type { AuditEntry } from '../runs/rules/audit.ts';
-import type { LastLook, WatchInput } from '../runs/rules/notices.ts';
-import { readAuditEntry, readDelivery, readLastLook, readWatchInput } from '../runs/rules/run-messages.ts';
+import {
+  auditWorkflowId,
+  recordWorkflowId,
+  type ScheduleTarget,
+  targetSummary,
+  webhookWorkflowId,
+  workflowIdOf,
+  workflowTypes,
+} from '../rules/workflow-ids.ts';
+import { type AuditEntry, readAuditEntry } from '../runs/rules/audit.ts';
+import { type LastLook, readLastLook, readWatchInput, type WatchInput } from '../runs/rules/notices.ts';
 import {
   aboutEvent,
+  readDelivery,
   type WebhookDelivery,
   type WebhookEvent,
   type WebhookReceipt,
 } from '../runs/rules/webhook-event.ts';
-import { taskTimeoutFor } from '../temporal/rules/failover.ts';
+import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../schedules/rules/desired-schedules.ts';
+import { failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import {
   deliveryOptions,
   failureSummary,
   followFailover,
+  innermost,
   lateRecordOptions,
   type RunRow,
   readInput,
   readsInput,
   recordRow,
   runFailover,
+  runStep,
   showFacts,
   watchOptions,
 } from './kit.ts';
@@ -58,8 +78,6 @@ async function startBeside<W extends Workflow>(
     log.error(problem, { workflowId: options.workflowId, failure: failureSummary(error) });
   }
 }
-
-const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
 
 /** Writes a run's row (X4), later while the database is down. Never throws. Call it in a scope not cancelled. */
 export async function recordOrLater(ended: Omit<RunRow, 'workflowId' | 'runId' | 'finishedAt'>): Promise<void> {
@@ -99,14 +117,10 @@ export async function recordRun(given: RunRow): Promise<void> {
       ['outcome', outcome],
     ]);
   show('waits for the database');
-  await later.recordExportRun.executeWithOptions({ ...lateRecordOptions, summary: `record the run: ${outcome}` }, [
-    row,
-  ]);
+  await runStep('recordExportRun', lateRecordOptions, `record the run: ${outcome}`, row);
   show('written');
 }
 defineWorkflowOptions(recordRun, readsInput);
-
-const records = proxyActivities<Pick<Activities, 'recordAuditEntry'>>(lateRecordOptions);
 
 /** A decision's run waits no longer for the database. */
 const briefly = {
@@ -126,7 +140,7 @@ export async function writeAuditEntry(entry: AuditEntry & { org: string }): Prom
   // Even if the run is being cancelled: the audit entry is done.
   await CancellationScope.nonCancellable(async () => {
     try {
-      await records.recordAuditEntry.executeWithOptions({ ...briefly, summary }, [entry]);
+      await runStep('recordAuditEntry', briefly, summary, entry);
     } catch (failure) {
       // The id of an update may be too long for that of a workflow.
       await writeLater<typeof recordAuditEntry>(failure, workflowTypes.recordAuditEntry, {
@@ -151,14 +165,10 @@ export async function recordAuditEntry(given: AuditEntry): Promise<void> {
       ['reached', workflowId ?? '-'],
     ]);
   show('waits for the database');
-  await records.recordAuditEntry.executeWithOptions({ ...lateRecordOptions, summary: `keep in the audit: ${action}` }, [
-    entry,
-  ]);
+  await runStep('recordAuditEntry', lateRecordOptions, `keep in the audit: ${action}`, entry);
   show('written');
 }
 defineWorkflowOptions(recordAuditEntry, readsInput);
-
-const deliveries = proxyActivities<Pick<Activities, 'sendWebhook'>>(deliveryOptions);
 
 /** Delivers one message to one receiver, independently of the run it is about, which does not wait (webhooks.md). */
 export async function deliverWebhook(given: WebhookDelivery): Promise<WebhookReceipt> {
@@ -171,10 +181,7 @@ export async function deliverWebhook(given: WebhookDelivery): Promise<WebhookRec
       ...more,
     ]);
   show([]);
-  const receipt = await deliveries.sendWebhook.executeWithOptions(
-    { ...deliveryOptions, summary: `${event.type} to ${webhook}` },
-    [delivery],
-  );
+  const receipt = await runStep('sendWebhook', deliveryOptions, `${event.type} to ${webhook}`, delivery);
   show([['accepted', `with ${receipt.status}, attempt ${receipt.attempts}`]]);
   return receipt;
 }
@@ -200,8 +207,6 @@ export async function announce(org: string, webhooks: readonly string[], event: 
 
 type Look = Awaited<ReturnType<Activities['lookAround']>>;
 
-const watch = proxyActivities<Pick<Activities, 'lookAround'>>(watchOptions);
-
 /**
  * Checks once what has become late, stale, starved, held, drifted or refused in an organization, sends notices (webhooks.md),
  * reads targets back, and leaves the rows of runs that ended without one. Its schedule starts it every few minutes, and hands it
@@ -214,7 +219,7 @@ export async function watchOrganization(given: WatchInput): Promise<Look> {
   const { lastResult, startTime } = workflowInfo();
   const last: LastLook = readLastLook(lastResult) ?? { since: startTime.getTime(), absent: [], at: null };
   const summary = `look around in ${org}`;
-  const look = await watch.lookAround.executeWithOptions({ ...watchOptions, summary }, [{ org, last }]);
+  const look = await runStep('lookAround', watchOptions, summary, { org, last });
   const more = look.count - look.holding.length;
   const facts: [string, string][] = [
     ['looked at', clockTime(Date.now())],
@@ -226,3 +231,80 @@ export async function watchOrganization(given: WatchInput): Promise<Look> {
   return look;
 }
 defineWorkflowOptions(watchOrganization, readsInput);
+
+type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
+
+/**
+ * The workflow that the schedules of sites start. It starts the export under its fixed id and runs as long as that, so
+ * that the schedule's overlap policy sees the work. If the target's workflow is running already, the run is
+ * recorded as skipped. Cancelling this workflow cancels the work it started and waits for its clean-up; terminating it
+ * leaves the work running.
+ */
+export async function runScheduled(given: ScheduledInput): Promise<ScheduledResult> {
+  const target = readInput(readScheduledInput, given);
+  const workflowId = workflowIdOf(target);
+  let runId: string | null = null;
+  const end = ({ outcome, detail }: Ending): ScheduledResult => {
+    show(target, outcome, detail);
+    return { workflowId, runId, outcome, detail };
+  };
+  try {
+    const work = await startExport(target);
+    runId = work.firstExecutionRunId;
+    show(target, 'running', workflowId);
+    return end(exportEnding(await work.result()));
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) {
+      return end({ outcome: 'skipped', detail: 'it was already running' });
+    }
+    if (!isCancellation(error)) throw asOwnFailure(error);
+    if (CancellationScope.current().consideredCancelled) throw error;
+    return end({ outcome: 'cancelled', detail: 'it was cancelled' });
+  }
+}
+
+defineWorkflowOptions(runScheduled, readsInput);
+
+async function startExport(target: ScheduledInput): Promise<ChildWorkflowHandle<Workflows['exportSite']>> {
+  const { org, domain } = target;
+  const failover = failoverIn(target);
+  return startChild<Workflows['exportSite']>('exportSite', {
+    workflowId: workflowIdOf(target),
+    ...taskTimeoutFor(failover),
+    ...priorityOf('scheduled', org),
+    staticSummary: targetSummary(target),
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+    typedSearchAttributes: attributesOf({ org, domain, phase: searchedPhase.starting }),
+    args: [{ org, domain, parameters: {}, failover }],
+  });
+}
+
+function exportEnding({ outcome, version, rollouts, reasons }: ExportResult): Ending {
+  const failed = failedTargets(rollouts);
+  const detail = [
+    version ?? '',
+    failed.length === 0 ? '' : `not rolled out to ${failed.join(', ')}`,
+    reasons.length === 0 ? '' : reasons.map(({ rule }) => rule).join(', '),
+  ].filter((part) => part !== '');
+  return { outcome, detail: detail.join('; ').slice(0, 300) };
+}
+
+/** The original failure with its type, and all in between as its cause, so that `schedules list` shows it without opening the child. */
+function asOwnFailure(error: unknown): unknown {
+  if (!(error instanceof ChildWorkflowFailure)) return error;
+  const cause = innermost(error);
+  const own = (message: string, type: string | null | undefined) =>
+    ApplicationFailure.create({ message, ...(type ? { type } : {}), nonRetryable: true, cause: error });
+  if (cause instanceof ApplicationFailure) return own(cause.message, cause.type);
+  if (cause instanceof TerminatedFailure) return own('it was terminated', 'Terminated');
+  return error;
+}
+
+function show(target: ScheduleTarget, outcome: string, detail: string): void {
+  showFacts(`**Scheduled ${targetSummary(target)}**`, [
+    ['outcome', `**${outcome}**`],
+    ['detail', detail],
+    ['workflow', workflowIdOf(target)],
+  ]);
+}

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import { createKeyActivities } from '../../src/activities/check-key.ts';
+import { createKeyActivities } from '../../src/activities/leases.ts';
 import type { KeyCheck, WindowSettings } from '../../src/budget/rules/permits.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
 import { type ActivityScene, activityScene, mockActivity } from '../tools/activity-dependencies.ts';

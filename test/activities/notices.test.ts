@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApprovalActivities } from '../../src/activities/export-steps.ts';
-import { createRecordActivities, sendDueNotices } from '../../src/activities/notices.ts';
+import { createRecordActivities, createWebhookActivities, sendDueNotices } from '../../src/activities/notices.ts';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
-import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import type { ExportRunRow } from '../../src/feedback/store/run-records.ts';
 import type { LastLook } from '../../src/runs/rules/notices.ts';
 import { type WebhookEvent, type WebhookFormat, webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';

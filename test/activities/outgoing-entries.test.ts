@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createWebhookActivities } from '../../src/activities/notices.ts';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
-import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import type { FeedbackEntry } from '../../src/feedback/rules/feedback-entry.ts';
 import type { FeedbackStore } from '../../src/feedback/store/feedback-store.ts';
 import type { ChangedEntry, EntryFilter, WebhookDelivery } from '../../src/runs/rules/webhook-event.ts';

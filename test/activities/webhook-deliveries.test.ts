@@ -1,6 +1,6 @@
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
+import { createWebhookActivities } from '../../src/activities/notices.ts';
 import type { WebhookDelivery } from '../../src/runs/rules/webhook-event.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { recordedMetrics } from '../tools/recorded-metrics.ts';

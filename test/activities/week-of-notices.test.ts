@@ -1,6 +1,5 @@
 import { afterEach, expect, it, onTestFinished } from 'vitest';
-import { recordNotices, sendDueNotices } from '../../src/activities/notices.ts';
-import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
+import { createWebhookActivities, recordNotices, sendDueNotices } from '../../src/activities/notices.ts';
 import type { Noticed, NoticeState, NoticeType } from '../../src/runs/rules/notices.ts';
 import { type WebhookDelivery, webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';
 import { type ActivityScene, activityScene, mockActivity } from '../tools/activity-dependencies.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApprovalActivities } from '../../src/activities/export-steps.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
-import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
+import { createWebhookActivities } from '../../src/activities/notices.ts';
 import { noEntries } from '../../src/feedback/rules/feedback-entry.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { startReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';

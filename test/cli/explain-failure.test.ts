@@ -10,7 +10,7 @@ import {
 } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { explainFailure, workflowHint } from '../../src/cli/explain-failure.ts';
-import { ConfigError } from '../../src/config/config-error.ts';
+import { ConfigError } from '../../src/config/secrets.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/store/feedback-store-unavailable.ts';
 import { PortTaken } from '../../src/http-server.ts';
 import { ExportRunning } from '../../src/operations/exports.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
 import { resolveBinary } from '../../src/local/binaries.ts';
-import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
+import { TemporalBinaryMissing } from '../../src/local/run-command.ts';
 import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { markdownTable } from '../tools/markdown-table.ts';

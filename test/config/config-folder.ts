@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/config-error.ts';
 import { type LoadOptions, loadConfig } from '../../src/config/load.ts';
+import { ConfigError } from '../../src/config/secrets.ts';
 
 export const key = 'vendor_admin_SECRET_4f1c9d';
 

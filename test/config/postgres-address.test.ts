@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parsePostgresAddress, passwordSpan, shownAddress } from '../../src/config/postgres-address.ts';
+import { parsePostgresAddress, passwordSpan, shownAddress } from '../../src/config/secrets.ts';
 
 function parsed(text: string) {
   const address = parsePostgresAddress(text);

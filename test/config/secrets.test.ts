@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/config/config-error.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { expand } from '../../src/config/secrets.ts';
+import { ConfigError, expand } from '../../src/config/secrets.ts';
 import { failureOf, folderWith, load, minimal, organizationWith, problemsOf, key as someKey } from './config-folder.ts';
 
 const withFile = minimal.replace(/apiKey: .*/, 'apiKeyFile: ./acme.key');

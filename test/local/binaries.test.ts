@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { devServerTool, downloadWithSdk, resolveBinary } from '../../src/local/binaries.ts';
-import { TemporalBinaryMissing } from '../../src/local/embedded-errors.ts';
-import { runCommand } from '../../src/local/run-command.ts';
+import { runCommand, TemporalBinaryMissing } from '../../src/local/run-command.ts';
 import { testServerTool } from '../tools/temporal/test-server-tool.ts';
 
 /** A machine with only the programs that a test puts on it; its proxy refuses all requests. */

@@ -7,7 +7,7 @@ import {
   noticeTypes,
 } from '../../src/runs/rules/notices.ts';
 import type { ChangedEntry, WebhookMessage } from '../../src/runs/rules/webhook-event.ts';
-import { eventWords, messageBody } from '../../src/runs/webhook-formats.ts';
+import { eventWords, messageBody } from '../../src/runs/webhooks.ts';
 import { shapeProblem } from '../tools/servers/chat-shapes.ts';
 
 const timestamp = '2026-11-21T04:02:00.000Z';

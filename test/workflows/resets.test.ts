@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { exportHandle, startExport } from '../../src/operations/exports.ts';
 import { scheduledRunId } from '../../src/rules/workflow-ids.ts';
 import { waitForResult } from '../../src/temporal/runs.ts';
-import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
+import type { runScheduled } from '../../src/workflows/runs.ts';
 import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';

@@ -1,14 +1,11 @@
-/** How the budget answers a question for permits: which asker gets a lease, and with which moments (B1 to B4). */
-
-import { forecastFor } from './forecast.ts';
-import { leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
-import { blockedBy, wantCheck } from './refusals.ts';
-import { horizonMs, servableAt } from './waiters.ts';
+import { type Forecast, leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
 import {
   advance,
   attemptOf,
   capacityOf,
+  expectedReleases,
   freeMoments,
+  isProgram,
   latestReleases,
   noteProgram,
   ownSeenAfter,
@@ -17,18 +14,31 @@ import {
   withTurn,
 } from './window.ts';
 import {
+  active,
+  blockedBy,
+  comeBackGraceMs,
+  floor,
+  inOrder,
   isAwaited,
   type LeaseState,
+  max,
+  min,
   minWaitMs,
   mostWaiters,
+  nextSightingExpiry,
+  occupancyMs,
   placeOf,
   probeDue,
   type QueuePlace,
+  rankOf,
   rulesOf,
   turnOf,
   type Waiter,
   type WindowState,
+  wantCheck,
 } from './window-state.ts';
+
+/** How the budget answers a question for permits: which asker gets a lease, and with which moments (B1 to B4). */
 
 /** The most permits of a lease while nobody as urgent waits; otherwise waiters take turns, a permit each. */
 const leaseAlone = 10;
@@ -154,3 +164,185 @@ function granted(lease: LeaseState, state: WindowState): PermitAnswer {
     forecast: forecastFor(state, lease),
   };
 }
+
+/* When waiters can be served, and which of them are woken because that is earlier than they were told. */
+
+/** Permits that come free within this time are granted at once; the activity waits for their moment. */
+export const horizonMs = 1_500;
+/** Waiters that are asked to come at the same time: the next are woken as these come. */
+const mostComing = 50;
+
+/** When an asker at this place can expect a permit. After a block, a crowd comes one group a second. */
+export function servableAt(state: WindowState, place: QueuePlace, blocked: { until: number } | null): number {
+  const slot = slotMoment(state, expectedReleases(state), capacityOf(state), place.ahead);
+  if (blocked === null) return slot;
+  const turn = floor(place.ahead / mostComing) * minWaitMs;
+  return max(slot, afterBlock(state, blocked.until, place.ahead) + turn);
+}
+
+/** One request goes first after a refusal: the others follow when it was accepted, or had its time. */
+const afterBlock = ({ probe }: WindowState, until: number, ahead: number): number =>
+  probe !== null && ahead > 0 ? until + leaseMs : until;
+
+/** When a slot is free beside those that are kept for waiters ahead. */
+function slotMoment(state: WindowState, releases: readonly number[], capacity: number, kept: number): number {
+  const index = releases.length - capacity + kept;
+  return index < 0 ? state.now : (releases[index] ?? state.now + state.settings.windowMs);
+}
+
+interface Outlook {
+  /** In their order; those in `holders` are expected now. */
+  waiters: Waiter[];
+  holders: string[];
+  /**
+   * When to look again without any message: a slot comes free for a waiter that was told a later time, a waiter loses
+   * its slot or rises, an override ends, or a sighting of other clients expires. Null if none waits or nothing of this
+   * is due.
+   */
+  due: number | null;
+}
+
+/**
+ * Brings forward waiters that can be served now but were told to come at least a second later; `holders` are the ones
+ * to wake. Others learn of their better time when it comes, at `due`: one slot that comes free wakes one waiter, not
+ * all waiters after it.
+ */
+export function bringWaitersForward(
+  before: WindowState,
+  at: number,
+): { state: WindowState; holders: string[]; due: number | null } {
+  const state = advance(before, at);
+  if (state.waiters.length === 0) return { state, holders: [], due: null };
+  const { waiters, holders, due } = outlook(state);
+  return { state: { ...state, waiters }, holders, due };
+}
+
+/** The waiter is gone for good. */
+export function dropWaiter(before: WindowState, holder: string, at: number): WindowState {
+  const state = advance(before, at);
+  return { ...state, waiters: state.waiters.filter((waiter) => waiter.holder !== holder) };
+}
+
+function outlook(state: WindowState): Outlook {
+  const { now } = state;
+  const rules = rulesOf(state);
+  const waiters = inOrder(state.waiters, rules);
+  const holders: string[] = [];
+  const blockedUntil = blockedBy(state, null)?.until ?? now;
+  // Not before a permit is certain: otherwise a pass woken for a lease that is still in use would ask in vain again and
+  // again.
+  const releases = latestReleases(state);
+  const capacity = capacityOf(state);
+  let coming = waiters.filter((waiter) => waiter.expectedAt <= now && isAwaited(waiter, now)).length;
+  let due = Number.POSITIVE_INFINITY;
+  let firstExpected = Number.POSITIVE_INFINITY;
+  let ahead = 0;
+  let isUrgent = false;
+  let rises = false;
+
+  for (const [i, waiter] of waiters.entries()) {
+    if (!isAwaited(waiter, now)) continue;
+    // By rising, `refresh` may come before those that are more urgent now.
+    if (rankOf(waiter, rules) === 0) isUrgent = true;
+    else rises ||= isUrgent;
+    const slot = slotMoment(state, releases, capacity, ahead);
+    const block = afterBlock(state, blockedUntil, ahead);
+    const servable = max(block, slot - horizonMs);
+    if (waiter.expectedAt - max(block, slot) >= minWaitMs) {
+      if (servable > now) due = min(due, servable);
+      else if (coming < mostComing) {
+        coming += 1;
+        // A program gets no signals: it comes back at its time, and keeps its place until then.
+        if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
+        waiters[i] = { ...waiter, expectedAt: now };
+      }
+    }
+    firstExpected = min(firstExpected, waiters[i]?.expectedAt ?? now);
+    ahead += 1;
+  }
+
+  if (ahead === 0) return { waiters, holders, due: null };
+  if (ahead > 1) due = min(due, firstExpected + comeBackGraceMs);
+  // The order matters when a slot is free: earlier no waiter is woken.
+  const orderMatters = max(blockedUntil, slotMoment(state, releases, capacity, 0) - horizonMs);
+  if (rises && rules.refreshRisesAt !== null) due = min(due, max(rules.refreshRisesAt, orderMatters));
+  const { override, sightings, settings } = state;
+  due = min(due, override?.until ?? due, nextSightingExpiry(sightings, settings.windowMs) ?? due);
+  return { waiters, holders, due: Number.isFinite(due) ? due : null };
+}
+
+/* Estimates when a pass will be done, from the slots of the window and the competing demand. */
+
+export interface Slots {
+  now: number;
+  /** Nothing is granted earlier, e.g. during a pause. */
+  notBefore: number;
+  windowMs: number;
+  capacity: number;
+  releases: readonly number[];
+}
+
+/** The last moment that is a valid date. */
+const latestMoment = 8.64e15;
+
+/** What a holder or waiter wants. */
+export interface Demand {
+  holder: string;
+  rank: number;
+  /** Pages left to read; null when unknown. */
+  remaining: number | null;
+  /** Of these, pages that have their permits already. */
+  granted: number;
+}
+
+/** When the `count`th permit (1 and up) from now can be used; every slot comes round once per window. */
+export function momentOfPermit(count: number, { notBefore, windowMs, capacity, releases }: Slots): number {
+  const rounds = floor((count - 1) / capacity);
+  const place = (count - 1) % capacity;
+  const free = capacity - releases.length;
+  const moment = place < free ? notBefore : max(notBefore, releases[place - free] ?? notBefore);
+  return min(latestMoment, moment + rounds * windowMs);
+}
+
+/** More urgent passes go first, those of a rank take turns. Null when the remaining pages are unknown. */
+export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slots): Forecast | null {
+  const pages = demand.remaining;
+  if (pages === null) return null;
+  let before = 0;
+  for (const other of others) {
+    if (other.rank > demand.rank || other.holder === demand.holder) continue;
+    const theirs = missingPermits(other) ?? 1;
+    before += other.rank < demand.rank ? theirs : min(theirs, pages);
+  }
+  const missing = missingPermits(demand) ?? 0;
+  const doneAt = missing === 0 ? slots.now : momentOfPermit(before + missing, slots);
+  return { doneAt, pages, windows: Math.ceil((doneAt - slots.now) / slots.windowMs) };
+}
+
+/** Permits a demand still needs; null when that is unknown. */
+const missingPermits = ({ remaining, granted }: Demand): number | null =>
+  remaining === null ? null : max(0, remaining - granted);
+
+/** Forecasts of holders and waiters, from the present demand of all: one look at the window serves them all. */
+export function forecaster(state: WindowState): (holder: Waiter | LeaseState) => Forecast | null {
+  const slots = {
+    now: state.now,
+    notBefore: blockedBy(state, null)?.until ?? state.now,
+    windowMs: occupancyMs(state),
+    capacity: capacityOf(state),
+    releases: expectedReleases(state),
+  };
+  const rules = rulesOf(state);
+  const demandOf = (wanting: Waiter | LeaseState): Demand => ({
+    holder: wanting.holder,
+    rank: rankOf(wanting, rules),
+    remaining: wanting.remaining,
+    granted: 'notBefore' in wanting ? wanting.notBefore.length : 0,
+  });
+  const demands = [...state.waiters.map(demandOf), ...active(state).map(demandOf)];
+  return (holder) => forecastOf(demandOf(holder), demands, slots);
+}
+
+/** The forecast of one holder or waiter. */
+export const forecastFor = (state: WindowState, holder: Waiter | LeaseState): Forecast | null =>
+  holder.remaining === null ? null : forecaster(state)(holder);

@@ -9,9 +9,8 @@ import {
   momentText,
   spanText,
 } from '../../rules/text.ts';
-import { forecaster } from './forecast.ts';
+import { forecaster } from './grant-or-wait.ts';
 import { type Limits, limitsIn, type WaitReason } from './permits.ts';
-import { blockedBy, countsAsFullUntil, requestsOfOthers } from './refusals.ts';
 import {
   advance,
   capacityOf,
@@ -23,7 +22,15 @@ import {
   programViews,
   reserveOf,
 } from './window.ts';
-import { active, comeBackGraceMs, emptyWindow, type WindowState } from './window-state.ts';
+import {
+  active,
+  blockedBy,
+  comeBackGraceMs,
+  countsAsFullUntil,
+  emptyWindow,
+  requestsOfOthers,
+  type WindowState,
+} from './window-state.ts';
 
 /** The window as `budget show` prints it (contracts.md). */
 export type WindowView = ReturnType<typeof viewOf>;

@@ -13,25 +13,23 @@
 import type { BudgetOverride, LeaseReport, PermitAsk, ProgramView, WindowSettings } from './permits.ts';
 import { leaseMs } from './permits.ts';
 import {
+  type Attempt,
   addRefusal,
   correctSightings,
-  recentSightings,
-  refuseKey,
-  requestsOfOthers,
-  throttle,
-  wantCheck,
-} from './refusals.ts';
-import {
-  type Attempt,
   type LeaseState,
   max,
   occupancyMs,
   type ProgramUse,
   placeKeptMs,
   probeDue,
+  recentSightings,
+  refuseKey,
+  requestsOfOthers,
   type Turn,
+  throttle,
   turnOf,
   type WindowState,
+  wantCheck,
   writtenBefore,
 } from './window-state.ts';
 

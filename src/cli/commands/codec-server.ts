@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Config } from '../../config/config.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/secrets.ts';
 import { listen, requestLimits, stopListening } from '../../http-server.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { codecOf, EncryptionKeyMissing, isEncoded } from '../../temporal/encryption.ts';

@@ -8,8 +8,8 @@ import { delaysText, type ExpectedDelays } from '../../feedback/rules/refresh/ex
 import type { SyncInput, SyncResult } from '../../feedback/rules/sync.ts';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { tryLock } from '../../files.ts';
-import { DatabaseInUse } from '../../local/embedded-errors.ts';
 import { findFreePort } from '../../local/ports.ts';
+import { DatabaseInUse } from '../../local/run-command.ts';
 import { exportState, startExport } from '../../operations/exports.ts';
 import { startSync, syncState } from '../../operations/syncs.ts';
 import { counted, countText, sizeText, spanText } from '../../rules/text.ts';

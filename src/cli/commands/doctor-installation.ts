@@ -11,7 +11,7 @@ import type {
   ServiceConfig,
   SiteConfig,
 } from '../../config/config.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/secrets.ts';
 import { rolloutTargets } from '../../exports/rollout/roll-out-version.ts';
 import { examine, TargetRefused } from '../../exports/rollout/rollout-target.ts';
 import { openBundleStore } from '../../exports/store/open-bundle-store.ts';

@@ -5,8 +5,7 @@ import { askForKeyCheck, budgetView, retryKey } from '../../budget/client.ts';
 import type { KeyCheck } from '../../budget/rules/permits.ts';
 import type { WindowView } from '../../budget/rules/window-view.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
-import { ConfigError } from '../../config/config-error.ts';
-import type { SecretSource } from '../../config/secrets.ts';
+import { ConfigError, type SecretSource } from '../../config/secrets.ts';
 import { clockTime, counted, spanText } from '../../rules/text.ts';
 import { budgetWorkflowId } from '../../rules/workflow-ids.ts';
 import {

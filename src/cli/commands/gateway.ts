@@ -1,7 +1,7 @@
 import { budgetClientOf } from '../../budget/client.ts';
 import { startGateway } from '../../budget/gateway/gateway.ts';
 import type { Config } from '../../config/config.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/secrets.ts';
 import { servicesOf } from '../../organizations.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { connectClient } from '../../temporal/connection.ts';

@@ -1,5 +1,4 @@
-import { type NoticeRow, sentAlone } from '../../runs/rules/due-notices.ts';
-import type { Noticed } from '../../runs/rules/notices.ts';
+import { type Noticed, type NoticeRow, sentAlone } from '../../runs/rules/notices.ts';
 import type { Db, Trx } from './tables.ts';
 
 /** A condition that began or ended, as a step has noticed it. */

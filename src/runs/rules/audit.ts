@@ -1,4 +1,6 @@
-import type { ExportParameters } from '../../exports/rules/site-export.ts';
+import { z } from 'zod/mini';
+import { type ExportParameters, longestReason } from '../../exports/rules/site-export.ts';
+import { instant, jsonText, reader, text, textLike, writing } from '../../rules/messages.ts';
 import { type ScheduleTarget, type WorkTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
 
 /** What the audit says of an audit entry, for people: `version 20261121T…, previous -`. */
@@ -148,3 +150,36 @@ function of(
   if (target.kind === 'refresh') return { ...common, subject: null, detail };
   return { ...common, subject: target.project, detail: { pass: target.pass, ...detail } };
 }
+
+const boundedReason = writing().check(
+  z.trim(),
+  z.maxLength(longestReason, `a reason of at most ${longestReason} characters`),
+);
+
+/** Accepts that nothing is said; a blank reason counts as none. */
+export const readActor = reader<Actor>(
+  z.strictObject({
+    who: z.exactOptional(textLike(actorName, `a name of 1 to ${longestName} characters`)),
+    reason: z.exactOptional(
+      z.pipe(
+        z.nullable(boundedReason),
+        z.transform((reason) => reason || null),
+      ),
+    ),
+  }),
+);
+
+/** Input of `recordAuditEntry`. A newer version may have other actions. */
+export const readAuditEntry = reader<Omit<AuditEntry, 'action'> & { action: string }>(
+  z.object({
+    entryId: writing(),
+    at: instant(),
+    action: text(),
+    org: z.nullable(text()),
+    subject: z.nullable(writing()),
+    who: writing(),
+    reason: z.nullable(writing()),
+    detail: jsonText(),
+    workflowId: z.nullable(writing()),
+  }),
+);

@@ -1,8 +1,10 @@
+import { z } from 'zod/mini';
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
 import type { EntryCounts, FeedbackEntry } from '../../feedback/rules/feedback-entry.ts';
 import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
 import type { ProjectFindings } from '../../feedback/rules/refresh-run.ts';
-import { type Notice, type NoticeType, noticeTypes } from './notices.ts';
+import { count, expectation, instant, reader, text, writing } from '../../rules/messages.ts';
+import { type Notice, type NoticeType, noticeStates, noticeTypes } from './notices.ts';
 
 /** Events that every run sends when it ends; a refresh only if it found something. */
 const runEventTypes = ['feedback.pass.finished', 'feedback.refreshed', 'export.finished'] as const;
@@ -148,3 +150,70 @@ export interface WebhookReceipt {
   status: number;
   attempts: number;
 }
+
+/** What docferry shows of each kind of event: receivers get the event as it is, that of a newer version too. */
+const maybe = z.nullable(writing());
+
+const passShape = z.object({
+  org: text(),
+  project: text(),
+  pass: text(),
+  outcome: text(),
+  pages: count(),
+  entries: z.object({ seen: count(), inserted: count(), updated: count() }),
+  workflowId: text(),
+});
+const refreshShape = z.object({
+  org: text(),
+  projects: z.array(z.object({ project: text(), inserted: count(), updated: count(), tombstoned: count() })),
+  others: count(),
+  workflowId: text(),
+});
+const exportShape = z.object({
+  org: text(),
+  domain: text(),
+  outcome: text(),
+  version: maybe,
+  url: maybe,
+  held: maybe,
+  workflowId: text(),
+});
+
+const noticeShape = z.object({
+  org: text(),
+  subject: writing(),
+  state: z.enum(noticeStates),
+  since: instant(),
+  reason: maybe,
+  command: maybe,
+  facts: z.object({}),
+});
+
+const entriesShape = z.object({ org: text(), project: text(), after: count(), upTo: count() });
+const digestShape = z.object({ org: text(), from: instant(), to: instant() });
+
+const shapes = {
+  'feedback.entries': entriesShape,
+  digest: digestShape,
+  'feedback.pass.finished': passShape,
+  'feedback.refreshed': refreshShape,
+  'export.finished': exportShape,
+};
+
+const eventShape = z
+  .looseObject({ type: text(), timestamp: instant(), data: z.looseObject({}) })
+  .check(({ value: { type, data }, issues }) => {
+    const { error } = z.safeParse(shapes[type as keyof typeof shapes] ?? noticeShape, data, { error: expectation });
+    const [issue] = error?.issues ?? [];
+    if (!issue) return;
+    issues.push({ code: 'custom', message: issue.message, path: ['data', ...issue.path], input: data });
+  });
+
+export const readDelivery = reader<WebhookDelivery>(
+  z.object({
+    org: text(),
+    webhook: text(),
+    messageId: text(),
+    event: eventShape as unknown as z.ZodMiniType<WebhookEvent>,
+  }),
+);

@@ -1,3 +1,6 @@
+import { z } from 'zod/mini';
+import type { ExportOutcome } from '../../exports/rules/site-export.ts';
+import { own, reader, text } from '../../rules/messages.ts';
 import {
   type ScheduleTarget,
   scheduledRunId,
@@ -9,7 +12,7 @@ import {
   workflowIdOf,
   workflowTypes,
 } from '../../rules/workflow-ids.ts';
-import { type Failover, failoverTimes } from '../../temporal/rules/failover.ts';
+import { type Failover, failoverTimes, type WithFailover } from '../../temporal/rules/failover.ts';
 import {
   type Calendar,
   calendarsOfCron,
@@ -19,7 +22,6 @@ import {
   settingsFacts,
   stableHash,
 } from './schedule-settings.ts';
-import type { ScheduledInput } from './starts.ts';
 
 /** Times of a configured schedule: exactly one of `everyMs` and `cron`. */
 export type ConfiguredTimes = { jitterMs: number } & (
@@ -281,4 +283,25 @@ export function updateOf(desired: DesiredSchedule, existing: ExistingSchedule): 
   if (changes.length > 0) return { desired, drift, changes };
   if (existing.digest === desired.digest) return null;
   return { desired, drift, changes: [`mark: ${existing.digest ?? 'missing'} → ${desired.digest}`] };
+}
+
+/** Input of `runScheduled`: the workflow to start, and the failover of both. */
+export type ScheduledInput = Extract<ScheduleTarget, { kind: 'export' }> & WithFailover;
+
+const failover = own<WithFailover['failover']>();
+
+/** Shape of the input (X5): a person may have edited the schedule. */
+export const readScheduledInput = reader<ScheduledInput>(
+  z.object({ kind: z.literal('export'), org: text(), domain: text(), failover }),
+);
+
+export interface ScheduledResult {
+  /** The workflow that does the work, under its fixed id. */
+  workflowId: string;
+  /** Its first run; null when it was already running. */
+  runId: string | null;
+  /** `skipped`: a person had started the workflow already; `cancelled`: a person cancelled it; else its outcome. */
+  outcome: 'skipped' | 'cancelled' | 'completed' | ExportOutcome;
+  /** The version, counts, or the reason. */
+  detail: string;
 }

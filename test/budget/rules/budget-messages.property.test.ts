@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
+import { ask, bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import {
   overrideProblem,
   readOverride,
@@ -11,7 +11,6 @@ import {
   readSettings,
   readViewMoment,
 } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { configure, ignore, report, setOverride, setPause } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, readBudgetInput, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { describeWindow, viewOf } from '../../../src/budget/rules/window-view.ts';

@@ -5,7 +5,7 @@ import {
   nextSightingExpiry,
   recentSightings,
   requestsOfOthers,
-} from '../../../src/budget/rules/refusals.ts';
+} from '../../../src/budget/rules/window-state.ts';
 
 const windowMs = 60_000;
 const at = 1_000_000;

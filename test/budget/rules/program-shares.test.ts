@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { occupancyMs, Scene, t0 } from '../../tools/window/window-support.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { bringWaitersForward, dropWaiter } from '../../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward, dropWaiter } from '../../../src/budget/rules/waiters.ts';
 import { advance, retryKey, setPause } from '../../../src/budget/rules/window.ts';
 import { mostWaiters } from '../../../src/budget/rules/window-state.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import type { WindowSettings } from '../../../src/budget/rules/permits.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { advance, configure, isForeign, report, setOverride, setPause } from '../../../src/budget/rules/window.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { packed, unpacked } from '../../../src/budget/rules/carry-window.ts';
+import { bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import { type PermitAsk, permitClasses } from '../../../src/budget/rules/permits.ts';
-import { blockedBy } from '../../../src/budget/rules/refusals.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import {
   advance,
   capacityOf,
@@ -14,7 +13,7 @@ import {
   setOverride,
   setPause,
 } from '../../../src/budget/rules/window.ts';
-import { placeOf, rulesOf, turnOf, type WindowState } from '../../../src/budget/rules/window-state.ts';
+import { blockedBy, placeOf, rulesOf, turnOf, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 import { question, settings, t0 } from '../../tools/window/window-support.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
+import { ask, horizonMs } from '../../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
-import { horizonMs } from '../../../src/budget/rules/waiters.ts';
 import { advance, report, setPause } from '../../../src/budget/rules/window.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { frozen, occupancyMs, question, Scene, settings, t0 } from '../../tools/window/window-support.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeTurn } from '../../../src/feedback/store/notice-records.ts';
 import type { ExportRunRow } from '../../../src/feedback/store/run-records.ts';
-import type { NoticeRow } from '../../../src/runs/rules/due-notices.ts';
+import type { NoticeRow } from '../../../src/runs/rules/notices.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
 
 const hour = (n: number) => new Date(Date.UTC(2026, 10, 21, n));

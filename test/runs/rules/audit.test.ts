@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readActor } from '../../../src/runs/rules/run-messages.ts';
+import { readActor } from '../../../src/runs/rules/audit.ts';
 
 describe('readActor', () => {
   it('accepts that nothing is said, and takes a blank reason for none', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyWindow } from '../../../src/budget/rules/window-state.ts';
 import { viewOf, type WindowView } from '../../../src/budget/rules/window-view.ts';
-import { changesSince, type Sight, watchedConditions } from '../../../src/runs/rules/watched.ts';
+import { changesSince, type Sight, watchedConditions } from '../../../src/runs/rules/notices.ts';
 
 const hourMs = 3_600_000;
 const now = Date.UTC(2026, 10, 21, 12);

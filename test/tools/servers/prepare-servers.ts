@@ -1,6 +1,5 @@
 import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
-import { TemporalBinaryMissing } from '../../../src/local/embedded-errors.ts';
-import type { Tool } from '../../../src/local/run-command.ts';
+import { TemporalBinaryMissing, type Tool } from '../../../src/local/run-command.ts';
 import { testServerTool } from '../temporal/test-server-tool.ts';
 import { s3TestServerTool } from './s3-server-tool.ts';
 

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { resolveBinary } from '../../../src/local/binaries.ts';
-import { TemporalBinaryMissing } from '../../../src/local/embedded-errors.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
-import { runCommand, timeLimit } from '../../../src/local/run-command.ts';
+import { runCommand, TemporalBinaryMissing, timeLimit } from '../../../src/local/run-command.ts';
 import { s3TestServerTool } from './s3-server-tool.ts';
 
 /** A real S3 server; its objects are files of this machine. */

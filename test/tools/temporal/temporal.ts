@@ -6,7 +6,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, inject } from 'vitest';
 import { answers, findFreePort, loopbackAddress } from '../../../src/local/ports.ts';
 import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
-import { installRuntime } from '../../../src/temporal/runtime.ts';
+import { installRuntime } from '../../../src/temporal/metrics.ts';
 import type { TemporalTestContext } from './temporal-setup.ts';
 import { testLog } from './test-log.ts';
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PermitSource } from '../../../src/budget/lease.ts';
-import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
+import { ask, bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { report } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 

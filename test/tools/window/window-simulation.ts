@@ -1,7 +1,6 @@
 import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
-import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
+import { ask, bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import type { LeaseReport, PermitAsk } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { report } from '../../../src/budget/rules/window.ts';
 import type { WindowState } from '../../../src/budget/rules/window-state.ts';
 import { type Granted, question } from './window-support.ts';

@@ -1,4 +1,4 @@
-import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
+import { ask, bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import type {
   LeaseReport,
   PermitAnswer,
@@ -6,7 +6,6 @@ import type {
   PermitWait,
   WindowSettings,
 } from '../../../src/budget/rules/permits.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { report } from '../../../src/budget/rules/window.ts';
 import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { ask } from '../../../src/budget/rules/grant-or-wait.ts';
+import { ask, bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/budget/rules/permits.ts';
-import { blockedBy } from '../../../src/budget/rules/refusals.ts';
-import { bringWaitersForward } from '../../../src/budget/rules/waiters.ts';
 import { advance, report } from '../../../src/budget/rules/window.ts';
-import { emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
+import { blockedBy, emptyWindow, type WindowState } from '../../../src/budget/rules/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
 
 /** A request that a permit allowed, as the service sees it, with what was in force when the permit was granted. */

@@ -1,4 +1,4 @@
-import { parsePostgresAddress, postgresStore } from '../../../config/postgres-address.ts';
+import { parsePostgresAddress, postgresStore } from '../../../config/secrets.ts';
 import { isThere } from '../../../files.ts';
 import { counted, countText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
