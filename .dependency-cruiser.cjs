@@ -29,7 +29,7 @@ const arrows = {
   activities: ['rules', 'config', 'service', 'temporal', 'budget', 'exports', 'feedback', 'runs'],
   local: ['rules', 'files.ts', 'http-server.ts'],
   'organizations.ts': ['rules', 'config', 'service', 'schedules', 'exports', 'activities'],
-  'worker-metrics.ts': ['rules', 'service', 'temporal', 'activities'],
+  'worker-metrics.ts': ['rules', 'semaphore.ts', 'service', 'temporal', 'activities'],
   console: [
     'rules',
     'contract.ts',

@@ -7,6 +7,7 @@ import type { WindowView } from './budget/rules/window-view.ts';
 import { type RolloutResult, runOutcomes } from './exports/rules/site-export.ts';
 import { noEntries } from './feedback/rules/feedback-entry.ts';
 import type { ExpectedDelays, ProjectDelays } from './feedback/rules/refresh/expected.ts';
+import { Semaphore } from './semaphore.ts';
 import type { DocumentationService } from './service/client.ts';
 import type { RequestOptions } from './service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from './service/errors.ts';
@@ -191,48 +192,31 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
   const ending = new AbortController();
   const { signal } = ending;
   const { organizations } = state;
-  const lanes = Math.min(atOnce, organizations.length);
-  setMaxListeners(lanes, signal);
-  const known = new Map<string, Known>();
-  const began = Date.now() / 1_000;
-  for (const { id: org } of organizations) {
-    metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, began);
-  }
-  // All at once first, then each at its own moment of the interval.
-  const waiting = organizations.map((organization, place) => ({
-    organization,
-    dueAt: 0,
-    restMs: (everyMs * (place + 1)) / organizations.length,
-  }));
-  const lane = async () => {
-    for (;;) {
-      const next = takeEarliest(waiting);
-      await sleep(Math.max(0, next.dueAt - performance.now()), undefined, { signal }).catch(() => {});
-      if (signal.aborted) return;
-      const since = performance.now();
-      const { id: org } = next.organization;
-      const last = known.get(org) ?? { records: [], delaysAt: Number.NEGATIVE_INFINITY };
-      known.set(org, last);
-      const isRead = await readOrganization(state, next.organization, last, metrics).catch(() => false);
-      if (isRead) metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, Date.now() / 1_000);
-      showAges(org, last.records, metrics);
-      waiting.push({
-        organization: next.organization,
-        dueAt: since + (isRead ? next.restMs : Math.min(everyMs, retryMs)),
-        restMs: isRead ? everyMs : next.restMs,
-      });
+  // Every organization that waits listens.
+  setMaxListeners(0, signal);
+  const slots = new Semaphore(atOnce);
+  const began = Date.now();
+  const follow = async (organization: SharedState['organizations'][number], place: number) => {
+    const { id: org } = organization;
+    const readAt = (ms: number) => metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, ms / 1_000);
+    const known: Known = { records: [], delaysAt: Number.NEGATIVE_INFINITY };
+    readAt(began);
+    // All at once first, then each at its own moment of the interval.
+    let restMs = (everyMs * (place + 1)) / organizations.length;
+    while (!signal.aborted) {
+      const read = slots.use(signal, () => readOrganization(state, organization, known, metrics));
+      const isRead = await read.catch(() => false);
+      if (isRead) readAt(Date.now());
+      showAges(org, known.records, metrics);
+      await sleep(isRead ? restMs : Math.min(everyMs, retryMs), undefined, { signal }).catch(() => {});
+      if (isRead) restMs = everyMs;
     }
   };
-  const reading = Promise.all(Array.from({ length: lanes }, lane));
+  const reading = Promise.all(organizations.map(follow));
   return async () => {
     ending.abort();
     await reading;
   };
-}
-
-function takeEarliest<Item extends { dueAt: number }>(items: Item[]): Item {
-  const earliest = items.reduce((least, { dueAt }, place) => (dueAt < (items[least]?.dueAt ?? 0) ? place : least), 0);
-  return items.splice(earliest, 1)[0] as Item;
 }
 
 interface Known {

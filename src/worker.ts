@@ -16,7 +16,7 @@ import {
 import type { Logger } from 'pino';
 import type { HeartbeatAnswer } from './activities/dependencies.ts';
 import { createActivities } from './activities/index.ts';
-import { budgetClientOf, budgetView, retryKeys, takeOverBudgets } from './budget/client.ts';
+import { budgetClientOf, budgetView, retryKeys } from './budget/client.ts';
 import type { WindowView } from './budget/rules/window-view.ts';
 import type { Config } from './config/config.ts';
 import { limitMachineUse } from './exports/semaphore.ts';
@@ -31,7 +31,7 @@ import { installationOf } from './feedback/store/store-lineage.ts';
 import { announcePhase } from './operations/exports.ts';
 import { organizationsOf } from './organizations.ts';
 import { proxyFor } from './rules/proxy.ts';
-import { countRefusedRuns, cutRuns, startDelivery, startWatches, watchedBudget } from './runs/watches.ts';
+import { countRefusedRuns, cutRuns, startDelivery, watchedBudget } from './runs/watches.ts';
 import { applyWatch, putOffRefresh } from './schedules/schedules.ts';
 import { urgently } from './semaphore.ts';
 import {
@@ -54,6 +54,7 @@ import {
   type WorkKind,
   workKinds,
 } from './temporal/rules/failover.ts';
+import { untilAllDone } from './temporal/runs.ts';
 import { activityTraces, isTracing, workflowTraces } from './temporal/traces.ts';
 import { countedService, watchSharedState, zeroMetrics } from './worker-metrics.ts';
 
@@ -255,20 +256,25 @@ async function createWorkers(
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
-    const written = new Map(config.organizations.map(({ id, budget }) => [id, budget.configuredAt]));
-    void takeOverBudgets({
-      orgs: [...written.keys()],
-      async configure(org) {
+    void untilAllDone(
+      config.organizations,
+      async ({ id: org, budget }) => {
         const { configuredAt } = await client.withDeadline(Date.now() + configuredWithinMs, () =>
           permits.configure(org),
         );
-        if ((configuredAt ?? 0) > (written.get(org) ?? 0)) {
+        if ((configuredAt ?? 0) > budget.configuredAt) {
           settings.log.warn({ org }, 'the budget keeps its settings: another worker has a newer configuration file');
         }
       },
-      retryKeys: (orgs) => retryKeys(client, orgs),
-      onFailure: (org, error) =>
-        settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration yet'),
+      {
+        onFailure: ({ id: org }, error) =>
+          settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration yet'),
+        stopped,
+      },
+    );
+    // This worker may have other keys than the previous one: one search finds what waits for any of them.
+    void untilAllDone([new Set(config.organizations.map(({ id }) => id))], (orgs) => retryKeys(client, orgs), {
+      onFailure: (_, error) => settings.log.warn({ err: error }, 'what waits for a key does not try it at once yet'),
       stopped,
     });
     void completeIndex({
@@ -276,11 +282,15 @@ async function createWorkers(
       onFailure: (error) => settings.log.warn({ err: error }, 'the search index does not grow; it is tried again'),
       stopped,
     });
-    void startWatches(organizations, {
-      start: ({ id, watchEveryMs }) => applyWatch(client, taskQueue, { id, everyMs: watchEveryMs }, failover),
-      onFailure: ({ id: org }, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
-      stopped,
-    });
+    void untilAllDone(
+      organizations,
+      ({ id, watchEveryMs }) => applyWatch(client, taskQueue, { id, everyMs: watchEveryMs }, failover),
+      {
+        onFailure: ({ id: org }, error) =>
+          settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
+        stopped,
+      },
+    );
   }
   return workers;
 }

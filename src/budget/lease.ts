@@ -36,6 +36,10 @@ export class Lease {
     this.#answeredAt = answeredAt;
   }
 
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
   get permits(): number {
     return this.#granted.notBefore.length;
   }

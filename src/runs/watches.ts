@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
   WorkflowExecutionAlreadyStartedError,
@@ -134,37 +133,4 @@ const longestWhy = 300;
 function howItEnded({ identity, reason }: { identity?: string | null; reason?: string | null }, wasReset: boolean) {
   const how = wasReset ? 'reset by an operator; another run goes on' : `terminated by ${identity || 'an operator'}`;
   return visibleText(reason ? `${how}: ${reason}` : how).slice(0, longestWhy);
-}
-
-/** Watches that are started at a time. */
-const atOnce = 8;
-const againAfterMs = 5_000;
-
-interface StartWatches<Org> {
-  start(org: Org): Promise<void>;
-  /** A watch could not be started; it is tried again. */
-  onFailure(org: Org, error: unknown): void;
-  stopped(): boolean;
-}
-
-/** Starts the watches, a few at a time, and continues until the last has started or the worker stops. */
-export async function startWatches<Org>(
-  orgs: readonly Org[],
-  how: StartWatches<Org>,
-  waitMs = againAfterMs,
-): Promise<void> {
-  let left = [...orgs];
-  while (!how.stopped() && left.length > 0) {
-    const started = await inBatches(left, atOnce, (org) =>
-      how.start(org).then(
-        () => true,
-        (error: unknown) => {
-          if (!how.stopped()) how.onFailure(org, error);
-          return false;
-        },
-      ),
-    );
-    left = left.filter((_, index) => !started[index]);
-    if (left.length > 0) await sleep(waitMs, undefined, { ref: false });
-  }
 }

@@ -10,6 +10,10 @@ import {
   type PayloadCodec,
   type ProtoFailure,
 } from '@temporalio/common';
+import {
+  decodeFromPayloadsAtIndex,
+  decodeOptionalFailureToOptionalError,
+} from '@temporalio/common/lib/internal-non-workflow/index.js';
 import proto from '@temporalio/proto';
 import type { WorkerOptions } from '@temporalio/worker';
 import { ExplainedError } from '../rules/errors.ts';
@@ -202,25 +206,16 @@ export function writingKeyOf(client: Client): string | null {
 }
 
 /** The first value of payloads as Temporal has them; null when there is none. Throws `EncryptionKeyMissing`. */
-export async function decodedValue(client: Client, payloads: readonly Payload[] | null | undefined): Promise<unknown> {
-  const [payload] = payloads ?? [];
-  if (!payload) return null;
-  const { payloadCodecs, payloadConverter } = client.options.loadedDataConverter;
-  const [decoded] = await payloadCodecs.reduceRight(
-    async (soFar, codec) => codec.decode(await soFar),
-    Promise.resolve([payload]),
-  );
-  return decoded ? payloadConverter.fromPayload(decoded) : null;
+export async function decodedValue(client: Client, payloads: Payload[] | null | undefined): Promise<unknown> {
+  if (!payloads?.length) return null;
+  return decodeFromPayloadsAtIndex(client.options.loadedDataConverter, 0, payloads);
 }
 
-/** The message of a failure as Temporal has it, decrypted. */
+/** The message of a failure as Temporal has it, decrypted; of one that cannot be decrypted, why. */
 export async function failureMessage(client: Client, failure: ProtoFailure): Promise<string> {
-  const attributes = failure.encodedAttributes
-    ? await decodedValue(client, [failure.encodedAttributes]).catch((error: unknown) => error)
-    : failure;
-  return typeof attributes === 'object' && attributes !== null && 'message' in attributes
-    ? String(attributes.message)
-    : 'failed';
+  const decoded = decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, failure);
+  const error = await decoded.catch((reason: unknown) => reason);
+  return error instanceof Error ? error.message : 'failed';
 }
 
 /** The ids of the keys with which any payload within an answer of Temporal's is encrypted. */

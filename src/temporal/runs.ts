@@ -163,6 +163,32 @@ export async function inBatches<Item, Result>(
   return results;
 }
 
+const againAfterMs = 5_000;
+
+/** Does what a worker that has started owes to all items, a few at a time: again what failed, until all is done or it stops. */
+export async function untilAllDone<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+  { onFailure, stopped }: { onFailure(item: Item, error: unknown): void; stopped(): boolean },
+  waitMs = againAfterMs,
+): Promise<void> {
+  const succeeds = async (item: Item) => {
+    if (stopped()) return false;
+    try {
+      await work(item);
+      return true;
+    } catch (error) {
+      if (!stopped()) onFailure(item, error);
+      return false;
+    }
+  };
+  for (let left = [...items]; left.length > 0 && !stopped(); ) {
+    const done = await inBatches(left, callsAtOnce, succeeds);
+    left = left.filter((_, index) => !done[index]);
+    if (left.length > 0) await sleep(waitMs, undefined, { ref: false });
+  }
+}
+
 /** An export, a rollback or a sync that runs, as Temporal lists it. */
 export interface RunningWork {
   workflowId: string;

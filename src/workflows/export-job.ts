@@ -1,5 +1,4 @@
 import { ApplicationFailure, condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
 import { keyTryDelay, type RefusedKey } from '../budget/rules/window-state.ts';
 import { keepSamples, nextPollDelay, observedDuration, pollSpacing } from '../exports/rules/cadence.ts';
 import {

@@ -7,7 +7,6 @@ import {
   makeContinueAsNewFunc,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
 import {
   approveUpdate,
   exportStateQuery,
@@ -28,7 +27,6 @@ import {
   versionName,
   whyEnded,
 } from '../exports/rules/site-export.ts';
-import { summaryText } from '../rules/text.ts';
 import { failoverIn } from '../temporal/rules/failover.ts';
 import { ExportJob, ExportView, KeyGate, WaitsInNextRun } from './export-job.ts';
 import {

@@ -7,7 +7,6 @@ import {
   makeContinueAsNewFunc,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
 import { waitText } from '../budget/rules/window-view.ts';
 import { permitsFreedSignal, refreshStateQuery, syncStateQuery } from '../contract.ts';
 import { addCounts, noEntries } from '../feedback/rules/feedback-entry.ts';

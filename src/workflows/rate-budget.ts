@@ -16,7 +16,6 @@ import {
 } from '@temporalio/workflow';
 import { getActivator } from '@temporalio/workflow/lib/global-attributes.js';
 import { z } from 'zod/mini';
-import type { Activities } from '../activities/index.ts';
 import { messagesPerRun, packed, unpacked, windowAfter, windowAfterReset } from '../budget/rules/carry-window.ts';
 import { ask, bringWaitersForward, dropWaiter } from '../budget/rules/grant-or-wait.ts';
 import {

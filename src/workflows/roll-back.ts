@@ -1,5 +1,4 @@
 import { CancellationScope, defineWorkflowOptions, isCancellation, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
 import { exportStateQuery } from '../contract.ts';
 import { readRollbackInput } from '../exports/rules/export-messages.ts';
 import {

@@ -9,8 +9,8 @@ import type { DocumentationService } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
 import type { OpenAnswer } from '../../service/outgoing-call.ts';
 import { traced } from '../../temporal/traces.ts';
-import { LeaseOver, type PermitSource } from '../lease.ts';
-import { type GatewayClient, type HeldPermit, type LastWait, type Outcome, PermitQueue } from './permit-queue.ts';
+import { LeaseOver, type PermitSource, type Refusal, type SentRequest } from '../lease.ts';
+import { type GatewayClient, type HeldPermit, type LastWait, PermitQueue } from './permit-queue.ts';
 
 interface AnalyticsTarget {
   path: string;
@@ -275,25 +275,32 @@ class RequestHandler {
   ): Promise<OpenAnswer | 'unsent'> {
     // If the client leaves, an unsent request returns its permit; a sent one is followed to its answer.
     const unsent = new AbortController();
-    const withdraw = () => permit.isTaken || unsent.abort();
+    let sent: SentRequest | undefined;
+    let refusal: Refusal | undefined;
+    const withdraw = () => {
+      if (!sent) unsent.abort();
+    };
     left.addEventListener('abort', withdraw, { once: true });
     try {
-      const waitMs = permit.untilUse();
+      const waitMs = permit.lease.untilPermit(permit.place);
       if (!Number.isFinite(waitMs) || left.aborted) return 'unsent';
       await sleep(Math.ceil(waitMs), undefined, { signal: unsent.signal });
       const answer = await service.getAnalytics(target, headersToService(request.headers), {
         signal: unsent.signal,
-        beforeSend: () => permit.take(),
-        afterWrite: () => permit.written(),
+        beforeSend: () => {
+          sent = permit.lease.take();
+        },
+        afterWrite: () => sent?.written(),
       });
-      permit.answered(outcomeOf(answer));
+      refusal = refusalIn(answer);
+      sent?.answered(refusal ? 'refused' : 'accepted');
       return answer;
     } catch (error) {
       if (error instanceof LeaseOver || unsent.signal.aborted) return 'unsent';
       throw error;
     } finally {
       left.removeEventListener('abort', withdraw);
-      permit.close();
+      permit.close(refusal);
     }
   }
 
@@ -315,9 +322,9 @@ function answerFor(error: unknown): OwnAnswer {
   return error.code === 'ETIMEDOUT' ? refusals.late : refusals.unreachable;
 }
 
-function outcomeOf({ status, headers }: OpenAnswer): Outcome {
+function refusalIn({ status, headers }: OpenAnswer): Refusal | undefined {
   if (status === 401) return { doubted: true };
-  if (status !== 429) return 'accepted';
+  if (status !== 429) return undefined;
   const retryAfterMs = readRetryAfter(headers['retry-after'], headers.date, Date.now());
   return { throttled: { retryAfterMs } };
 }

@@ -1,4 +1,4 @@
-import { askForLease, Lease, type PermitSource, type Refusal, type SentRequest } from '../lease.ts';
+import { askForLease, Lease, type PermitSource, type Refusal } from '../lease.ts';
 import { maxLease, type PermitClass, type PermitWait, type WaitReason } from '../rules/permits.ts';
 
 /** A program that sends its requests through the gateway. */
@@ -11,90 +11,13 @@ export interface GatewayClient {
   share: number | null;
 }
 
-/** How the service answered: refused, or in any other way. */
-export type Outcome = Refusal | 'accepted';
-
-type Settle = (report: ReturnType<Lease['settlement']>) => void;
-
-/** A lease whose permits are used by several requests at the same time. It is settled as soon as none needs it. */
-class SharedLease {
-  readonly #lease: Lease;
-  readonly #settle: Settle;
-  #open = 0;
-  #isSettled = false;
-  #doubted: Refusal | undefined;
-
-  /** @param settle is called once, and once more for each refusal that comes after it */
-  constructor(lease: Lease, settle: Settle) {
-    this.#lease = lease;
-    this.#settle = settle;
-  }
-
-  /** Hands out the first `count` permits; the others, and those not used, return with the settlement. */
-  permits(count: number): HeldPermit[] {
-    this.#open = Math.min(count, this.#lease.permits);
-    if (this.#open === 0) this.#end();
-    return Array.from(
-      { length: this.#open },
-      (_, place) => new HeldPermit(this.#lease, place, (refusal) => this.#close(refusal)),
-    );
-  }
-
-  #close(refusal: Refusal | undefined): void {
-    this.#open -= 1;
-    if (refusal?.doubted) this.#doubted = refusal;
-    // The organization must wait from now on: the other answers cannot change that, as their requests are under way.
-    if (refusal?.throttled) this.#end({ ...this.#doubted, ...refusal });
-    else if (this.#open === 0) this.#end(this.#doubted);
-  }
-
-  #end(refusal?: Refusal): void {
-    if (!this.#isSettled || refusal !== undefined) this.#settle(this.#lease.settlement(refusal));
-    this.#isSettled = true;
-  }
-}
-
-/** The right to send one request. */
-export class HeldPermit {
-  readonly #lease: Lease;
-  readonly #place: number;
-  readonly #closed: (refusal: Refusal | undefined) => void;
-  #sent: SentRequest | null = null;
-  #outcome: Outcome | null = null;
-
-  constructor(lease: Lease, place: number, closed: (refusal: Refusal | undefined) => void) {
-    this.#lease = lease;
-    this.#place = place;
-    this.#closed = closed;
-  }
-
-  /** Milliseconds until it may be used; Infinity when its lease is over. */
-  untilUse(): number {
-    return this.#lease.untilPermit(this.#place);
-  }
-
-  get isTaken(): boolean {
-    return this.#sent !== null;
-  }
-
-  /** The last check before the request is written, as `Lease.take`. Throws `LeaseOver`. */
-  take(): void {
-    this.#sent = this.#lease.take();
-  }
-
-  written(): void {
-    this.#sent?.written();
-  }
-
-  answered(outcome: Outcome): void {
-    this.#sent?.answered(outcome === 'accepted' ? 'accepted' : 'refused');
-    this.#outcome = outcome;
-  }
-
-  /** To be called once, when the request was answered, failed, or was not sent. */
-  close(): void {
-    this.#closed(this.#outcome === 'accepted' || this.#outcome === null ? undefined : this.#outcome);
-  }
+/** The right to send one request, of a lease that several requests use at the same time. */
+export interface HeldPermit {
+  lease: Lease;
+  /** Its place in the lease, counted from 0. */
+  place: number;
+  /** To be called once: when the request was answered, perhaps with a refusal, failed, or was not sent. */
+  close(refusal?: Refusal): void;
 }
 
 /** The budget's last answer to a client; moments of this process's monotonic clock. */
@@ -225,12 +148,23 @@ export class PermitQueue {
     this.#told.delete(client);
     const served = this.#waiting.filter((waiting) => waiting.client === client).slice(0, lease.permits);
     this.#waiting = this.#waiting.filter((waiting) => !served.includes(waiting));
-    const shared = new SharedLease(lease, (settlement) => {
-      const report = this.#permits.report(this.#org, settlement).catch(this.#warn);
-      const done = report.finally(() => this.#reports.delete(done));
-      this.#reports.add(done);
-    });
-    const permits = shared.permits(served.length);
-    for (const [place, { serve }] of served.entries()) serve(permits[place] ?? null);
+    let open = served.length;
+    let doubted: Refusal | undefined;
+    const close = (refusal?: Refusal) => {
+      open -= 1;
+      if (refusal?.doubted) doubted = refusal;
+      // The organization must wait from now on: the other answers cannot change that, as their requests are under way.
+      if (refusal?.throttled) this.#settle(lease, { ...doubted, ...refusal });
+      else if (open === 0 && (!lease.isSettled || doubted !== undefined)) this.#settle(lease, doubted);
+    };
+    if (open === 0) this.#settle(lease);
+    for (const [place, { serve }] of served.entries()) serve({ lease, place, close });
+  }
+
+  /** Permits not handed out, and those not used, return. Again for each refusal that comes later. */
+  #settle(lease: Lease, refusal?: Refusal): void {
+    const report = this.#permits.report(this.#org, lease.settlement(refusal)).catch(this.#warn);
+    const done = report.finally(() => this.#reports.delete(done));
+    this.#reports.add(done);
   }
 }
