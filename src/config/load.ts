@@ -8,7 +8,7 @@ import type { Config, OrganizationConfig } from './config.ts';
 import { type Expanded, expandShorthand, type Finding } from './expand.ts';
 import { placed } from './field-schemas.ts';
 import { configSchema, fileSchema, insecureAddress } from './schema.ts';
-import { ConfigError, type ConfigProblem, type Environment, type SecretSource } from './secrets.ts';
+import { ConfigError, type ConfigProblem, type Environment, SecretSource } from './secrets.ts';
 import { formatPath, YamlFile } from './yaml-file.ts';
 
 /** Contradictions between several entries. */
@@ -288,42 +288,45 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-/** Webhook secrets and tokens in the file itself are always checked, the others only if they are needed. */
+/** Secrets that this process needs and cannot read: those of its own work, and what the file itself says wrongly. */
 function findMissingSecrets(
-  { organizations, store, privacy, gateway, temporal }: Config,
+  config: Config,
   yaml: YamlFile,
   secrets: LoadOptions['secrets'],
   written: Expanded['written'],
 ): ConfigProblem[] {
   const [isWorker, isGateway] = [secrets === 'required', secrets === 'gateway'];
-  const problems: ConfigProblem[] = [];
-  const check = (isNeeded: boolean, secret: SecretSource | null | undefined, ...at: PropertyKey[]) => {
+  const isNeeded = ([area, o, list]: readonly PropertyKey[], { kind }: SecretSource) => {
+    if (area === 'console') return false;
+    if (area === 'gateway') return isGateway || kind === 'text';
+    if (area !== 'organizations') return isWorker;
+    if (list === 'webhooks') return isWorker || (!isGateway && kind === 'text');
+    const served = config.gateway.clients.some(({ org }) => org === config.organizations[Number(o)]?.id);
+    return isWorker || (isGateway && list === 'apiKey' && served);
+  };
+  return secretsIn(config).flatMap(({ secret, at }) => {
     try {
-      if (isNeeded) secret?.read();
+      if (isNeeded(at, secret)) secret.read();
+      return [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      const path = written(at);
-      problems.push({ path: formatPath(path), position: yaml.position(path), message: error.message });
+      const path = written(placeOf(at, secret));
+      return [{ path: formatPath(path), position: yaml.position(path), message: error.message }];
     }
-  };
-  for (const [o, { id, apiKey, webhooks }] of organizations.entries()) {
-    const isUsed = isWorker || (isGateway && gateway.clients.some(({ org }) => org === id));
-    check(isUsed, apiKey, 'organizations', o, apiKey.kind === 'file' ? 'apiKeyFile' : 'apiKey');
-    for (const [w, webhook] of webhooks.entries()) {
-      for (const field of ['url', 'secret'] as const) {
-        const isWritten = !isGateway && webhook[field]?.kind === 'text';
-        check(isWorker || isWritten, webhook[field], 'organizations', o, 'webhooks', w, field);
-      }
-    }
-  }
-  for (const [c, { token }] of gateway.clients.entries()) {
-    check(isGateway || token.kind === 'text', token, 'gateway', 'clients', c, 'token');
-  }
-  const { signing, server } = store.bundles;
-  check(isWorker, store.feedback.kind === 'postgres' ? store.feedback.password : null, 'store', 'feedback');
-  check(isWorker, signing?.password, 'store', 'bundles', 'signing', 'password');
-  check(isWorker, server.token, 'store', 'bundles', 'server', 'token');
-  check(isWorker, privacy.hashKey, 'privacy', 'hashKey');
-  check(isWorker, temporal.codecToken, 'temporal', 'codecToken');
-  return problems;
+  });
+}
+
+/** All secrets of a configuration, with their paths in it. */
+function secretsIn(value: unknown, at: PropertyKey[] = []): { secret: SecretSource; at: PropertyKey[] }[] {
+  if (value instanceof SecretSource) return [{ secret: value, at }];
+  if (typeof value !== 'object' || value === null) return [];
+  const numbered = Array.isArray(value);
+  return Object.entries(value).flatMap(([key, part]) => secretsIn(part, [...at, numbered ? Number(key) : key]));
+}
+
+/** The field that a secret was written in, where the configuration has it elsewhere. */
+function placeOf(at: readonly PropertyKey[], { kind }: SecretSource): PropertyKey[] {
+  // The password is part of the address.
+  if (at[0] === 'store' && at[1] === 'feedback') return ['store', 'feedback'];
+  return at.at(-1) === 'apiKey' && kind === 'file' ? [...at.slice(0, -1), 'apiKeyFile'] : [...at];
 }

@@ -156,6 +156,19 @@ defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } 
     ]);
   });
 
+  it('needs the headers of a check, as the worker sends them', () => {
+    const check = `check: { url: "https://docs.acme.example/", headers: { authorization: "\${READER_TOKEN}" } }`;
+    const yaml = minimal.replace(
+      'apiKey:',
+      `sites: [{ domain: docs.acme.example, rollout: [{ ${check} }] }]\n    apiKey:`,
+    );
+    expect(problemsOf(yaml)).toEqual([
+      'organizations[0].sites[0].rollout[0].check.headers.authorization: the environment variable READER_TOKEN is not set',
+    ]);
+    const config = load(yaml, { env: { ACME_API_KEY: key, READER_TOKEN: 'Bearer swordfish' } });
+    expect(JSON.stringify(config)).not.toContain('swordfish');
+  });
+
   it('accepts the example file once its variable is set', () => {
     expect(load(exampleYaml).organizations[0]?.sites[0]?.domain).toBe('docs.acme.example');
     expect(problemsOf(exampleYaml, { env: {} })).toEqual([
