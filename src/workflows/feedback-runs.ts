@@ -48,7 +48,7 @@ import {
 import { announce } from './runs.ts';
 
 type Phase = SyncState['phase'];
-export type RunEnd = 'completed' | 'failed' | 'cancelled';
+type RunEnd = 'completed' | 'failed' | 'cancelled';
 
 /** What one activity has read. */
 interface Leg {
@@ -60,7 +60,7 @@ interface Leg {
 const eventsPerRun = 3_000;
 
 /** A run that reads feedback lease by lease and waits for the budget in between: a pass, or a refresh. */
-export abstract class FeedbackRun<Result> {
+abstract class FeedbackRun<Result> {
   protected phase: Phase = 'starting';
   protected waiting: SyncState['waiting'] = null;
   protected ended: { outcome: RunEnd; reason: string } | null = null;

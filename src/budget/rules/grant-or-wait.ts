@@ -38,7 +38,7 @@ import {
   wantCheck,
 } from './window-state.ts';
 
-/** How the budget answers a question for permits: which asker gets a lease, and with which moments (B1 to B4). */
+/* How the budget answers a question for permits: which asker gets a lease, and with which moments (B1 to B4). */
 
 /** The most permits of a lease while nobody as urgent waits; otherwise waiters take turns, a permit each. */
 const leaseAlone = 10;
@@ -173,7 +173,7 @@ export const horizonMs = 1_500;
 const mostComing = 50;
 
 /** When an asker at this place can expect a permit. After a block, a crowd comes one group a second. */
-export function servableAt(state: WindowState, place: QueuePlace, blocked: { until: number } | null): number {
+function servableAt(state: WindowState, place: QueuePlace, blocked: { until: number } | null): number {
   const slot = slotMoment(state, expectedReleases(state), capacityOf(state), place.ahead);
   if (blocked === null) return slot;
   const turn = floor(place.ahead / mostComing) * minWaitMs;
@@ -344,5 +344,5 @@ export function forecaster(state: WindowState): (holder: Waiter | LeaseState) =>
 }
 
 /** The forecast of one holder or waiter. */
-export const forecastFor = (state: WindowState, holder: Waiter | LeaseState): Forecast | null =>
+const forecastFor = (state: WindowState, holder: Waiter | LeaseState): Forecast | null =>
   holder.remaining === null ? null : forecaster(state)(holder);

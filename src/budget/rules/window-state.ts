@@ -159,7 +159,7 @@ export interface RefusedKey {
 }
 
 /** docferry's own checks of the key: a program's path may be answered 401 although the key is accepted. */
-export interface KeyChecks {
+interface KeyChecks {
   /** When the last one was started; null for never. */
   startedAt: number | null;
   due: boolean;
@@ -307,7 +307,7 @@ export const slackOf = (windowMs: number): number => Math.max(20, Math.ceil(wind
 /** How long a slot stays occupied after the request's arrival. */
 export const occupancyMs = (state: WindowState): number => state.settings.windowMs + slackOf(state.settings.windowMs);
 
-/**
+/*
  * What a refusal of the service means: how long all wait after a 429, when a refused key (401) is tried again, and how
  * much of the window other clients use. A 429 means that the window is full: the part that is not ours is theirs (B4).
  */

@@ -5,8 +5,8 @@
  * length, all requests that arrived in it occupy their slots together at the last arrival, so they are never more than
  * the limit.
  *
- * This file changes the window; grant-or-wait.ts answers questions, waiters.ts wakes waiters that can be served earlier than
- * the budget had said, and refusals.ts reads what a 429 or 401 means. All moments are milliseconds of the budget
+ * This file changes the window; grant-or-wait.ts answers questions and wakes waiters that can be served earlier than the
+ * budget had said, and window-state.ts reads what a 429 or 401 means. All moments are milliseconds of the budget
  * workflow's clock; functions return a new state and never throw.
  */
 

@@ -37,24 +37,28 @@ export const auditActions = [
 export type AuditAction = (typeof auditActions)[number];
 
 /** Something a person did, as the table `audit` keeps it. */
-export interface AuditEntry {
+const auditEntry = z.object({
   /** Of an update `<run id>/<update id>`, see `OwnAuditEntry` for others: the same audit entry written again changes nothing. */
-  entryId: string;
+  entryId: writing(),
   /** When it took effect, UTC ISO 8601. */
-  at: string;
-  action: AuditAction;
+  at: instant(),
+  /** A newer version may have other actions. */
+  action: text(),
   /** Null: everything in the store. */
-  org: string | null;
+  org: z.nullable(text()),
   /** A domain or project, or the login whose sessions were ended; null for the whole organization. */
-  subject: string | null;
-  who: string;
+  subject: z.nullable(writing()),
+  who: writing(),
   /** In a person's words; null when not given. */
-  reason: string | null;
+  reason: z.nullable(writing()),
   /** JSON text: version, limits or counts, nothing personal. */
-  detail: string;
+  detail: jsonText(),
   /** Of the workflow that the audit entry reached; null where there was none. */
-  workflowId: string | null;
-}
+  workflowId: z.nullable(writing()),
+});
+export type AuditEntry = Omit<z.infer<typeof auditEntry>, 'action'> & { action: AuditAction };
+/** Input of `recordAuditEntry`. */
+export const readAuditEntry = reader<z.infer<typeof auditEntry>>(auditEntry);
 
 /** Who acts and why, by the actor's word, unchecked. */
 export interface Actor {
@@ -166,20 +170,5 @@ export const readActor = reader<Actor>(
         z.transform((reason) => reason || null),
       ),
     ),
-  }),
-);
-
-/** Input of `recordAuditEntry`. A newer version may have other actions. */
-export const readAuditEntry = reader<Omit<AuditEntry, 'action'> & { action: string }>(
-  z.object({
-    entryId: writing(),
-    at: instant(),
-    action: text(),
-    org: z.nullable(text()),
-    subject: z.nullable(writing()),
-    who: writing(),
-    reason: z.nullable(writing()),
-    detail: jsonText(),
-    workflowId: z.nullable(writing()),
   }),
 );

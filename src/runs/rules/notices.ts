@@ -192,20 +192,6 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
   return commands[type];
 }
 
-export interface WatchInput extends WithFailover {
-  org: string;
-}
-
-/** What one look of the watch leaves to the next. Times are in milliseconds. */
-export interface LastLook {
-  /** When the watch began: what never happened counts from then. */
-  since: number;
-  /** Types that it no longer saw. */
-  absent: readonly NoticeType[];
-  /** Runs that ended until then have their rows; null when nobody has looked yet. */
-  at: number | null;
-}
-
 /** A condition that holds or has ended, and what people know of it. Times are ISO 8601. */
 export interface NoticeRow extends Required<Pick<Noticed, 'type' | 'subject' | 'facts'>> {
   open: boolean;
@@ -455,9 +441,19 @@ export function changesSince(
   };
 }
 
-export const readWatchInput = reader<WatchInput>(z.object({ org: text(), failover: own<WatchInput['failover']>() }));
+const watchInput = z.object({ org: text(), failover: own<WithFailover['failover']>() });
+export type WatchInput = z.infer<typeof watchInput>;
+export const readWatchInput = reader<WatchInput>(watchInput);
 
-const look = z.object({ since: count(), absent: z.array(z.enum(noticeTypes)), at: z.nullable(count()) });
-
+/** What one look of the watch leaves to the next. Times are in milliseconds. */
+const lastLook = z.object({
+  /** When the watch began: what never happened counts from then. */
+  since: count(),
+  /** Types that it no longer saw. */
+  absent: z.array(z.enum(noticeTypes)),
+  /** Runs that ended until then have their rows; null when nobody has looked yet. */
+  at: z.nullable(count()),
+});
+export type LastLook = z.infer<typeof lastLook>;
 /** The result of the look before; null for anything else, as at the first look. */
-export const readLastLook = (result: unknown): LastLook | null => z.safeParse(look, result).data ?? null;
+export const readLastLook = (result: unknown): LastLook | null => z.safeParse(lastLook, result).data ?? null;

@@ -59,20 +59,18 @@ export interface ExportFinished {
 }
 
 /** Changed entries of a project: where they stand, never what they say. */
-export interface EntryRange {
-  org: string;
-  project: string;
+const entriesShape = z.object({
+  org: text(),
+  project: text(),
   /** The range begins after this change and ends with `upTo` (`outgoing-entries.ts`). */
-  after: number;
-  upTo: number;
-}
+  after: count(),
+  upTo: count(),
+});
+export type EntryRange = z.infer<typeof entriesShape>;
 
 /** The week of a digest, ISO 8601. */
-interface DigestWeek {
-  org: string;
-  from: string;
-  to: string;
-}
+const digestShape = z.object({ org: text(), from: instant(), to: instant() });
+type DigestWeek = z.infer<typeof digestShape>;
 
 /** Which entries a webhook gets; an absent field excludes none. */
 export interface EntryFilter {
@@ -188,9 +186,6 @@ const noticeShape = z.object({
   command: maybe,
   facts: z.object({}),
 });
-
-const entriesShape = z.object({ org: text(), project: text(), after: count(), upTo: count() });
-const digestShape = z.object({ org: text(), from: instant(), to: instant() });
 
 const shapes = {
   'feedback.entries': entriesShape,
