@@ -1,9 +1,11 @@
+import { html } from 'hono/html';
 import type { Series, TimeAxis, Votes, Waits } from '../rules/report-figures.ts';
 import {
   type ChartWidth,
   type ColorName,
   colorOf,
   drawAllWidths,
+  drawCharts,
   fontSize,
   type Html,
   partsAxis,
@@ -20,7 +22,7 @@ const helpfulHeight = strip.top + strip.height + 44;
 
 /** The share of helpful votes with its 95 % interval as a band, and the number of votes below. */
 export function helpfulOverTime(label: string, axis: TimeAxis, votes: readonly Votes[]): Html {
-  return drawAllWidths(label, helpfulHeight, (chartWidth) => helpfulOption(axis, votes, chartWidth));
+  return drawCharts(label, helpfulHeight, (chartWidth) => helpfulOption(axis, votes, chartWidth));
 }
 
 function helpfulOption(axis: TimeAxis, votes: readonly Votes[], chartWidth: ChartWidth) {
@@ -111,21 +113,10 @@ interface ChartRow {
   note: string;
 }
 
-interface Shape {
-  type: string;
-  shape?: object;
-  style: object;
-  x?: number;
-  y?: number;
-}
-
 /** Approximate width of a letter of the font. */
 const letterWidth = 6.7;
 const nameWidth = 268;
 const noteWidth = 104;
-
-type Align = 'left' | 'center' | 'right';
-const tickAligns: readonly Align[] = ['left', 'center', 'right'];
 
 /** Rows, on narrow charts below their names. `greatest` ends the scale; `ticks` stand at its start, middle and end. */
 export function rowsChart(
@@ -134,35 +125,26 @@ export function rowsChart(
   greatest: number,
   ticks: readonly string[] = [],
 ): Html {
-  const rowHeightOf = ({ kind }: ChartWidth) => (kind === 'wide' ? 30 : 50);
-  const bottomOf = (chartWidth: ChartWidth) => 3 + rows.length * rowHeightOf(chartWidth);
-  const heightOf = (chartWidth: ChartWidth) => bottomOf(chartWidth) + (ticks.length > 0 ? 24 : 3);
-  return drawAllWidths(label, heightOf, (chartWidth) => {
-    const wide = chartWidth.kind === 'wide';
-    const [rowHeight, bottom] = [rowHeightOf(chartWidth), bottomOf(chartWidth)];
+  return drawAllWidths(label, ({ kind, width }) => {
+    const wide = kind === 'wide';
+    const rowHeight = wide ? 30 : 50;
     const left = wide ? nameWidth : 0;
-    const scale = { left, width: wide ? chartWidth.width - left - noteWidth : chartWidth.width - 2, greatest };
-    const tickShapes = ticks.map((tick, index) => {
-      const at = scale.left + (scale.width * index) / (ticks.length - 1);
-      return text(tick, at, bottom + 12, tickAligns[index] ?? 'right', { fill: colorOf('quiet') });
+    const scale = { left, width: wide ? width - left - noteWidth : width - 2, greatest };
+    const bottom = 3 + rows.length * rowHeight;
+    const nameRoom = wide ? nameWidth - 14 : width - noteWidth;
+    const drawnRows = rows.map((row, index) => {
+      const top = 3 + index * rowHeight;
+      const middle = wide ? top + rowHeight / 2 : top + 32;
+      const textY = wide ? middle : top + 11;
+      const name = shortened(visible(row.name), Math.floor(nameRoom / letterWidth));
+      return html`${text(name, 0, textY, 'start', 'ink')}${text(row.note, width - 2, textY, 'end', 'quiet')}${marks(row, middle, scale)}
+`;
     });
-    return {
-      grid: { left: 0, right: 0, top: 3, bottom: 3 },
-      xAxis: { type: 'value', show: false, min: 0, max: greatest },
-      yAxis: { type: 'category', show: false, inverse: true, data: rows.map((_, index) => index) },
-      series: {
-        type: 'custom',
-        silent: true,
-        data: rows.map((_, index) => [0, index]),
-        renderItem: ({ dataIndex }: { dataIndex: number }) => ({
-          type: 'group',
-          children: [
-            ...rowShapes(rows[dataIndex], 3 + dataIndex * rowHeight, rowHeight, scale, chartWidth),
-            ...(dataIndex === 0 ? tickShapes : []),
-          ],
-        }),
-      },
-    };
+    const drawnTicks = ticks.map((tick, index) => {
+      const at = scale.left + (scale.width * index) / (ticks.length - 1);
+      return text(tick, at, bottom + 12, anchors[index] ?? 'end', 'quiet');
+    });
+    return { height: bottom + (ticks.length > 0 ? 24 : 3), drawing: html`${drawnRows}${drawnTicks}` };
   });
 }
 
@@ -172,54 +154,34 @@ interface Scale {
   greatest: number;
 }
 
-function rowShapes(
-  row: ChartRow | undefined,
-  top: number,
-  rowHeight: number,
-  scale: Scale,
-  chartWidth: ChartWidth,
-): Shape[] {
-  if (row === undefined) return [];
-  const wide = chartWidth.kind === 'wide';
-  const nameRoom = wide ? nameWidth - 14 : chartWidth.width - noteWidth;
-  const name = shortened(visible(row.name), Math.floor(nameRoom / letterWidth));
-  const middle = wide ? top + rowHeight / 2 : top + 32;
-  const textY = wide ? middle : top + 11;
-  const end = chartWidth.width - 2;
-  return [
-    text(name, 0, textY, 'left', { fill: colorOf('ink') }),
-    text(row.note, end, textY, 'right', { fill: colorOf('quiet') }),
-    ...marks(row, middle, scale),
-  ];
-}
-
-function marks({ marks: drawn }: ChartRow, middle: number, { left, width, greatest }: Scale): Shape[] {
+function marks({ marks: drawn }: ChartRow, middle: number, { left, width, greatest }: Scale): Html | Html[] {
   const x = (value: number) => left + (greatest === 0 ? 0 : (value / greatest) * width);
   if (drawn.kind === 'bars') {
     let from = 0;
     return drawn.bars.flatMap(({ value, color }) => {
       const begin = x(from);
       from += value;
-      const size = x(from) - begin;
       if (value === 0) return [];
-      return [rectangle(begin, middle - 7, Math.max(1.5, size - 1), 14, colorOf(color))];
+      return [rectangle(begin, middle - 7, Math.max(1.5, x(from) - begin - 1), 14, color)];
     });
   }
   const { at, within } = drawn;
-  return [
-    rectangle(left, middle - 0.5, width, 1, colorOf('rule')),
-    { ...rectangle(x(within.low), middle - 4, x(within.high) - x(within.low), 8, colorOf('good'), 0.24) },
-    { type: 'circle', shape: { cx: x(at), cy: middle, r: 5 }, style: { fill: colorOf('good') } },
-  ];
+  const band = rectangle(x(within.low), middle - 4, x(within.high) - x(within.low), 8, 'good', 0.24);
+  return html`${rectangle(left, middle - 0.5, width, 1, 'rule')}${band}<circle cx="${exact(x(at))}" cy="${middle}" r="5" fill="${colorOf('good')}"/>`;
 }
 
-function rectangle(x: number, y: number, width: number, height: number, fill: string, opacity = 1): Shape {
-  return { type: 'rect', shape: { x, y, width, height }, style: { fill, opacity } };
+function rectangle(x: number, y: number, width: number, height: number, color: ColorName, opacity = 1): Html {
+  return html`<rect x="${exact(x)}" y="${y}" width="${exact(width)}" height="${height}" fill="${colorOf(color)}" fill-opacity="${opacity}"/>`;
 }
 
-function text(value: string, x: number, y: number, align: Align, style: object): Shape {
-  return { type: 'text', x, y, style: { text: value, align, verticalAlign: 'middle', fontSize, ...style } };
+const anchors = ['start', 'middle', 'end'] as const;
+
+function text(value: string, x: number, y: number, anchor: (typeof anchors)[number], color: ColorName): Html {
+  return html`<text x="${exact(x)}" y="${y}" text-anchor="${anchor}" dominant-baseline="central" font-size="${fontSize}" fill="${colorOf(color)}">${value}</text>`;
 }
+
+/** To a hundredth of a pixel. */
+const exact = (pixels: number): number => Math.round(pixels * 100) / 100;
 
 const volumeHeight = 250;
 /** Above, below and between the strips of a chart. */
@@ -227,7 +189,7 @@ const volumeEdges = { top: 12, bottom: 44, between: 22 };
 
 /** Counts over time as stacked bars, the first kind at the bottom; each list of kinds has a strip of its own. */
 export function volumeChart(label: string, axis: TimeAxis, ...strips: (readonly Series[])[]): Html {
-  return drawAllWidths(label, volumeHeight, (chartWidth) => volumeOption(axis, strips, chartWidth));
+  return drawCharts(label, volumeHeight, (chartWidth) => volumeOption(axis, strips, chartWidth));
 }
 
 function volumeOption(axis: TimeAxis, strips: readonly (readonly Series[])[], chartWidth: ChartWidth) {
@@ -266,7 +228,7 @@ const hourMs = 3_600_000;
 
 /** Median and 90th percentile of the time to close, by the time of closing. */
 export function waitsChart(label: string, axis: TimeAxis, waits: readonly (Waits | null)[]): Html {
-  return drawAllWidths(label, waitsHeight, (chartWidth) => waitsOption(axis, waits, chartWidth));
+  return drawCharts(label, waitsHeight, (chartWidth) => waitsOption(axis, waits, chartWidth));
 }
 
 function waitsOption(axis: TimeAxis, waits: readonly (Waits | null)[], chartWidth: ChartWidth) {

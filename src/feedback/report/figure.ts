@@ -1,4 +1,4 @@
-import { BarChart, CustomChart, LineChart } from 'echarts/charts';
+import { BarChart, LineChart } from 'echarts/charts';
 import { GridComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
@@ -157,7 +157,7 @@ ${body}</tbody></table>
 </div></details>`;
 }
 
-use([BarChart, CustomChart, LineChart, GridComponent, SVGRenderer]);
+use([BarChart, LineChart, GridComponent, SVGRenderer]);
 
 /** Font size in charts, in their own pixels. */
 export const fontSize = 13;
@@ -188,7 +188,7 @@ function standalone(svg: string, prefix: string): string {
     .replaceAll(/<rect [^<>]*><\/rect>/g, (rect) => (rect.includes('fill="none"') ? '' : rect))
     .replaceAll(/<\w[^<>]*>/g, (tag) => plainTag(tag, prefix))
     .replaceAll(/\n+/g, '\n')
-    .replace(/^<svg[^<>]*>/, '');
+    .replaceAll(/^<svg[^<>]*>|<\/svg>$/g, '');
 }
 
 function plainTag(tag: string, prefix: string): string {
@@ -225,16 +225,24 @@ const widths: readonly ChartWidth[] = [
 /** The drawings of a chart for all widths; `label` describes them in words. */
 export function drawAllWidths(
   label: string,
-  heightOf: number | ((chartWidth: ChartWidth) => number),
+  draw: (chartWidth: ChartWidth) => { height: number; drawing: Html },
+): Html {
+  return html`${widths.map((chartWidth) => {
+    const { height, drawing } = draw(chartWidth);
+    return html`<svg class="${chartWidth.kind}" role="img" aria-label="${label}" viewBox="0 0 ${chartWidth.width} ${height}">${drawing}</svg>`;
+  })}`;
+}
+
+/** The same, drawn by ECharts. */
+export function drawCharts(
+  label: string,
+  height: number,
   optionOf: (chartWidth: ChartWidth) => EChartsCoreOption,
 ): Html {
-  const drawings = widths.map((chartWidth) => {
-    const { kind, width } = chartWidth;
-    const height = typeof heightOf === 'number' ? heightOf : heightOf(chartWidth);
-    const chart = drawChart(optionOf(chartWidth), width, height);
-    return html`<svg class="${kind}" role="img" aria-label="${label}" viewBox="0 0 ${width} ${height}">${raw(chart)}`;
-  });
-  return html`${drawings}`;
+  return drawAllWidths(label, (chartWidth) => ({
+    height,
+    drawing: html`${raw(drawChart(optionOf(chartWidth), chartWidth.width, height))}`,
+  }));
 }
 
 export function partsAxis(axis: TimeAxis, chartWidth: ChartWidth, more: object = {}) {
