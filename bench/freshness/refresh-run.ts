@@ -14,7 +14,6 @@ import {
   blankPage,
   type Cut,
   covers,
-  cutPages,
   isHeadFull,
   isIn,
   type RefreshPage,
@@ -31,9 +30,9 @@ import {
   type RefreshEntry,
   ratesOf,
   type Tallies,
-  taught,
 } from '../../src/feedback/rules/refresh/rates.ts';
 import type { World, WorldEntry, WorldPage } from './world.ts';
+import { cutPages, taught } from '../../test/tools/feedback/refresh-rules.ts';
 
 /** How the simulated organization is configured. */
 interface RefreshOptions {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, log } from '@temporalio/activity';
-import { Lease, LeaseOver, type Refusal, type SentRequest } from '../budget/lease.ts';
+import { Lease, LeaseOver, type SentRequest } from '../budget/lease.ts';
 import { maxLease, type PermitWait } from '../budget/rules/permits.ts';
 import { type PageUpsert, type PassRow, StalePosition } from '../feedback/reading/passes.ts';
 import { digestOfIds } from '../feedback/reading/upsert-page.ts';
@@ -27,7 +27,7 @@ import {
   serviceFailure,
 } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { isAnswer, refusalOf, requestLease, settleLease } from './leases.ts';
+import { isAnswer, type LeaseRequest, refusalOf, requestLease, useLease, waitFor, waitingOf } from './leases.ts';
 
 /*
  * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the
@@ -411,54 +411,44 @@ class FetchPagesRun {
     let row = await reading.reload();
     this.#progress.pages = row.pages;
     if (row.position.complete) return this.#result('complete');
-    const lease = await this.#requestLease();
+    const lease = await requestLease(this.#deps.permits, this.#input.org, this.#request());
     if (!(lease instanceof Lease)) {
       // A check is worth its request, but no wait for the budget.
       row = await reading.endCheck(null);
       return row.position.complete ? this.#result('complete') : this.#waiting(lease);
     }
     this.#forecast = lease.forecast;
-    let refusal: Refusal | undefined;
-    try {
-      // While a broken page is given time, others may use the permits.
-      while (!row.position.complete && !reading.reader.mustPause && Number.isFinite(lease.untilNext())) {
-        await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
+    const refusal = await useLease(this.#deps.permits, this.#input.org, lease, {
+      signal: this.#signal,
+      sendNext: async () => {
         row = await reading.sendRequest(lease);
-      }
-    } catch (error) {
-      refusal = refusalOf(error);
-      if (!refusal) throw serviceFailure(error);
-    } finally {
-      await settleLease(this.#deps.permits, this.#input.org, lease, refusal);
-      await reading.countRequests(refusal?.throttled ? 1 : 0);
-    }
-    if (refusal) return this.#waitAfterRefusal();
+        // While a broken page is given time, others may use the permits.
+        return !row.position.complete && !reading.reader.mustPause;
+      },
+      countRequests: (throttled) => reading.countRequests(throttled),
+    }).catch((error: unknown) => {
+      throw serviceFailure(error);
+    });
+    const wait = refusal && (await waitFor(this.#deps.permits, this.#input.org, this.#request()));
+    if (wait) return this.#waiting(wait);
     return this.#result(row.position.complete ? 'complete' : 'more');
   }
 
-  /** The lease that the pass needs next, as far as it is known; waiting is a normal answer. */
-  #requestLease(): Promise<Lease | PermitWait> {
+  /** The lease that the pass needs next, as far as it is known. */
+  #request(): LeaseRequest {
     const { row, slice } = this.#reading;
-    return requestLease(this.#deps.permits, this.#input.org, {
+    return {
       project: this.#input.project,
       class: 'on-demand',
       wants: maxLease,
       ...(slice?.outcome === 'checking' ? { mayWait: false } : {}),
       ...(row.expectedPages === null ? {} : { remaining: Math.max(1, row.expectedPages - row.pages) }),
-    });
+    };
   }
 
-  /** The budget now knows that the window is full or the key was refused, and says when to come back. */
-  async #waitAfterRefusal(): Promise<FetchPagesResult> {
-    const again = await this.#requestLease();
-    if (!(again instanceof Lease)) return this.#waiting(again);
-    await settleLease(this.#deps.permits, this.#input.org, again);
-    return this.#result('more');
-  }
-
-  #waiting({ waitUntil, place, behind, reason, forecast }: PermitWait): FetchPagesResult {
-    this.#forecast = forecast;
-    return this.#result('waiting', { until: waitUntil, place, behind, reason });
+  #waiting(wait: PermitWait): FetchPagesResult {
+    this.#forecast = wait.forecast;
+    return this.#result('waiting', waitingOf(wait));
   }
 
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {

@@ -3,12 +3,13 @@ import { activityInfo, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { askForLease, Lease, LeaseOver, type PermitSource, type Refusal, type SentRequest } from '../budget/lease.ts';
 import type { KeyCheck, PermitAsk, PermitWait } from '../budget/rules/permits.ts';
+import type { SyncState } from '../feedback/rules/sync.ts';
 import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
 import { type ActivityDependencies, nameOf, organizationOf, serviceFailure, transient } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
 
 /** What an activity asks of the budget. */
-type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
+export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
 
 /** Requests a lease for this attempt; waiting is a normal answer. Throws `AttemptReplaced`. */
 export async function requestLease(
@@ -26,6 +27,53 @@ export async function requestLease(
   if (answer instanceof Lease || answer.kind === 'wait') return answer;
   throw transient('AttemptReplaced', 'a newer attempt of this activity is at work');
 }
+
+interface LeaseUse {
+  signal: AbortSignal;
+  /** Sends a request; false when no other one follows. */
+  sendNext(): Promise<boolean>;
+  /** Called at the end, with the number of refused requests. */
+  countRequests(throttled: number): Promise<void>;
+}
+
+/** Sends requests as the permits of a lease allow, and reports the lease; returns how the service refused, if it did. */
+export async function useLease(
+  permits: PermitSource,
+  org: string,
+  lease: Lease,
+  { signal, sendNext, countRequests }: LeaseUse,
+): Promise<Refusal | undefined> {
+  let refusal: Refusal | undefined;
+  try {
+    while (Number.isFinite(lease.untilNext())) {
+      await sleep(Math.ceil(lease.untilNext()), undefined, { signal });
+      if (!(await sendNext())) break;
+    }
+  } catch (error) {
+    refusal = refusalOf(error);
+    if (!refusal) throw error;
+  } finally {
+    await settleLease(permits, org, lease, refusal);
+    await countRequests(refusal?.throttled ? 1 : 0);
+  }
+  return refusal;
+}
+
+/** After a refusal the budget knows that the window is full or the key was refused, and says when to come back. */
+export async function waitFor(permits: PermitSource, org: string, request: LeaseRequest): Promise<PermitWait | null> {
+  const answer = await requestLease(permits, org, request);
+  if (!(answer instanceof Lease)) return answer;
+  await settleLease(permits, org, answer);
+  return null;
+}
+
+/** A wait as steps report it. */
+export const waitingOf = ({ waitUntil, place, behind, reason }: PermitWait): NonNullable<SyncState['waiting']> => ({
+  until: waitUntil,
+  place,
+  behind,
+  reason,
+});
 
 /** A lost report costs time but breaks no promise: unreported permits count as sent. */
 export async function settleLease(permits: PermitSource, org: string, lease: Lease, refusal?: Refusal): Promise<void> {

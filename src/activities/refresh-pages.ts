@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { Lease, type Refusal } from '../budget/lease.ts';
 import { maxLease, type PermitWait } from '../budget/rules/permits.ts';
@@ -31,7 +30,7 @@ import {
 } from './dependencies.ts';
 import { PassReading } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { refusalOf, requestLease, settleLease } from './leases.ts';
+import { type LeaseRequest, refusalOf, requestLease, useLease, waitFor, waitingOf } from './leases.ts';
 import { recordNotices, subscribers } from './notices.ts';
 
 /** A run sends what is due within this time, and ends when the next request comes later. */
@@ -186,28 +185,23 @@ class RefreshCall {
       if (due === 0 || performance.now() - this.#began > furtherRequestsMs) {
         return this.#result(due === 0 ? 'done' : 'more');
       }
-      const answer = await this.#requestLease(due);
+      const answer = await requestLease(this.#deps.permits, this.#org, this.#request(due));
       if (!(answer instanceof Lease)) return this.#result('waiting', answer);
       const refusal = await this.#useLease(answer);
-      if (refusal === undefined) continue;
-      // The budget now knows that the window is full or the key was refused, and says when to come back.
-      const again = await this.#requestLease(1);
-      if (!(again instanceof Lease)) return this.#result('waiting', again);
-      await settleLease(this.#deps.permits, this.#org, again);
+      const wait = refusal && (await waitFor(this.#deps.permits, this.#org, this.#request(1)));
+      if (wait) return this.#result('waiting', wait);
     }
   }
 
-  #requestLease(wants: number): Promise<Lease | PermitWait> {
-    const request = { project: this.#settings.projects[0]?.project ?? this.#org, class: 'refresh' as const, wants };
-    return requestLease(this.#deps.permits, this.#org, request);
+  #request(wants: number): LeaseRequest {
+    return { project: this.#settings.projects[0]?.project ?? this.#org, class: 'refresh', wants };
   }
 
   /** What limit, reserve and other clients leave; the first question starts the budget. */
   async #readWindow(): Promise<void> {
     this.#window = await this.#deps.outlook.budget(this.#org);
     if (this.#window !== null) return;
-    const lease = await this.#requestLease(1);
-    if (lease instanceof Lease) await settleLease(this.#deps.permits, this.#org, lease);
+    await waitFor(this.#deps.permits, this.#org, this.#request(1));
     this.#window = await this.#deps.outlook.budget(this.#org);
   }
 
@@ -273,24 +267,22 @@ class RefreshCall {
   }
 
   /** Spends the permits of a lease; returns how the service refused, if it did. */
-  async #useLease(lease: Lease): Promise<Refusal | undefined> {
-    let refusal: Refusal | undefined;
-    try {
-      while (refusal === undefined && Number.isFinite(lease.untilNext())) {
-        await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
+  #useLease(lease: Lease): Promise<Refusal | undefined> {
+    return useLease(this.#deps.permits, this.#org, lease, {
+      signal: this.#signal,
+      sendNext: async () => {
         const { view, pace } = await this.#look();
         const choice = this.#choose(view, view.pace, pace);
-        if (choice === null) break;
-        refusal = await this.#spend(lease, choice, view.pace, pace);
-      }
-    } finally {
-      await settleLease(this.#deps.permits, this.#org, lease, refusal);
-      for (const reading of this.#readings.values()) await reading.countRequests(refusal?.throttled ? 1 : 0);
-    }
-    return refusal;
+        if (choice !== null) await this.#spend(lease, choice, view.pace, pace);
+        return choice !== null;
+      },
+      countRequests: async (throttled) => {
+        for (const reading of this.#readings.values()) await reading.countRequests(throttled);
+      },
+    });
   }
 
-  async #spend(lease: Lease, choice: Choice, before: Pace, settings: PaceSettings): Promise<Refusal | undefined> {
+  async #spend(lease: Lease, choice: Choice, before: Pace, settings: PaceSettings): Promise<void> {
     const reading = await this.#readingFor(choice);
     // Before the request: one that is lost with this worker has been sent.
     await this.#deps.feedback.saveRefreshPace(this.#org, afterRequest(before, settings, this.#now, choice.pays));
@@ -300,13 +292,11 @@ class RefreshCall {
       await this.#afterAnswer(reading, choice);
       this.#failures = 0;
       if (reading.reader.mustPause) await reading.reader.pause();
-      return undefined;
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal?.throttled) this.#throttled += 1;
-      if (refusal) return refusal;
+      if (refusal) throw error;
       await this.#cannotRead(reading.row, error);
-      return undefined;
     }
   }
 
@@ -366,15 +356,7 @@ class RefreshCall {
   }
 
   #count(before: PassRow, after: PassRow): void {
-    const more = (name: keyof EntryCounts) => after.entries[name] - before.entries[name];
-    const entries: EntryCounts = {
-      seen: more('seen'),
-      inserted: more('inserted'),
-      updated: more('updated'),
-      unchanged: more('unchanged'),
-      rejected: more('rejected'),
-      tombstoned: more('tombstoned'),
-    };
+    const entries = addCounts(after.entries, before.entries, -1);
     this.#entries = addCounts(this.#entries, entries);
     this.#call.pages += Math.max(0, after.pages - before.pages);
     if (after.pass === 'refresh' || entries.inserted + entries.updated + entries.tombstoned === 0) return;
@@ -398,7 +380,7 @@ class RefreshCall {
       throttled: this.#throttled,
       entries: this.#entries,
       projects: [...this.#projects.values()].slice(0, mostNamed),
-      waiting: wait && { until: wait.waitUntil, place: wait.place, behind: wait.behind, reason: wait.reason },
+      waiting: wait && waitingOf(wait),
       nextDueAt: this.#nextDueAt,
     };
   }

@@ -178,7 +178,8 @@ describe('a digest', () => {
     await setScene({}, nine);
     const digests = async (at: Date) => (await look(at)).filter(({ event }) => event.type === 'digest');
     expect(await digests(monday(-7))).toEqual([]);
-    await read(words('ada', { helpful: false }), words('bob', { helpful: false, path: '/b' }), entry('mute'));
+    await read(words('ada', { helpful: false }), words('bob', { helpful: false, path: '/b' }));
+    await read(entry('mute', { helpful: false, path: 'https://docs.example/b/?from=mail#top' }));
     await store.turnNotice({
       org: 'acme',
       type: 'export.failed',
@@ -198,7 +199,7 @@ describe('a digest', () => {
         to: '2026-11-23T09:00:00.000Z',
         comments: { count: 2, newest: [{ comment: `${secretWords} ada` }, { comment: `${secretWords} bob` }] },
         worstPages: [
-          { path: '/b', notHelpful: 1 },
+          { path: '/b', notHelpful: 2 },
           { path: '/docs/start', notHelpful: 1 },
         ],
         waiting: [{ type: 'export.failed', subject: 'docs.acme.example' }],

@@ -5,17 +5,11 @@ import { passRow } from '../reading/passes.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { leastVerified } from '../rules/pass-bounds.ts';
 import type { FirstReading } from '../rules/refresh/expected.ts';
-import { countRows, documentOf, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
+import { countRows, liveEntries, storedEntries, wantedKeys } from '../store/queries.ts';
 import type { Db, FeedbackDatabase } from '../store/tables.ts';
-import { votedNo, votedYes } from './read-report-figures.ts';
+import { countVotes, entriesBy, votedNo, votedYes, worstPages } from './read-report-figures.ts';
 
 const shownPaths = 10;
-
-/** How many entries have a value in common. */
-export interface Count {
-  name: string;
-  entries: number;
-}
 
 /** A project's stored entries in numbers, without what people wrote. Tombstones count only as tombstones. */
 export type FeedbackStats = Awaited<ReturnType<typeof feedbackStats>>;
@@ -23,67 +17,41 @@ export type FeedbackStats = Awaited<ReturnType<typeof feedbackStats>>;
 /** Counts the entries of a project (contracts.md `feedback stats`). */
 export async function feedbackStats(db: Db, org: string, project: string) {
   const live = liveEntries(db, { org, project });
-  const contextual = live.where('source', '=', 'contextual');
   const totals = await storedEntries(db, { org, project })
     .select((row) => [row.fn.countAll().as('stored'), row.fn.count('deleted_at').as('tombstones')])
     .executeTakeFirstOrThrow();
-  const by = (column: 'source' | 'status') =>
-    live
-      .select((row) => [row.ref(column).as('name'), row.fn.countAll().as('entries')])
-      .groupBy(column)
-      .orderBy('entries', 'desc')
-      .orderBy(column)
-      .execute();
   const months = await live
     .select((row) => [sql<string | null>`substr(created_at_utc, 1, 7)`.as('name'), row.fn.countAll().as('entries')])
     .groupBy('name')
     .orderBy('name')
     .execute();
-  const votes = await contextual.select([votedYes.as('yes'), votedNo.as('no')]).executeTakeFirstOrThrow();
-  const helpfulMonths = await contextual
+  const helpfulMonths = await live
+    .where('source', '=', 'contextual')
     .where('created_at_utc', 'is not', null)
     .where('helpful', 'is not', null)
     .select([sql<string>`substr(created_at_utc, 1, 7)`.as('name'), votedYes.as('yes'), votedNo.as('no')])
     .groupBy('name')
     .orderBy('name')
     .execute();
-  const document = documentOf(db);
-  const paths = await contextual
-    .select([document.as('document'), votedNo.as('unhelpful'), votedYes.as('helpful')])
-    .groupBy(document)
-    .having(votedNo, '>', 0)
-    .orderBy('unhelpful', 'desc')
-    .orderBy('helpful')
-    .orderBy('document')
-    .limit(shownPaths)
-    .execute();
+  const paths = await worstPages(db, live, shownPaths);
   return {
     entries: Number(totals.stored) - Number(totals.tombstones),
     tombstones: Number(totals.tombstones),
     rejects: await countRows(db.selectFrom('feedback_rejects').where('project_id', '=', project)),
     /** Most entries first. */
-    sources: counts(await by('source')),
-    statuses: counts(await by('status')),
+    sources: await entriesBy(live, 'source'),
+    statuses: await entriesBy(live, 'status'),
     /** Of contextual entries: whether the page helped. */
-    helpful: { yes: Number(votes.yes), no: Number(votes.no) },
+    helpful: await countVotes(live),
     /** The same by month of `created_at_utc`, oldest first; months without votes are absent. */
     helpfulMonths: helpfulMonths.map((month) => ({ name: month.name, yes: Number(month.yes), no: Number(month.no) })),
     /** Months of `created_at_utc` such as `2026-11`, oldest first; those without entries are absent. */
-    months: counts(months.flatMap(({ name, entries }) => (name === null ? [] : [{ name, entries }]))),
+    months: months.flatMap(({ name, entries }) => (name === null ? [] : [{ name, entries: Number(entries) }])),
     /** Entries without a date that can be understood. */
     undated: Number(months.find(({ name }) => name === null)?.entries ?? 0),
     /** The paths of contextual entries that most often did not help, at most ten. */
-    paths: paths.map(({ document: path, unhelpful, helpful }) => ({
-      path,
-      unhelpful: Number(unhelpful),
-      helpful: Number(helpful),
-    })),
+    paths: paths.map(({ path, yes, no }) => ({ path, unhelpful: no, helpful: yes })),
   };
-}
-
-/** PostgreSQL counts in `bigint`, which arrives as text. */
-function counts(rows: readonly { name: string; entries: number | string | bigint }[]): Count[] {
-  return rows.map(({ name, entries }) => ({ name, entries: Number(entries) }));
 }
 
 /** A project's stored entries in numbers, and how complete they are. */

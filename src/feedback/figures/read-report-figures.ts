@@ -23,6 +23,8 @@ interface ReportScope {
   query: ReportQuery;
 }
 
+type Entries = ReturnType<typeof liveEntries>;
+
 /** The entries the report is about. */
 function reportRows({ db, query }: ReportScope) {
   return liveEntries(db, query).where(within('created_at_utc', query.from, query.to));
@@ -98,10 +100,10 @@ interface OverTime {
 const shownNames = 6;
 
 /** Counts the entries by interval of the axis, source, status and vote: one walk over the entries, few rows. */
-async function reportOverTime(scope: ReportScope, axis: TimeAxis | null): Promise<OverTime> {
+async function reportOverTime(scope: ReportScope, entries: number, axis: TimeAxis | null): Promise<OverTime> {
   const intervals = axis?.starts.length ?? 0;
-  const sources = await mostFrequent(scope, 'source', intervals);
-  const statuses = await mostFrequent(scope, 'status', intervals);
+  const sources = await mostFrequent(scope, 'source', entries, intervals);
+  const statuses = await mostFrequent(scope, 'status', entries, intervals);
   const helpful = Array.from({ length: intervals }, () => ({ yes: 0, no: 0 }));
   if (axis === null) return { onAxis: 0, sources, statuses, helpful };
 
@@ -131,21 +133,44 @@ async function reportOverTime(scope: ReportScope, axis: TimeAxis | null): Promis
   return { onAxis, sources, statuses, helpful };
 }
 
-/** The most frequent values over time, zeros included, and the rest together. */
-async function mostFrequent(scope: ReportScope, column: 'source' | 'status', intervals: number): Promise<Series[]> {
-  const rows = await reportRows(scope)
+/** How many entries have a value in common. */
+export interface Count {
+  name: string;
+  entries: number;
+}
+
+/** How many of the entries have each source or status, most entries first. */
+export async function entriesBy(rows: Entries, column: 'source' | 'status', most?: number): Promise<Count[]> {
+  const counts = await rows
     .select((row) => [row.ref(column).as('name'), row.fn.countAll().as('entries')])
     .groupBy(column)
     .orderBy('entries', 'desc')
     .orderBy(column)
-    .limit(shownNames)
+    .$if(most !== undefined, (query) => query.limit(most ?? 0))
     .execute();
-  const { all } = await reportRows(scope)
-    .select((row) => row.fn.countAll().as('all'))
+  return counts.map(({ name, entries }) => ({ name, entries: Number(entries) }));
+}
+
+/** Votes of contextual entries. */
+export async function countVotes(rows: Entries): Promise<Votes> {
+  const { yes, no } = await rows
+    .where('source', '=', 'contextual')
+    .select([votedYes.as('yes'), votedNo.as('no')])
     .executeTakeFirstOrThrow();
+  return { yes: Number(yes), no: Number(no) };
+}
+
+/** The most frequent values over time, zeros included, and the rest together. */
+async function mostFrequent(
+  scope: ReportScope,
+  column: 'source' | 'status',
+  all: number,
+  intervals: number,
+): Promise<Series[]> {
   const zeros = () => Array.from({ length: intervals }, () => 0);
-  const named: Series[] = rows.map(({ name, entries }) => ({ name, entries: Number(entries), over: zeros() }));
-  const rest = Number(all) - named.reduce((sum, { entries }) => sum + entries, 0);
+  const found = await entriesBy(reportRows(scope), column, shownNames);
+  const named: Series[] = found.map((count) => ({ ...count, over: zeros() }));
+  const rest = all - named.reduce((sum, { entries }) => sum + entries, 0);
   return rest === 0 ? named : [...named, { name: null, entries: rest, over: zeros() }];
 }
 
@@ -173,14 +198,24 @@ async function votedPages(scope: ReportScope): Promise<Pick<ReportFigures, 'vote
     .executeTakeFirstOrThrow();
   const byPath = voted.select([document.as('document'), votedYes.as('yes'), votedNo.as('no')]).groupBy(document);
   const mostVoted = await byPath.orderBy(sql`count(*)`, 'desc').orderBy('document').limit(shownPaths).execute();
-  const worst = await byPath
+  const worst = await worstPages(scope.db, reportRows(scope), shownPaths);
+  return { votedPages: Number(pages), mostVoted: mostVoted.map(votesOf), worst };
+}
+
+/** The pages with most votes against them. */
+export async function worstPages(db: Db, rows: Entries, most: number): Promise<(Votes & { path: string })[]> {
+  const document = documentOf(db);
+  const worst = await rows
+    .where('source', '=', 'contextual')
+    .select([document.as('document'), votedYes.as('yes'), votedNo.as('no')])
+    .groupBy(document)
     .having(votedNo, '>', 0)
     .orderBy('no', 'desc')
     .orderBy('yes')
     .orderBy('document')
-    .limit(shownPaths)
+    .limit(most)
     .execute();
-  return { votedPages: Number(pages), mostVoted: mostVoted.map(votesOf), worst: worst.map(votesOf) };
+  return worst.map(votesOf);
 }
 
 function votesOf({ document, yes, no }: { document: string; yes: number | string; no: number | string }) {
@@ -357,10 +392,6 @@ async function figures(scope: ReportScope): Promise<ReportFigures> {
       sql<string | null>`min(case when ${isOpen} then created_at_utc end)`.as('oldestOpen'),
     ])
     .executeTakeFirstOrThrow();
-  const votes = await reportRows(scope)
-    .where('source', '=', 'contextual')
-    .select([votedYes.as('yes'), votedNo.as('no')])
-    .executeTakeFirstOrThrow();
   const [entries, dated] = [Number(totals.entries), Number(totals.dated)];
   const axis = timeAxis({
     ...(from !== undefined && { from }),
@@ -368,7 +399,7 @@ async function figures(scope: ReportScope): Promise<ReportFigures> {
     oldest: totals.oldest,
     now,
   });
-  const overTime = await reportOverTime(scope, axis);
+  const overTime = await reportOverTime(scope, entries, axis);
   return {
     entries,
     undated: entries - dated,
@@ -380,7 +411,7 @@ async function figures(scope: ReportScope): Promise<ReportFigures> {
     sources: overTime.sources,
     statuses: overTime.statuses,
     open: { entries: Number(totals.open), oldest: totals.oldestOpen },
-    helpful: { yes: Number(votes.yes), no: Number(votes.no) },
+    helpful: await countVotes(reportRows(scope)),
     helpfulOver: overTime.helpful,
     ...(await votedPages(scope)),
     ...(await reportWaits(scope, axis)),

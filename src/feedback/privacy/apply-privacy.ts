@@ -2,13 +2,11 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type ExpressionBuilder, sql } from 'kysely';
 import { sameInIndex, upsertRows } from '../search/entry-index.ts';
 import {
-  batchesBySize,
   type EntryKeys,
   entriesAfter,
   isPostgres,
   lockProject,
   nextRows,
-  rowsPerStatement,
 } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
@@ -108,12 +106,16 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   const suspects = mayHaveToChange(privacy, retentionStart(privacy, at));
   for (const project of await projectsWithData(db)) {
     counted.entries += await inBatches(async (after) => {
-      const { rows, isLast } = await nextRows(db, entriesAfter(db, project, after).where(suspects).orderBy('id'));
+      const { rows, isLast } = await nextRows(db, 'feedback', entriesAfter(db, project, after).where(suspects).orderBy('id'));
       return batchOf(rows, isLast, rows.filter((row) => personal.stored(row) !== row).length);
     });
     counted.rejects += await inBatches(async (after) => {
-      const { rejects, isLast } = await nextRejects(db, rejectsAfter(db, project, after).where(isWhole));
-      return batchOf(rejects, isLast, rejects.filter((reject) => personal.reject(reject) !== reject).length);
+      const { rows, isLast } = await nextRows(
+        db,
+        'feedback_rejects',
+        rejectsAfter(db, project, after).where(isWhole),
+      );
+      return batchOf(rows, isLast, rows.filter((reject) => personal.reject(reject) !== reject).length);
     });
   }
   return counted;
@@ -210,7 +212,7 @@ export async function treatEntries(
   personal: PersonalData,
   { leavesWords }: Pick<Treating, 'leavesWords'>,
 ): Promise<Batch> {
-  const { rows, isLast } = await nextRows(trx, keys);
+  const { rows, isLast } = await nextRows(trx, 'feedback', keys);
   const pairs = rows.map((before) => ({ before, after: personal.stored(before) }));
   const changed = pairs.filter(({ before, after }) => after !== before);
   // If only contacts are hashed, indexing a million entries again would take longer than hashing them.
@@ -238,33 +240,13 @@ export function rejectsAfter(db: Db, project: string, after: string) {
 const isWhole = ({ eb }: ExpressionBuilder<FeedbackDatabase, 'feedback_rejects'>) =>
   eb('raw', 'not like', `${namesOnlyPrefix}%`);
 
-/** Like `nextRows`, for rejects. */
-async function nextRejects(db: Db, query: ReturnType<typeof rejectsAfter>) {
-  const keys = await query.limit(rowsPerStatement).execute();
-  const [batch] = batchesBySize(keys);
-  if (batch === undefined) return { rejects: [], isLast: true };
-  const rejects = await db
-    .selectFrom('feedback_rejects')
-    .selectAll()
-    .where(({ eb, refTuple, tuple }) =>
-      eb(
-        refTuple('project_id', 'id'),
-        'in',
-        batch.map(({ project_id, id }) => tuple(project_id, id)),
-      ),
-    )
-    .orderBy('id')
-    .execute();
-  return { rejects, isLast: batch.length === keys.length && keys.length < rowsPerStatement };
-}
-
 /** Like `treatEntries`, for rejects; `personalOf` is given the store's own key. */
 export async function treatRejects(
   trx: Trx,
   query: ReturnType<typeof rejectsAfter>,
   personalOf: (key: string) => PersonalData,
 ): Promise<Batch> {
-  const { rejects, isLast } = await nextRejects(trx, query);
+  const { rows: rejects, isLast } = await nextRows(trx, 'feedback_rejects', query);
   if (rejects.length === 0) return { changed: 0, last: null };
   const personal = personalOf(await storeKey(trx));
   let changed = 0;

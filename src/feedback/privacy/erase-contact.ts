@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type AuditEntry, unnamedActor } from '../../runs/rules/audit.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { recordAuditEntries } from '../store/audit-records.ts';
-import { batchesOf, type EntryKeys, entriesAfter, isPostgres, lockAllProjects } from '../store/queries.ts';
+import { batchesOf, type EntryKeys, entriesAfter, isPostgres, lockAllProjects, textColumns } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
 import { inBatches, projectsWithData, rejectsAfter, treatEntries, treatRejects } from './apply-privacy.ts';
 import { identityOf, keyedHash, PersonalData, textsName } from './personal-data.ts';
@@ -15,20 +15,6 @@ interface Person {
   /** A pattern of SQL that all rows match in which the person may be named; null where there is none. */
   pattern: string | null;
 }
-
-/** Columns that may name a person: those that `PersonalData` takes people out of. */
-const columns = [
-  'contact',
-  'comment',
-  'code',
-  'filename',
-  'lang',
-  'path',
-  'created_at',
-  'source',
-  'status',
-  'extra',
-] as const;
 
 /**
  * Removes a person from the feedback tables, and stores a keyed hash so that later syncs keep them out: one transaction.
@@ -104,7 +90,7 @@ function suspects(db: Trx, project: string, after: string, { names, pattern }: P
     .where((row) =>
       row.or([
         ...(hash === undefined ? [] : [row('contact', '=', hash)]),
-        ...columns.map((column) => (pattern === null ? row(column, 'is not', null) : row(column, likeIn(db), pattern))),
+        ...textColumns.map((column) => (pattern === null ? row(column, 'is not', null) : row(column, likeIn(db), pattern))),
       ]),
     )
     .orderBy('id');

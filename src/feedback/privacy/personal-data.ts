@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { withoutEnd } from '../../rules/text.ts';
 import type { RejectedEntry } from '../rules/feedback-entry.ts';
 import { createdAtUtc, storedExtra } from '../rules/feedback-entry.ts';
-import type { Content } from '../store/queries.ts';
+import { type Content, textColumns } from '../store/queries.ts';
 import type { FeedbackTable } from '../store/tables.ts';
 import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';
 
@@ -294,10 +294,10 @@ function* namesOf(contact: string | null, texts: Iterable<string>): Generator<st
 }
 
 function* textsOfEntry(row: Content): Generator<string, void, undefined> {
-  const { contact, comment, code, filename, lang, path, created_at, source, status, extra } = row;
-  const texts = [contact, comment, code, filename, lang, path, created_at, source, status];
-  for (const text of texts) if (text !== null) yield text;
-  if (extra !== null) yield* textsOfJson(extra);
+  for (const column of textColumns) {
+    const text = row[column];
+    if (text !== null) yield* column === 'extra' ? textsOfJson(text) : [text];
+  }
 }
 
 function* textsOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {

@@ -293,17 +293,21 @@ export async function endRefreshRun(db: Trx, end: RefreshEnd): Promise<ProjectFi
   for (const row of await readingsUnderWay(db, end)) {
     const isHalfRead = (await currentSlice(db, row.passId)) !== null;
     if (isHalfRead) await handOn(db, row, end);
-    const { inserted, updated, tombstoned } = row.entries;
-    if (inserted + updated + tombstoned > 0) {
-      await db
-        .updateTable('sync_passes')
-        .set({ outcome: 'completed', complete: 1, finished_at: finished })
-        .where('pass_id', '=', row.passId)
-        .execute();
-    } else {
-      await addToQuiet(db, end, row);
-      await db.deleteFrom('sync_passes').where('pass_id', '=', row.passId).execute();
-    }
+    const { numUpdatedRows } = await db
+      .updateTable('sync_passes')
+      .set({ outcome: 'completed', complete: 1, finished_at: finished })
+      .where('pass_id', '=', row.passId)
+      .where((of) =>
+        of.or([
+          ...foundCounts.map((count) => of(count, '>', 0)),
+          // It has read to its end what a pass that failed had brought.
+          of('watermark', 'is not', null),
+        ]),
+      )
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows > 0n) continue;
+    await addToQuiet(db, end, row);
+    await db.deleteFrom('sync_passes').where('pass_id', '=', row.passId).execute();
   }
   const own = await db
     .selectFrom('sync_passes')
@@ -315,30 +319,26 @@ export async function endRefreshRun(db: Trx, end: RefreshEnd): Promise<ProjectFi
     .orderBy('started_at')
     .execute();
   if (own.length === 0 || end.outcome !== 'completed') await addToQuiet(db, end, null);
-  return own.map(passRow).map(({ project, entries }) => {
+  return own.map(passRow).flatMap(({ project, entries }) => {
     const { inserted, updated, tombstoned, rejected } = entries;
-    return { project, inserted, updated, tombstoned, rejected, problem: null };
+    if (foundCounts.every((count) => entries[count] === 0)) return [];
+    return [{ project, inserted, updated, tombstoned, rejected, problem: null }];
   });
 }
+
+/** What a reading finds. */
+const foundCounts = ['inserted', 'updated', 'tombstoned'] as const;
 
 /** The row of the next run goes on with a page that is read by half. */
 async function handOn(db: Trx, row: PassRow, { workflowId, runId, finishedAt }: RefreshEnd): Promise<void> {
   const passId = randomUUID();
+  const { org, project, pass, dateFrom, dateTo } = row;
+  const next = { passId, org, project, pass, workflowId, runId, dateFrom, dateTo, startedAt: finishedAt };
+  await beginPass(db, { ...next, slices: [] });
   await db
-    .insertInto('sync_passes')
-    .values({
-      pass_id: passId,
-      org_id: row.org,
-      project_id: row.project,
-      pass: 'refresh',
-      workflow_id: workflowId,
-      run_id: runId,
-      date_from: null,
-      date_to: null,
-      started_at: finishedAt.toISOString(),
-      outcome: 'running',
-      next_cursor: row.position.cursor,
-    })
+    .updateTable('sync_passes')
+    .set({ next_cursor: row.position.cursor })
+    .where('pass_id', '=', passId)
     .execute();
   for (const table of ['sync_slices', 'sync_cursors', 'refresh_pages'] as const) {
     await db.updateTable(table).set({ pass_id: passId }).where('pass_id', '=', row.passId).execute();
@@ -375,15 +375,12 @@ async function addToQuiet(db: Trx, end: RefreshEnd, row: PassRow | null): Promis
       ...last,
     })
     .onConflict((conflict) =>
-      conflict.column('pass_id').doUpdateSet((old) => ({
+      conflict.column('pass_id').doUpdateSet({
         ...last,
-        pages: old(old.ref('sync_passes.pages'), '+', counts.pages),
-        requests: old(old.ref('sync_passes.requests'), '+', counts.requests),
-        throttled: old(old.ref('sync_passes.throttled'), '+', counts.throttled),
-        seen: old(old.ref('sync_passes.seen'), '+', counts.seen),
-        unchanged: old(old.ref('sync_passes.unchanged'), '+', counts.unchanged),
-        rejected: old(old.ref('sync_passes.rejected'), '+', counts.rejected),
-      })),
+        ...Object.fromEntries(
+          Object.entries(counts).map(([count, more]) => [count, sql`${sql.ref(`sync_passes.${count}`)} + ${more}`]),
+        ),
+      }),
     )
     .execute();
 }

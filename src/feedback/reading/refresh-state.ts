@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { refreshWorkflowId } from '../../rules/workflow-ids.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays } from '../rules/refresh/expected.ts';
@@ -29,8 +29,13 @@ export type RefreshView = Awaited<ReturnType<typeof refreshView>>;
 
 /** What the next request is chosen from at a moment, without a look at entries. */
 export async function refreshView(db: Db, org: string, projects: readonly RefreshedProject[], at: number) {
-  const keys = projects.map(({ project, weight }) => [project, `${weight}`]);
-  const wanted = sql`wanted (project_id, weight) as (${wantedKeys(db, keys, 2)})`;
+  /** The pages that may be worth most, and all that bring new entries or were found to lack some. */
+  const pages = await candidatePages(db, org, projects, at);
+  return { ...(await refreshState(db, org, projects, at)), pages };
+}
+
+/** Pace and projects at a moment. */
+async function refreshState(db: Db, org: string, projects: readonly RefreshedProject[], at: number) {
   const saved = await db.selectFrom('refresh_paces').select('pace').where('org_id', '=', org).executeTakeFirst();
   const rows = await db
     .selectFrom('refresh_projects as p')
@@ -54,8 +59,6 @@ export async function refreshView(db: Db, org: string, projects: readonly Refres
       /** The pass of a page that is read by half. */
       halfRead: half.get(project.project) ?? null,
     })),
-    /** The pages that may be worth most, and all that bring new entries or were found to lack some. */
-    pages: await candidatePages(db, org, { wanted, projects: projects.length }, at),
   };
 }
 
@@ -66,9 +69,8 @@ export async function refreshOutlook(
   projects: readonly RefreshedProject[],
   at: number,
 ): Promise<RefreshView> {
-  const view = await refreshView(db, org, projects, at);
   const rows = await db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).execute();
-  return { ...view, pages: rows.map(pageOf) };
+  return { ...(await refreshState(db, org, projects, at)), pages: rows.map(pageOf) };
 }
 
 /** Delays are measured on the latest entries: at most this many, none older than this. */
@@ -137,9 +139,10 @@ function projectView(project: RefreshedProject, row: (ProjectRow & { pages: numb
 async function candidatePages(
   db: Db,
   org: string,
-  { wanted, projects }: { wanted: RawBuilder<unknown>; projects: number },
+  projects: readonly RefreshedProject[],
   at: number,
 ): Promise<RefreshPage[]> {
+  const keys = projects.map(({ project, weight }) => [project, `${weight}`]);
   const t = sql`((${at} - p.cut_at) / ${sql.lit(hourMs)})`;
   const since = sql`(p.left_entries * ${t} - p.left_since)`;
   const many = sql`(p.left_entries * (p.left_entries + 1.0) / (4 * case when p.rate > ${leastRate} then p.rate else ${leastRate} end))`;
@@ -147,9 +150,9 @@ async function candidatePages(
   const changes = sql`(p.rate * ${t} * ${t} - 2 * p.rate_seen * ${t} + p.rate_seen_squared) / 2`;
   const worth = sql`cast(w.weight as double precision) / p.requests * (${changes} + ${known})`;
   const rank = sql`case when p.date_to >= ${sql.lit(end)} then 2 when p.again_from <= ${at} then 1 else 0 end`;
-  const most = 2 * projects + candidates;
+  const most = 2 * projects.length + candidates;
   // Not a plain join: SQLite would read the list of projects anew for each page.
-  const { rows } = await sql<PageRow>`with ${wanted} select p.* from wanted w cross join refresh_pages p
+  const { rows } = await sql<PageRow>`with wanted (project_id, weight) as (${wantedKeys(db, keys, 2)}) select p.* from wanted w cross join refresh_pages p
     where p.org_id = ${org} and p.project_id = w.project_id and not (p.not_before > ${at} and p.not_before <= ${at + longestPauseMs})
     order by ${rank} desc, ${worth} desc limit ${sql.lit(most)}`.execute(db);
   return rows.map(pageOf);

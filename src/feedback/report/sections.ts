@@ -55,35 +55,54 @@ export function agentsSection({ agents }: ReportFigures, id: string): Html {
     title,
     intro: `AI agents left ${counted(entries, 'entry', 'entries')} on ${counted(paths, 'page')}${shown}. They take examples literally: what trips them trips newcomers too.`,
     body: [
-      figure({
+      barsFigure({
         id: `${id}-agent-pages`,
         title: 'Feedback from agents by page',
+        label: `Bars of feedback from agents on ${counted(pages.length, 'page')}, from ${countText(pages[0]?.entries ?? 0)} entries down to ${countText(pages.at(-1)?.entries ?? 0)}`,
         legend: [
           { name: 'open', color: 'plum' },
           { name: 'closed', color: 'stone' },
         ],
-        chart: rowsChart(
-          `Bars of feedback from agents on ${counted(pages.length, 'page')}, from ${countText(pages[0]?.entries ?? 0)} entries down to ${countText(pages.at(-1)?.entries ?? 0)}`,
-          pages.map(({ path, entries: all, open }) => ({
-            name: path,
-            marks: {
-              kind: 'bars',
-              bars: [
-                { value: open, color: 'plum' },
-                { value: all - open, color: 'stone' },
-              ],
-            },
-            note: `${countText(all)}, ${countText(open)} open`,
-          })),
-          Math.max(...pages.map(({ entries: all }) => all)),
-        ),
-        table: {
-          columns: ['page', 'entries', 'open'],
-          rows: pages.map(({ path, entries: all, open }) => [visible(pagePath(path)), countText(all), countText(open)]),
-        },
+        columns: ['entries', 'open'],
+        rows: pages.map(({ path, entries: all, open }) => ({
+          path,
+          values: [open, all - open],
+          note: `${countText(all)}, ${countText(open)} open`,
+          cells: [countText(all), countText(open)],
+        })),
       }),
       quotes(pages),
     ],
+  });
+}
+
+interface Bars extends Pick<Shares, 'id' | 'title' | 'label'> {
+  /** The bars of each row, in their order. */
+  legend: readonly LegendEntry[];
+  /** Heads of the columns beside the pages. */
+  columns: readonly string[];
+  rows: readonly { path: string; values: readonly number[]; note: string; cells: readonly string[] }[];
+}
+
+/** A row of bars for each page. */
+function barsFigure({ id, title, label, legend, columns, rows }: Bars): Html {
+  return figure({
+    id,
+    title,
+    legend,
+    chart: rowsChart(
+      label,
+      rows.map(({ path, values, note }) => ({
+        name: path,
+        marks: { kind: 'bars', bars: values.map((value, bar) => ({ value, color: legend[bar]?.color ?? 'stone' })) },
+        note,
+      })),
+      Math.max(...rows.map(({ values }) => values.reduce((sum, value) => sum + value, 0))),
+    ),
+    table: {
+      columns: ['page', ...columns],
+      rows: rows.map(({ path, cells }) => [visible(pagePath(path)), ...cells]),
+    },
   });
 }
 
@@ -287,29 +306,18 @@ function worstSection({ worst, helpful }: ReportFigures, id: string): Html {
     title,
     intro: `The pages with the most votes against them. These ${counted(worst.length, 'page')} drew ${share} of all such votes: fixing the first ones helps the most readers.`,
     body: [
-      figure({
+      barsFigure({
         id: `${id}-worst-pages`,
         title: 'Votes by page, most votes against first',
-        legend: voteLegend,
-        chart: rowsChart(
-          `Bars of votes on ${counted(worst.length, 'page')}, from ${countText(worst[0]?.no ?? 0)} against down to ${countText(worst.at(-1)?.no ?? 0)}`,
-          worst.map(({ path, yes, no }) => ({
-            name: path,
-            marks: {
-              kind: 'bars',
-              bars: [
-                { value: no, color: 'bad' },
-                { value: yes, color: 'good' },
-              ],
-            },
-            note: `${countText(no)} of ${countText(yes + no)}`,
-          })),
-          Math.max(...worst.map(total)),
-        ),
-        table: {
-          columns: ['page', 'helpful', 'not helpful', 'share'],
-          rows: worst.map((page) => [visible(pagePath(page.path)), ...voteCells(page)]),
-        },
+        label: `Bars of votes on ${counted(worst.length, 'page')}, from ${countText(worst[0]?.no ?? 0)} against down to ${countText(worst.at(-1)?.no ?? 0)}`,
+        legend: [...voteLegend].reverse(),
+        columns: ['helpful', 'not helpful', 'share'],
+        rows: worst.map((page) => ({
+          path: page.path,
+          values: [page.no, page.yes],
+          note: `${countText(page.no)} of ${countText(total(page))}`,
+          cells: voteCells(page),
+        })),
       }),
     ],
   });

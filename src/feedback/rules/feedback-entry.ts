@@ -55,14 +55,15 @@ export interface EntryCounts {
 
 export const noEntries: EntryCounts = { seen: 0, inserted: 0, updated: 0, unchanged: 0, rejected: 0, tombstoned: 0 };
 
-export function addCounts(a: EntryCounts, b: EntryCounts): EntryCounts {
+/** Both together; with the sign -1, what `a` has more than `b`. */
+export function addCounts(a: EntryCounts, b: EntryCounts, sign: 1 | -1 = 1): EntryCounts {
   return {
-    seen: a.seen + b.seen,
-    inserted: a.inserted + b.inserted,
-    updated: a.updated + b.updated,
-    unchanged: a.unchanged + b.unchanged,
-    rejected: a.rejected + b.rejected,
-    tombstoned: a.tombstoned + b.tombstoned,
+    seen: a.seen + sign * b.seen,
+    inserted: a.inserted + sign * b.inserted,
+    updated: a.updated + sign * b.updated,
+    unchanged: a.unchanged + sign * b.unchanged,
+    rejected: a.rejected + sign * b.rejected,
+    tombstoned: a.tombstoned + sign * b.tombstoned,
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod/mini';
 import { own, reader, text } from '../../rules/messages.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 import type { EntryCounts } from './feedback-entry.ts';
-import type { SyncState } from './sync.ts';
+import type { SyncProgress, SyncState } from './sync.ts';
 
 /** How an organization's feedback is kept fresh, as the worker's configuration says. */
 export interface RefreshSettings {
@@ -46,14 +46,7 @@ export interface ProjectFindings extends Pick<EntryCounts, 'inserted' | 'updated
 }
 
 /** What a run has done so far. */
-export interface RefreshProgress {
-  /** Identity of the store that it writes to. */
-  storeId: string;
-  pages: number;
-  requests: number;
-  throttled: number;
-  waitedMs: number;
-  entries: EntryCounts;
+export interface RefreshProgress extends Omit<SyncProgress, 'passId'> {
   /** Projects in which it found something: at most `mostNamed` of them, in the order of their first finding. */
   projects: ProjectFindings[];
   /** Further projects with findings. */

@@ -17,7 +17,7 @@ export async function indexMore(trx: Trx): Promise<IndexProgress> {
   const { project_id } = next;
   await lockProject(trx, project_id);
   const before = project_id === progress.project_id ? progress.id : '';
-  const { rows } = await nextRows(trx, entriesAfter(trx, project_id, before).orderBy('id'));
+  const { rows } = await nextRows(trx, 'feedback', entriesAfter(trx, project_id, before).orderBy('id'));
   await indexRows(trx, rows);
   const { id } = rows.at(-1) ?? next;
   const entries = progress.entries === 0 ? await countEntries(trx) : progress.entries;

@@ -38,7 +38,6 @@ import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
 import { refuseNewer } from './migrations.ts';
 import { lastExports, markTold, noticeRows, turnNotice } from './notice-records.ts';
 import { changedEntries, moveWebhookPosition, newestChange, webhookPosition, weekFigures } from './outgoing-entries.ts';
-import { countRows, storedEntries } from './queries.ts';
 import { storeLineage } from './store-lineage.ts';
 import { jobDurations, latestRecords, listExportRuns, recordExportRun } from './stored-runs.ts';
 import type { Db, Trx } from './tables.ts';
@@ -216,12 +215,12 @@ async function countEntries(
   org: string,
   project: string,
 ): Promise<{ entries: number; rejects: number; tombstones: number }> {
-  const stored = storedEntries(db, { org, project });
-  return {
-    entries: await countRows(stored.where('deleted_at', 'is', null)),
-    rejects: await countRows(db.selectFrom('feedback_rejects').where('project_id', '=', project)),
-    tombstones: await countRows(stored.where('deleted_at', 'is not', null)),
-  };
+  const [{ entries, rejects, tombstones } = { entries: 0, rejects: 0, tombstones: 0 }] = await storedProjects(
+    db,
+    [{ org, project }],
+    0,
+  );
+  return { entries, rejects, tombstones };
 }
 
 /** Writes and removes a row, to show that the store is writable. */

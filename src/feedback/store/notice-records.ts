@@ -1,4 +1,5 @@
 import { type Noticed, type NoticeRow, sentAlone } from '../../runs/rules/notices.ts';
+import { matching } from './queries.ts';
 import type { Db, Trx } from './tables.ts';
 
 /** A condition that began or ended, as a step has noticed it. */
@@ -17,10 +18,7 @@ export async function turnNotice(db: Trx, turn: NoticeTurn): Promise<void> {
     await db
       .updateTable('notices')
       .set({ ...changed, ...(reason !== undefined && { reason }) })
-      .where('org_id', '=', org)
-      .where('type', '=', type)
-      .where('subject', '=', subject)
-      .where('open', '=', 1)
+      .where(matching({ ...key, open: 1 }))
       .execute();
     return;
   }
@@ -65,10 +63,7 @@ export async function markTold(db: Trx, org: string, rows: readonly NoticeRow[],
     await db
       .updateTable('notices')
       .set({ told: open ? 1 : 0, told_at: at.toISOString() })
-      .where('org_id', '=', org)
-      .where('type', '=', type)
-      .where('subject', '=', subject)
-      .where('changed_at', '=', changedAt)
+      .where(matching({ org_id: org, type, subject, changed_at: changedAt }))
       .execute();
   }
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ChangedEntry, EntryFilter, EntryRange, WeekFigures } from '../../runs/rules/webhook-event.ts';
-import { batchesOf, replacing } from './queries.ts';
+import { batchesOf, documentOf, matching, replacing } from './queries.ts';
 import type { Db, Trx } from './tables.ts';
 
 /**
@@ -76,9 +76,7 @@ export async function webhookPosition(db: Db, org: string, webhook: string, abou
   const row = await db
     .selectFrom('webhook_positions')
     .select('position')
-    .where('org_id', '=', org)
-    .where('webhook', '=', webhook)
-    .where('about', '=', about)
+    .where(matching({ org_id: org, webhook, about }))
     .executeTakeFirst();
   return row === undefined ? null : Number(row.position);
 }
@@ -121,12 +119,13 @@ export async function weekFigures(db: Db, org: string, from: string, to: string)
     .orderBy('id')
     .limit(mostNamed)
     .execute();
+  const document = documentOf(db);
   const worst = await come
     .where('helpful', '=', 0)
-    .select(({ fn }) => ['project_id', 'path', fn.countAll().as('count')])
-    .groupBy(['project_id', 'path'])
+    .select(({ fn }) => ['project_id', document.as('document'), fn.countAll().as('count')])
+    .groupBy(['project_id', document])
     .orderBy(sql`count(*)`, 'desc')
-    .orderBy('path')
+    .orderBy('document')
     .limit(mostNamed)
     .execute();
   const released = await db
@@ -144,7 +143,7 @@ export async function weekFigures(db: Db, org: string, from: string, to: string)
       count: Number(count),
       newest: newest.map(({ project_id, path, comment }) => ({ project: project_id, path, comment: comment ?? '' })),
     },
-    worstPages: worst.map((row) => ({ project: row.project_id, path: row.path, notHelpful: Number(row.count) })),
+    worstPages: worst.map((row) => ({ project: row.project_id, path: row.document, notHelpful: Number(row.count) })),
     released: released.map((row) => ({ domain: row.domain, versions: Number(row.count), latest: row.latest })),
   };
 }

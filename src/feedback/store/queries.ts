@@ -78,19 +78,31 @@ export interface SizedKey extends Pick<FeedbackTable, 'project_id' | 'id'> {
 /** Bytes of text in memory at a time, also read by one statement, in which SQLite lets nothing else run. */
 const bytesPerRead = 8 * 1024 * 1024;
 
-const texts = ['path', 'comment', 'created_at', 'source', 'status', 'contact', 'code', 'filename', 'lang', 'extra'];
+/** The texts that the service sends of an entry, those first that name people most often. */
+export const textColumns = [
+  'contact',
+  'comment',
+  'code',
+  'filename',
+  'lang',
+  'path',
+  'created_at',
+  'source',
+  'status',
+  'extra',
+] as const;
 
 /** The bytes of an entry's texts, which no text is read for. */
 export function bytesOfTexts(table: string): RawBuilder<number | string> {
   return sql.join(
-    texts.map((column) => sql`coalesce(octet_length(${sql.ref(`${table}.${column}`)}), 0)`),
+    textColumns.map((column) => sql`coalesce(octet_length(${sql.ref(`${table}.${column}`)}), 0)`),
     sql` + `,
   );
 }
 
 /** The rows of at most `rowsPerStatement` entries, in their order; entries that are gone are left out. */
 export async function* readRows(db: Db, keys: readonly SizedKey[]): AsyncGenerator<FeedbackTable, void, undefined> {
-  for (const batch of batchesBySize(keys)) yield* await rowsOf(db, batch);
+  for (const batch of batchesBySize(keys)) yield* await rowsOf(db, 'feedback', batch);
 }
 
 /** A query for entries in their order, to which the caller adds conditions. */
@@ -108,11 +120,17 @@ export function entriesAfter(db: Db, project: string, after = ''): EntryKeys {
   );
 }
 
+type KeyedTable = 'feedback' | 'feedback_rejects';
+
 /** The first rows that a query finds, as many as memory takes; `isLast` when it finds no others. */
-export async function nextRows(db: Db, query: EntryKeys): Promise<{ rows: FeedbackTable[]; isLast: boolean }> {
+export async function nextRows<Table extends KeyedTable>(
+  db: Db,
+  table: Table,
+  query: SelectQueryBuilder<FeedbackDatabase, Table, SizedKey>,
+): Promise<{ rows: FeedbackDatabase[Table][]; isLast: boolean }> {
   const keys = await query.limit(rowsPerStatement).execute();
   const [batch = []] = batchesBySize(keys);
-  return { rows: await rowsOf(db, batch), isLast: batch.length === keys.length && keys.length < rowsPerStatement };
+  return { rows: await rowsOf(db, table, batch), isLast: batch.length === keys.length && keys.length < rowsPerStatement };
 }
 
 /** Rows in batches of at most `bytesPerRead`, unless a single one has more. */
@@ -130,11 +148,15 @@ export function batchesBySize<Row extends Pick<SizedKey, 'bytes'>>(rows: readonl
   return batches;
 }
 
-async function rowsOf(db: Db, keys: readonly SizedKey[]): Promise<FeedbackTable[]> {
+async function rowsOf<Table extends KeyedTable>(
+  db: Db,
+  table: Table,
+  keys: readonly SizedKey[],
+): Promise<FeedbackDatabase[Table][]> {
   const wanted = keys.map(({ project_id, id }) => [project_id, id]);
-  const { rows } = await sql<FeedbackTable>`
+  const { rows } = await sql<FeedbackDatabase[Table]>`
     with wanted (project_id, id) as (${wantedKeys(db, wanted, 2)})
-    select f.* from wanted w join feedback f on f.project_id = w.project_id and f.id = w.id`.execute(db);
+    select f.* from wanted w join ${sql.table(table)} f on f.project_id = w.project_id and f.id = w.id`.execute(db);
   const found = new Map(rows.map((row) => [JSON.stringify([row.project_id, row.id]), row]));
   return wanted.flatMap((key) => found.get(JSON.stringify(key)) ?? []);
 }

@@ -7,7 +7,9 @@ import { worthOf } from '../../../src/feedback/rules/refresh/queue.ts';
 import type { RefreshedProject } from '../../../src/feedback/rules/refresh-run.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import {
+  begin,
   entry,
+  finished,
   page,
   startedAt,
   type TemporaryStore,
@@ -393,6 +395,22 @@ describe('the rows of runs', () => {
       { project_id: 'prj_1', outcome: 'completed', requests: 1, inserted: 1 },
     ]);
     expect(await at.store.watermark('acme', 'prj_1')).toBe(new Date(begun + hourMs).toISOString());
+  });
+
+  it('keep the watermark of a reading to the end of what a pass that failed had brought', async () => {
+    await using at = await temporaryStore();
+    const all = entries(60);
+    await swept(at.store, all);
+    const head = await pageOf(at.store, 'all', true);
+    const late = new Date(begun + hourMs).toISOString();
+    const more = [entry('new', { createdAt: late }), ...all];
+    await begin(at.store, 'failed', { pass: 'incremental' });
+    await at.store.upsertPage(page('failed', more.slice(0, 1), { hasMore: true, nextCursor: 'rest' }));
+    await at.store.finishPass('failed', { ...finished, outcome: 'failed', error: 'BadPage' });
+    expect(await at.store.watermark('acme', 'prj_1')).toBe(all[0]?.createdAt);
+    await read(at.store, begun + dayMs, head, more);
+    expect(await at.store.endRefreshRun(end(begun + dayMs))).toEqual([]);
+    expect(await at.store.watermark('acme', 'prj_1')).toBe(late);
   });
 
   it('hand a page that is read by half on to the next run, which goes on with its cursor', async () => {

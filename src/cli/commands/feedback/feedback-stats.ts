@@ -1,4 +1,5 @@
-import type { Count, FeedbackStats } from '../../../feedback/figures/project-figures.ts';
+import type { FeedbackStats } from '../../../feedback/figures/project-figures.ts';
+import type { Count } from '../../../feedback/figures/read-report-figures.ts';
 import type { PassRow } from '../../../feedback/reading/passes.ts';
 import { barText, counted, countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';

@@ -114,22 +114,10 @@ export const covers = ({ from, to }: Pick<RefreshPage, 'from' | 'to'>, moment: n
   (from === null || moment >= from) && (to === null || moment < to);
 
 /**
- * Cuts the lists of a project that has been read into pages. `entries` come by date, newest first, those without a date
- * anywhere; `before` are the pages they had. Entries of one moment stay together, so a page may hold more than the
- * service sends at once.
+ * Cuts the lists of a project that has been read into pages. Entries are added by date, newest first, those without a date
+ * anywhere, and none of them is kept; `before` are the pages they had. Entries of one moment stay together, so a page may
+ * hold more than the service sends at once.
  */
-export function cutPages(
-  project: string,
-  entries: Iterable<RefreshEntry>,
-  cut: Cut,
-  before: readonly RefreshPage[] = [],
-): RefreshPage[] {
-  const lists = listCutter(project, cut);
-  for (const entry of entries) lists.add(entry);
-  return lists.pages(before);
-}
-
-/** `cutPages` for a stream of entries: it keeps none of them. */
 export function listCutter(project: string, cut: Cut, shape: PageShape = usualShape) {
   const all = new Cutter(project, 'all', cut, shape);
   const cutters = shape.ignoresStatus ? [all] : [all, new Cutter(project, 'open', cut, shape)];

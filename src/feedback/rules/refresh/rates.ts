@@ -89,18 +89,6 @@ export function lessonOf(before: RefreshEntry, at: number, changed: boolean): Le
   return { kind, changes: changed ? 1 : 0, hours: (until - before.seenAt) / hourMs };
 }
 
-/** The tallies with what was seen. */
-export function taught(tallies: Tallies, lessons: readonly Lesson[]): Tallies {
-  const sums = tallies.map((tally) => ({ ...tally }));
-  for (const { kind, changes, hours } of lessons) {
-    const sum = sums[kind];
-    if (sum === undefined) continue;
-    sum.changes += changes;
-    sum.hours += hours;
-  }
-  return sums;
-}
-
 /** The tallies after `ms` in which nothing was added. */
 export function faded(tallies: Tallies, ms: number): Tallies {
   const left = 0.5 ** (Math.max(0, ms) / halfLifeMs);

@@ -5,9 +5,10 @@ import {
   expectedDelays,
   firstReadingText,
 } from '../../../../src/feedback/rules/refresh/expected.ts';
-import { type Cut, cutPages, type RefreshPage } from '../../../../src/feedback/rules/refresh/pages.ts';
+import { type Cut, type RefreshPage } from '../../../../src/feedback/rules/refresh/pages.ts';
 import type { RefreshProject } from '../../../../src/feedback/rules/refresh/queue.ts';
 import { arrived, noTallies, type RefreshEntry, ratesOf } from '../../../../src/feedback/rules/refresh/rates.ts';
+import { cutPages } from '../../../tools/feedback/refresh-rules.ts';
 
 const hour = 3_600_000;
 const now = Date.UTC(2026, 5, 1);

@@ -6,7 +6,6 @@ import {
   type Cut,
   changeOfSums,
   covers,
-  cutPages,
   isHeadFull,
   listCutter,
   type PageSums,
@@ -15,6 +14,7 @@ import {
   usualShape,
 } from '../../../../src/feedback/rules/refresh/pages.ts';
 import { noTallies, type RefreshEntry, ratesOf } from '../../../../src/feedback/rules/refresh/rates.ts';
+import { cutPages } from '../../../tools/feedback/refresh-rules.ts';
 
 const hour = 3_600_000;
 const now = Date.UTC(2026, 5, 1);

@@ -12,8 +12,8 @@ import {
   pooled,
   type RefreshEntry,
   ratesOf,
-  taught,
 } from '../../../../src/feedback/rules/refresh/rates.ts';
+import { taught } from '../../../tools/feedback/refresh-rules.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
