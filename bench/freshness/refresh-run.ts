@@ -31,8 +31,8 @@ import {
   ratesOf,
   type Tallies,
 } from '../../src/feedback/rules/refresh/rates.ts';
-import type { World, WorldEntry, WorldPage } from './world.ts';
 import { cutPages, taught } from '../../test/tools/feedback/refresh-rules.ts';
+import type { World, WorldEntry, WorldPage } from './world.ts';
 
 /** How the simulated organization is configured. */
 interface RefreshOptions {

@@ -1,5 +1,4 @@
 import type { PassRow } from '../feedback/reading/passes.ts';
-import { planPass } from '../feedback/reading/passes.ts';
 import type { SyncInput, SyncProgress } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { type ActivityDependencies, notConfigured, organizationOf, requireStore, runOf } from './dependencies.ts';
@@ -45,7 +44,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       }
       throw failure;
     }
-    const { bounds, slices } = await planPass(deps.feedback, input);
+    const { bounds, slices } = await deps.feedback.planPass(input);
     await deps.feedback.beginPass({ ...about, ...bounds, slices });
     return { storeId: deps.feedback.identity };
   },

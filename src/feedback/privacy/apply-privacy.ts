@@ -1,13 +1,7 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type ExpressionBuilder, sql } from 'kysely';
 import { sameInIndex, upsertRows } from '../search/entry-index.ts';
-import {
-  type EntryKeys,
-  entriesAfter,
-  isPostgres,
-  lockProject,
-  nextRows,
-} from '../store/queries.ts';
+import { type EntryKeys, entriesAfter, isPostgres, lockProject, nextRows } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart, storeKey } from './privacy.ts';
@@ -106,15 +100,15 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   const suspects = mayHaveToChange(privacy, retentionStart(privacy, at));
   for (const project of await projectsWithData(db)) {
     counted.entries += await inBatches(async (after) => {
-      const { rows, isLast } = await nextRows(db, 'feedback', entriesAfter(db, project, after).where(suspects).orderBy('id'));
+      const { rows, isLast } = await nextRows(
+        db,
+        'feedback',
+        entriesAfter(db, project, after).where(suspects).orderBy('id'),
+      );
       return batchOf(rows, isLast, rows.filter((row) => personal.stored(row) !== row).length);
     });
     counted.rejects += await inBatches(async (after) => {
-      const { rows, isLast } = await nextRows(
-        db,
-        'feedback_rejects',
-        rejectsAfter(db, project, after).where(isWhole),
-      );
+      const { rows, isLast } = await nextRows(db, 'feedback_rejects', rejectsAfter(db, project, after).where(isWhole));
       return batchOf(rows, isLast, rows.filter((reject) => personal.reject(reject) !== reject).length);
     });
   }

@@ -90,7 +90,9 @@ function suspects(db: Trx, project: string, after: string, { names, pattern }: P
     .where((row) =>
       row.or([
         ...(hash === undefined ? [] : [row('contact', '=', hash)]),
-        ...textColumns.map((column) => (pattern === null ? row(column, 'is not', null) : row(column, likeIn(db), pattern))),
+        ...textColumns.map((column) =>
+          pattern === null ? row(column, 'is not', null) : row(column, likeIn(db), pattern),
+        ),
       ]),
     )
     .orderBy('id');

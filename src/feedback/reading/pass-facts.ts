@@ -1,8 +1,25 @@
 import { type Selectable, sql } from 'kysely';
 import type { StoreFacts } from '../rules/fact-queries.ts';
 import { closedStatuses, openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
-import { leastVerified, markVerified, type PassBounds, unverified, type VerifiedRange } from '../rules/pass-bounds.ts';
-import { type DatedList, edgesOf, type StoredCounts, type Target } from '../rules/plan-slices.ts';
+import {
+  boundsOfPass,
+  leastVerified,
+  markVerified,
+  type PassBounds,
+  type PassKind,
+  unverified,
+  type VerifiedRange,
+} from '../rules/pass-bounds.ts';
+import {
+  type DatedList,
+  edgesOf,
+  expectedPagesOf,
+  type FirstSlices,
+  firstSlices,
+  type StoredCounts,
+  type Target,
+} from '../rules/plan-slices.ts';
+import { pagesOf } from '../rules/slice.ts';
 import { batchesOf, countRows, liveEntries, ofProject, within } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { datesAreCoarse, everSwept, type PassRow, watermark } from './passes.ts';
@@ -196,19 +213,44 @@ export function passFacts(db: Trx, pass: PassRow): StoreFacts {
   };
 }
 
+export interface PassQuestion extends ProjectKey {
+  pass: PassKind;
+  /** Bounds given by a person, checked by `boundsProblem`. */
+  from?: string;
+  to?: string;
+}
+
+/** What a pass would do if it began now; no request is made for it (S4, `feedback sync --plan`). */
+export interface PlannedPass extends FirstSlices {
+  bounds: PassBounds & { reason: string };
+  /** Requests for what is planned; null while the store knows too little. */
+  expectedRequests: number | null;
+  /** Requests it will not exceed except for failures and new entries; null where that is unknown. */
+  mostRequests: number | null;
+}
+
+/** Plans a pass from what the store knows. */
+export async function planPass(db: Db, { org, project, ...asked }: PassQuestion): Promise<PlannedPass> {
+  const bounds = boundsOfPass({ ...asked, watermark: await watermark(db, org, project) });
+  const counts = await storedCounts(db, { org, project }, bounds);
+  const first = firstSlices(asked.pass, bounds, counts);
+  const isReview = first.slices.some(({ stage }) => stage === 'open');
+  return {
+    ...first,
+    bounds,
+    expectedRequests: expectedPagesOf(first.slices),
+    mostRequests: isReview ? pagesOf(counts.stored) : null,
+  };
+}
+
 /** Counts a project's stored entries, for the plan of a pass (S4). */
-export async function storedCounts(
-  db: Db,
-  org: string,
-  project: string,
-  { dateFrom, dateTo }: PassBounds,
-): Promise<StoredCounts> {
-  const entries = liveEntries(db, { org, project });
+async function storedCounts(db: Db, key: ProjectKey, { dateFrom, dateTo }: PassBounds): Promise<StoredCounts> {
+  const entries = liveEntries(db, key);
   const inBounds = entries.where(within('created_at_utc', dateFrom, dateTo));
   return {
     stored: await countRows(entries),
     inBounds: await countRows(inBounds),
     open: await countRows(inBounds.where('status', 'in', openStatuses)),
-    everSwept: await everSwept(db, org, project),
+    everSwept: await everSwept(db, key.org, key.project),
   };
 }

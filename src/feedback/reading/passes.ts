@@ -6,9 +6,8 @@ import {
   type RejectedEntry,
   storedTextOrNull,
 } from '../rules/feedback-entry.ts';
-import { boundsOfPass, type PassBounds, type PassKind, type PassOutcome } from '../rules/pass-bounds.ts';
-import { expectedPagesOf, type FirstSlices, firstSlices, type StoredCounts } from '../rules/plan-slices.ts';
-import { everything, type PlannedSlice, pagesOf } from '../rules/slice.ts';
+import type { PassOutcome } from '../rules/pass-bounds.ts';
+import { everything, type PlannedSlice } from '../rules/slice.ts';
 import { matching, ofProject } from '../store/queries.ts';
 import type { RunFilter } from '../store/run-records.ts';
 import { type Db, type FeedbackDatabase, fieldsOf, type Trx } from '../store/tables.ts';
@@ -233,49 +232,6 @@ export function passRow(row: Selectable<FeedbackDatabase['sync_passes']>) {
     waitedMs: Number(waitedMs),
     entries: { seen, inserted, updated, unchanged, rejected, tombstoned } satisfies EntryCounts,
     position: { page: pass.pages, cursor: nextCursor, complete: complete === 1 } satisfies PassPosition,
-  };
-}
-
-export interface PassQuestion {
-  org: string;
-  project: string;
-  pass: PassKind;
-  /** Bounds given by a person, checked by `boundsProblem`. */
-  from?: string;
-  to?: string;
-}
-
-/** What a pass would do if it began now; no request is made for it (S4, `feedback sync --plan`). */
-export interface PlannedPass extends FirstSlices {
-  bounds: PassBounds & { reason: string };
-  /** Requests for what is planned; null while the store knows too little. */
-  expectedRequests: number | null;
-  /** Requests it will not exceed except for failures and new entries; null where that is unknown. */
-  mostRequests: number | null;
-}
-
-/** Plans a pass from what the store knows. */
-export async function planPass(
-  store: {
-    watermark(org: string, project: string): Promise<string | null>;
-    storedCounts(org: string, project: string, bounds: PassBounds): Promise<StoredCounts>;
-  },
-  { org, project, pass, from, to }: PassQuestion,
-): Promise<PlannedPass> {
-  const bounds = boundsOfPass({
-    pass,
-    watermark: await store.watermark(org, project),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  });
-  const counts = await store.storedCounts(org, project, bounds);
-  const first = firstSlices(pass, bounds, counts);
-  const isReview = first.slices.some(({ stage }) => stage === 'open');
-  return {
-    ...first,
-    bounds,
-    expectedRequests: expectedPagesOf(first.slices),
-    mostRequests: isReview ? pagesOf(counts.stored) : null,
   };
 }
 

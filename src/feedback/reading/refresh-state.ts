@@ -152,7 +152,8 @@ async function candidatePages(
   const rank = sql`case when p.date_to >= ${sql.lit(end)} then 2 when p.again_from <= ${at} then 1 else 0 end`;
   const most = 2 * projects.length + candidates;
   // Not a plain join: SQLite would read the list of projects anew for each page.
-  const { rows } = await sql<PageRow>`with wanted (project_id, weight) as (${wantedKeys(db, keys, 2)}) select p.* from wanted w cross join refresh_pages p
+  const { rows } =
+    await sql<PageRow>`with wanted (project_id, weight) as (${wantedKeys(db, keys, 2)}) select p.* from wanted w cross join refresh_pages p
     where p.org_id = ${org} and p.project_id = w.project_id and not (p.not_before > ${at} and p.not_before <= ${at + longestPauseMs})
     order by ${rank} desc, ${worth} desc limit ${sql.lit(most)}`.execute(db);
   return rows.map(pageOf);

@@ -7,7 +7,7 @@ import { applyPrivacy, areWordsLeft, countUntreated, expire, recentlyScrubbed } 
 import { eraseContact } from '../privacy/erase-contact.ts';
 import type { Erasure, ErasureRequest, Privacy } from '../privacy/privacy.ts';
 import { cutSlice, endCheck } from '../reading/advance-pass.ts';
-import { storedCounts, verifiedRanges, verifiedUpTo } from '../reading/pass-facts.ts';
+import { planPass, verifiedRanges, verifiedUpTo } from '../reading/pass-facts.ts';
 import type { PageUpsert } from '../reading/passes.ts';
 import {
   beginPass,
@@ -91,7 +91,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       refreshView,
       refreshOutlook,
       refreshDelays,
-      storedCounts,
+      planPass,
       verifiedRanges,
       verifiedUpTo,
       watermark,

@@ -130,7 +130,10 @@ export async function nextRows<Table extends KeyedTable>(
 ): Promise<{ rows: FeedbackDatabase[Table][]; isLast: boolean }> {
   const keys = await query.limit(rowsPerStatement).execute();
   const [batch = []] = batchesBySize(keys);
-  return { rows: await rowsOf(db, table, batch), isLast: batch.length === keys.length && keys.length < rowsPerStatement };
+  return {
+    rows: await rowsOf(db, table, batch),
+    isLast: batch.length === keys.length && keys.length < rowsPerStatement,
+  };
 }
 
 /** Rows in batches of at most `bytesPerRead`, unless a single one has more. */

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type PassQuestion, type PlannedPass, planPass } from '../../../feedback/reading/passes.ts';
+import type { PassQuestion, PlannedPass } from '../../../feedback/reading/pass-facts.ts';
 import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
 import type { SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
@@ -175,7 +175,7 @@ async function plan(context: CommandContext, name: string, flags: SyncFlags): Pr
   return withFeedbackStore(config, async (store) => {
     const pass = flags.pass ?? (await usualPass(store, { org, project }));
     const question = { org, project, pass, ...dateRange(flags) };
-    const planned = await planPass(store, question);
+    const planned = await store.planPass(question);
     output.result(planDocument(question, planned), planText(question, planned, output.surface));
     return exitCodes.done;
   });

@@ -5,7 +5,7 @@ import {
   expectedDelays,
   firstReadingText,
 } from '../../../../src/feedback/rules/refresh/expected.ts';
-import { type Cut, type RefreshPage } from '../../../../src/feedback/rules/refresh/pages.ts';
+import type { Cut, RefreshPage } from '../../../../src/feedback/rules/refresh/pages.ts';
 import type { RefreshProject } from '../../../../src/feedback/rules/refresh/queue.ts';
 import { arrived, noTallies, type RefreshEntry, ratesOf } from '../../../../src/feedback/rules/refresh/rates.ts';
 import { cutPages } from '../../../tools/feedback/refresh-rules.ts';
