@@ -3,7 +3,7 @@ import type { StructureRule } from '../rules/verification-rules.ts';
 import { type ArchiveReader, type ByteFile, readAt } from './archive-reader.ts';
 import { readTar, readTarGz } from './read-tar.ts';
 import { readZip } from './read-zip.ts';
-import { passesForTar } from './tar-header.ts';
+import { compressionOf, passesForTar } from './tar-header.ts';
 
 /** By format; `sniffFormat` recognizes formats. */
 export const readers: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
@@ -32,11 +32,11 @@ function sniffBytes(head: Buffer): Sniffed {
   if (head.length === 0) return refused('empty-file', 'the file is empty');
   if (startsWith(head, [0x1f, 0x8b])) return { format: 'tar.gz' };
   if (startsWith(head, [0x50, 0x4b, 3, 4]) || startsWith(head, [0x50, 0x4b, 5, 6])) return { format: 'zip' };
-  if (head.toString('latin1', ustarOffset, ustarOffset + 5) === 'ustar') return { format: 'tar' };
-  if (startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])) return refused('unsupported-compression', 'zstd is not supported');
-  if (startsWith(head, [0x42, 0x5a, 0x68])) return refused('unsupported-compression', 'bzip2 is not supported');
-  if (startsWith(head, [0xfd, 0x37, 0x7a, 0x58])) return refused('unsupported-compression', 'xz is not supported');
-  return sniffText(head);
+  // The reader of tars names the older forms, which have no mark.
+  const isMarked = head.toString('latin1', ustarOffset, ustarOffset + 5) === 'ustar';
+  if (isMarked || passesForTar(head)) return { format: 'tar' };
+  const compression = compressionOf(head);
+  return compression === null ? sniffText(head) : refused('unsupported-compression', `${compression} is not supported`);
 }
 
 function sniffText(head: Buffer): Sniffed {

@@ -3,7 +3,15 @@ import { crc32 } from 'node:zlib';
 import { ArchiveFault, type ByteFile, type ContentSink, type ReadOptions } from './archive-reader.ts';
 import { ByteWindow, inflateWindow } from './byte-window.ts';
 import { escapeOf } from './check-entry.ts';
-import { blockBytes, isZero, maxOwner, mostInOctal, parseTarHeader, type TarHeader } from './tar-header.ts';
+import {
+  blockBytes,
+  compressionOf,
+  isZero,
+  maxOwner,
+  mostInOctal,
+  parseTarHeader,
+  type TarHeader,
+} from './tar-header.ts';
 
 /** Reads a sequence of pieces as one stream of at most `limit` bytes. */
 class ChunkCursor {
@@ -287,7 +295,12 @@ class TarReading {
 
   async read(): Promise<void> {
     try {
-      for (let block = await this.#block(); !isZero(block); block = await this.#block()) {
+      const first = await this.#block();
+      const compression = compressionOf(first);
+      if (compression !== null) {
+        throw new ArchiveFault('two-formats', null, `the first name of the tar begins like data of ${compression}`);
+      }
+      for (let block = first; !isZero(block); block = await this.#block()) {
         if ((await this.#record(parseTarHeader(block))) === 'stop') return;
       }
       await this.#end();

@@ -70,6 +70,10 @@ export function parseTarHeader(block: Buffer): TarHeader {
     throw new ArchiveFault('corrupt', null, 'the checksum of a tar header does not match, or does not end');
   }
   const name = nameOf(block);
+  // Also in a header about an entry: bsdtar takes the lines of a first name for a uuencoded archive.
+  if (name.some(isControl)) {
+    throw new ArchiveFault('control-character', name.toString(), 'a name in a header holds a control character');
+  }
   const type = block.toString('latin1', typeField, typeField + 1);
   if (!isZero(block.subarray(...unused))) throw headerFault(name, 'the unused end of the header is not zero');
   const bytes = numberOf(block, sizeField, name, 'size');
@@ -176,6 +180,23 @@ export function passesForTar(block: Buffer): boolean {
 
 function isEmptyOrOctal(field: Buffer): boolean {
   return isZero(field) || parseOctal(field) !== null;
+}
+
+/** What bsdtar takes a file for by its first bytes, whatever follows; also when gzip has packed it. */
+const compressions: readonly (readonly [string, RegExp])[] = [
+  ['zstd', /^\x28\xb5\x2f\xfd/],
+  ['bzip2', /^BZh[1-9](?:1AY&SY|.rE8P\x90)/],
+  ['xz', /^\xfd7zXZ/],
+];
+
+/** The compression whose mark stands at the beginning; null where none does. */
+export function compressionOf(head: Buffer): string | null {
+  const text = head.toString('latin1', 0, 10);
+  return compressions.find(([, mark]) => mark.test(text))?.[0] ?? null;
+}
+
+function isControl(byte: number): boolean {
+  return byte < space || byte === 0x7f;
 }
 
 function isEnd(byte: number | undefined): boolean {

@@ -24,8 +24,8 @@ export const structureRuleTexts = {
     'File names and content types can be wrong.',
   ),
   'two-formats': rule(
-    'a zip that is also a tar or an ISO image',
-    'bsdtar reads it as the other format, GNU tar as a tar, and they see other files.',
+    'a zip that is also a tar or an ISO image; a tar that begins like zstd, bzip2 or xz',
+    'bsdtar reads it as the other format, GNU tar a zip as a tar, and they see other files or none.',
   ),
 
   // Completeness.
@@ -68,12 +68,12 @@ export const structureRuleTexts = {
   colon: rule('a colon in a name', 'On Windows it names a hidden stream of a file.', 'CWE-69'),
   'control-character': rule(
     'NUL and control characters',
-    'Some readers cut names at NUL; terminals interpret the others.',
+    'Some readers cut names at NUL; terminals interpret the others; bsdtar unpacks uuencoded lines in the first name of a tar.',
     'CWE-158',
   ),
   'invisible-character': rule(
-    'invisible characters: zero width, text direction, line separators',
-    'A name must be what it looks like. Joiners, which some scripts need, are allowed.',
+    'invisible characters: zero width, fillers, text direction, line separators',
+    'A name must be what it looks like. Joiners and variation selectors, which some scripts need, are allowed.',
     'CVE-2021-42574',
   ),
   'not-utf8': rule(
@@ -106,9 +106,9 @@ export const structureRuleTexts = {
     'VMS file versions',
   ),
   'reserved-name': rule(
-    '`CON`, `NUL`, `COM1` and the like',
-    'On Windows they are devices, with any extension.',
-    'CWE-67',
+    '`CON`, `NUL`, `COM1`, `CONIN$` and the like',
+    'On Windows they are devices, with any extension, and spaces before it.',
+    'CVE-2023-45284, CWE-67',
   ),
   'path-too-long': rule('paths over 1,024 bytes', 'macOS cannot store them.'),
   'segment-too-long': rule('names over 255 bytes', 'No supported file system can store them.'),

@@ -55,12 +55,21 @@ describe('folding a path', () => {
 });
 
 describe('a name', () => {
-  it.each(['index.html', 'a;b.html', 'a;1.html', '.well-known/x', '..a', 'a..b', '-rf', 'console.html', "it's.html"])(
-    '%s is accepted',
-    (name) => {
-      expect(checkPath(name, false)).toEqual({ path: name });
-    },
-  );
+  it.each([
+    'index.html',
+    'a;b.html',
+    'a;1.html',
+    '.well-known/x',
+    '..a',
+    'a..b',
+    '-rf',
+    'console.html',
+    "it's.html",
+    '\u2764\ufe0f.html',
+    'con a.html',
+  ])('%s is accepted', (name) => {
+    expect(checkPath(name, false)).toEqual({ path: name });
+  });
 
   it('loses one leading "./", and a folder its last slash', () => {
     expect(checkPath('./a.html', false)).toEqual({ path: 'a.html' });

@@ -113,6 +113,7 @@ export const generalRefusals: readonly Refusal[] = [
     'invisible-character',
     ['bidi override (Z3)', named('a\u202elmth.exe')],
     ['zero width space (Z3)', named('in\u200bdex.html')],
+    ['a filler, which is a letter by its category (Z3)', named('index\u3164.html')],
   ),
   ...of(
     'not-utf8',
@@ -138,7 +139,10 @@ export const generalRefusals: readonly Refusal[] = [
     'a version of VMS, which unzip drops',
     [...named('index.html;1'), ...named('index.html;'), ...named('a;7/b')],
   ]),
-  ...of('reserved-name', ['CON and NUL (Z3)', [...named('con'), ...named('a/NUL.html')]]),
+  ...of('reserved-name', [
+    'CON and NUL (Z3)',
+    ['con', 'a/NUL.html', 'aux .html', 'CONIN$', 'a/conout$.txt'].flatMap(named),
+  ]),
   ...of('path-too-long', ['over 1,024 bytes', zip({ name: `${'dir/'.repeat(260)}x` })]),
   ...of('segment-too-long', ['a segment over 255 bytes (Z3)', zip({ name: 'x'.repeat(256) })]),
   ...of('duplicate-name', ['duplicates (Z4)', named('index.html')]),

@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib';
-import { rawTar } from './raw-tar.ts';
+import { type RawBlock, rawTar } from './raw-tar.ts';
 import { changed, field, index, long, of, page, pax, type Refusal, tar } from './refusal.ts';
+
+const old: RawBlock = { name: 'x', change: (header) => void header.fill(0, 257, 265) };
 
 /** Archives that break a rule about gzip or tar. */
 export const tarRefusals: readonly Refusal[] = [
@@ -13,9 +15,19 @@ export const tarRefusals: readonly Refusal[] = [
     ['an extra field that is too long for BusyBox', gzipWith(4, extraField(16_384))],
   ),
   ...of('gzip-members', ['concatenated members (T1)', Buffer.concat([gzipSync(tar()), gzipSync(rawTar([page]))])]),
-  ...of('tar-dialect', [
-    'neither ustar nor GNU',
-    gzipSync(tar({ name: 'x', change: (header) => void header.fill(0, 257, 265) })),
+  ...of('tar-dialect', ['neither ustar nor GNU', [rawTar([old, page]), gzipSync(rawTar([old, page]))]]),
+  ...of('control-character', [
+    'an archive in uuencoded lines, which bsdtar unpacks instead, as the name of a header about an entry',
+    [pax('x', ['path', page.name]), pax('g', ['comment', 'x']), long(`${page.name}\0`)].flatMap((header) =>
+      [true, false].map((packed) => uuencoded(header, packed)),
+    ),
+  ]),
+  ...of('two-formats', [
+    'the mark of another compression, which bsdtar obeys',
+    ['BZh91AY&SY.html', '\x28\xb5\x2f\xfd', '\xfd7zXZ\0'].flatMap((name) => {
+      const archive = rawTar([{ ...pax('x', ['path', page.name]), change: field(0, name) }, page]);
+      return [archive, gzipSync(archive)];
+    }),
   ]),
   ...of(
     'header-field',
@@ -110,6 +122,13 @@ export const tarRefusals: readonly Refusal[] = [
     ],
   ),
 ];
+
+/** Its name holds the whole of another archive: of one folder, in the format of mtree. */
+function uuencoded(header: RawBlock, packed: boolean): Buffer {
+  const lines = `begin-base64 644 x\n${Buffer.from('#mtree\nevil type=dir\n').toString('base64')}\n====\n`;
+  const archive = rawTar([{ ...header, change: field(0, lines) }, page]);
+  return packed ? gzipSync(archive) : archive;
+}
 
 function extraField(bytes: number): Buffer {
   const field = Buffer.alloc(2 + bytes);
