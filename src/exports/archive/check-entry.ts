@@ -6,7 +6,8 @@ const maxPathBytes = 1024;
 /** Longest name of one file or folder in UTF-8 bytes on the supported systems. */
 const maxSegmentBytes = 255;
 /** Joiners and variation selectors, which some scripts need, are left to `foldPath`. */
-const invisible = /[\p{Zl}\p{Zp}]|(?![\p{Join_Control}\p{Variation_Selector}])[\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+const invisible =
+  /[\p{Zl}\p{Zp}]|(?![\p{Join_Control}\p{Variation_Selector}])[\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 /** Device names on Windows, with or without spaces and an extension. */
 const reserved = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]) *(\.|$)/i;
 

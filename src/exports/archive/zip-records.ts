@@ -254,7 +254,7 @@ export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): 
     throw new ArchiveFault(
       'ambiguous-name',
       name,
-      'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways',
+      'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways: pack a tar',
     );
   }
   const second = extra.get(extraKind.unicodePath);
@@ -402,7 +402,7 @@ function requireKnownSystem(system: number, name: string): void {
 function requireSameName(system: number, extraLength: number, rawName: Buffer): void {
   if (extraLength > 0 || unixSystems.has(system) || rawName.every((byte) => byte <= 0x7f)) return;
   const detail =
-    'the name is not ASCII, and Info-ZIP changes such names of entries made on DOS or Windows without an extra field';
+    'the name is not ASCII, and Info-ZIP changes such names of entries made on DOS or Windows without an extra field: pack a tar';
   throw new ArchiveFault('ambiguous-name', rawName.toString('utf8'), detail);
 }
 

@@ -164,6 +164,8 @@ export interface SiteNotes {
   findings: FindingsByRule<SiteRule>;
   /** By path within the site, decoded. */
   targets: Map<string, Target>;
+  /** Where each reader first stops with an error: the name of the entry; null for the archive's end. */
+  stops: Map<NarrowReader, string | null>;
 }
 
 /** Inspects the files of a site one by one (verification.md, site rules); `judgeSite` checks what needs all of them. */
@@ -172,6 +174,7 @@ export class SiteInspection {
   readonly #domain: string | null;
   readonly #findings = new Findings();
   readonly #targets = new Map<string, Target>();
+  readonly #stops: SiteNotes['stops'] = new Map();
   /** Addresses seen in the last folder: most pages of a folder refer to the same ones. */
   #known = new Set<string>();
   #knownFolder: string | null = null;
@@ -216,13 +219,13 @@ export class SiteInspection {
     }
   }
 
-  /** A reader stops with an error at the form of an entry, or of the archive's end. */
+  /** A reader stops with an error at the form of an entry, or of the archive's end; what follows adds nothing. */
   noteStop(reader: NarrowReader, path: string | null): void {
-    this.#add('narrow-reader', path, `${reader} stops with an error at its form`);
+    if (!this.#stops.has(reader)) this.#stops.set(reader, path);
   }
 
   notes(): SiteNotes {
-    return { findings: this.#findings.byRule, targets: this.#targets };
+    return { findings: this.#findings.byRule, targets: this.#targets, stops: this.#stops };
   }
 
   #follow(page: string, references: readonly Reference[], lines: LineCounter): void {

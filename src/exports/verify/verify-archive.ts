@@ -51,6 +51,14 @@ function judgeSite(paths: readonly string[], notes: readonly SiteNotes[], levels
   if (!paths.includes('404.html')) findings.add('no-404-page', null, 'there is no 404.html at the root of the archive');
   for (const path of paths) judgeName(path, findings);
   for (const note of notes) findings.merge(note.findings);
+  // The parts stand in the order of the archive: of two places, the first one counts.
+  for (const [reader, path] of new Map(notes.toReversed().flatMap(({ stops }) => [...stops]))) {
+    findings.add(
+      'narrow-reader',
+      path,
+      `${reader} stops with an error at the form of ${path === null ? 'its end' : 'this entry'}`,
+    );
+  }
   judgeTargets(paths, notes, findings);
   const rules = Object.keys(siteRuleTexts).filter(isSiteRule);
   return judged(rules.map((rule) => [levels[rule] ?? siteRuleTexts[rule].level, findings.of(rule)]));

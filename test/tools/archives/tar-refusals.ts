@@ -17,13 +17,13 @@ export const tarRefusals: readonly Refusal[] = [
   ...of('gzip-members', ['concatenated members (T1)', Buffer.concat([gzipSync(tar()), gzipSync(rawTar([page]))])]),
   ...of('tar-dialect', ['neither ustar nor GNU', [rawTar([old, page]), gzipSync(rawTar([old, page]))]]),
   ...of('control-character', [
-    'an archive in uuencoded lines, which bsdtar unpacks instead, as the name of a header about an entry',
+    'an archive in uuencoded lines, which bsdtar unpacks instead, as the name of a header about an entry (T1)',
     [pax('x', ['path', page.name]), pax('g', ['comment', 'x']), long(`${page.name}\0`)].flatMap((header) =>
       [true, false].map((packed) => uuencoded(header, packed)),
     ),
   ]),
   ...of('two-formats', [
-    'the mark of another compression, which bsdtar obeys',
+    'the mark of another compression, which bsdtar obeys (T1)',
     ['BZh91AY&SY.html', '\x28\xb5\x2f\xfd', '\xfd7zXZ\0'].flatMap((name) => {
       const archive = rawTar([{ ...pax('x', ['path', page.name]), change: field(0, name) }, page]);
       return [archive, gzipSync(archive)];
