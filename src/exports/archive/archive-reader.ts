@@ -9,7 +9,7 @@ export class ArchiveFault extends Error {
   /** Path inside the archive; null when the fault concerns the whole archive. */
   readonly path: string | null;
 
-  constructor(rule: StructureRule, path: string | null, detail: string) {
+  constructor(rule: StructureRule, detail: string, path: string | null = null) {
     super(detail);
     this.rule = rule;
     this.path = path;
@@ -42,7 +42,7 @@ export async function readAt(file: ByteFile, position: number, length: number): 
   const bytes = Buffer.alloc(length);
   for (let filled = 0; filled < length; ) {
     const read = await file.read(bytes.subarray(filled), position + filled);
-    if (read === 0) throw new ArchiveFault('truncated', null, 'the file became shorter while it was read');
+    if (read === 0) throw new ArchiveFault('truncated', 'the file became shorter while it was read');
     filled += read;
   }
   return bytes;

@@ -52,7 +52,7 @@ export class ByteWindow {
       const most = Math.min(this.#buffer.length - this.#filled, this.#range.end - this.#next);
       const room = this.#buffer.subarray(this.#filled, this.#filled + most);
       const read = await this.#file.read(room, this.#next);
-      if (read === 0) throw new ArchiveFault('truncated', null, 'the file became shorter while it was read');
+      if (read === 0) throw new ArchiveFault('truncated', 'the file became shorter while it was read');
       this.#filled += read;
       this.#next += read;
       this.#report(room.subarray(0, read));
@@ -151,9 +151,9 @@ async function feed(inflate: InflateRaw, window: ByteWindow, most: number): Prom
 /** The fault that a zlib error stands for; other errors are returned unchanged. */
 export function inflateFault(error: unknown, path: string | null): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'Z_BUF_ERROR') return new ArchiveFault('truncated', path, 'the compressed data ends in the middle');
+  if (code === 'Z_BUF_ERROR') return new ArchiveFault('truncated', 'the compressed data ends in the middle', path);
   if (code === 'Z_DATA_ERROR' || code === 'Z_NEED_DICT') {
-    return new ArchiveFault('corrupt', path, 'the compressed data is damaged');
+    return new ArchiveFault('corrupt', 'the compressed data is damaged', path);
   }
   return error;
 }

@@ -16,11 +16,46 @@ interface BrokenPath {
   detail: string;
 }
 
-type CheckedPath = { path: string } | BrokenPath;
+/** Rules for a text, in the order in which they count: what breaks them, and what is then said. */
+type TextRules = readonly (readonly [StructureRule, (text: string) => boolean, string])[];
+
+const nameRules: TextRules = [
+  ['empty-name', (name) => name === '', 'the entry has no name'],
+  ['path-too-long', (name) => Buffer.byteLength(name) > maxPathBytes, `the path is longer than ${maxPathBytes} bytes`],
+  ['not-utf8', (name) => /[\p{Surrogate}\uFFFD]/u.test(name), 'the name is not well-formed UTF-8'],
+  ['unicode-form', (name) => name.normalize('NFC') !== name, 'the name is not in the composed form of Unicode (NFC)'],
+  ['control-character', (name) => /\p{Cc}/u.test(name), 'the name holds a NUL or another control character'],
+  ['invisible-character', (name) => invisible.test(name), 'the name holds an invisible character'],
+];
+
+const escapeRules: TextRules = [
+  ['absolute-path', (name) => name.startsWith('/'), 'the path starts at the root of the file system'],
+  ['backslash', (name) => name.includes('\\'), 'the name holds a backslash'],
+  ['drive-letter', (name) => /^(\.\/)?[A-Za-z]:/.test(name), 'the path starts with a drive letter'],
+  ['path-traversal', (name) => name.split('/').includes('..'), 'the path climbs out with ".."'],
+];
+
+const segmentRules: TextRules = [
+  ['empty-segment', (segment) => segment === '', 'the path holds an empty segment'],
+  ['dot-segment', (segment) => segment === '.', 'the path holds a "." segment'],
+  ['trailing-dot-or-space', (segment) => /[. ]$/.test(segment), 'a name in the path ends in a dot or a space'],
+  ['version-suffix', (segment) => /;\d*$/.test(segment), 'a name in the path ends in a semicolon and a version number'],
+  ['reserved-name', (segment) => reserved.test(segment), 'a name in the path is that of a device on Windows'],
+  [
+    'segment-too-long',
+    (segment) => Buffer.byteLength(segment) > maxSegmentBytes,
+    `a name in the path is longer than ${maxSegmentBytes} bytes`,
+  ],
+];
+
+function brokenBy(rules: TextRules, text: string): BrokenPath | null {
+  for (const [rule, breaks, detail] of rules) if (breaks(text)) return { rule, detail };
+  return null;
+}
 
 /** The path of a checked name (verification.md), without one leading `./` and a folder's trailing `/`. */
-export function checkPath(name: string, isDirectory: boolean): CheckedPath {
-  const broken = brokenLength(name) ?? brokenCharacters(name);
+export function checkPath(name: string, isDirectory: boolean): { path: string } | BrokenPath {
+  const broken = brokenBy(nameRules, name);
   if (broken) return broken;
   if (isDirectory && (name === '.' || name === './')) return { path: '' };
   const bare = name.startsWith('./') ? name.slice(2) : name;
@@ -30,56 +65,16 @@ export function checkPath(name: string, isDirectory: boolean): CheckedPath {
 
 /** How a name leaves the folder it is unpacked to, on any system; null if it stays inside. */
 export function escapeOf(name: string): BrokenPath | null {
-  if (name.startsWith('/')) return { rule: 'absolute-path', detail: 'the path starts at the root of the file system' };
-  if (name.includes('\\')) return { rule: 'backslash', detail: 'the name holds a backslash' };
-  if (/^(\.\/)?[A-Za-z]:/.test(name)) return { rule: 'drive-letter', detail: 'the path starts with a drive letter' };
-  if (name.split('/').includes('..')) return { rule: 'path-traversal', detail: 'the path climbs out with ".."' };
-  return null;
-}
-
-function brokenLength(name: string): BrokenPath | null {
-  if (name === '') return { rule: 'empty-name', detail: 'the entry has no name' };
-  if (Buffer.byteLength(name) <= maxPathBytes) return null;
-  return { rule: 'path-too-long', detail: `the path is longer than ${maxPathBytes} bytes` };
-}
-
-function brokenCharacters(name: string): BrokenPath | null {
-  if (/[\p{Surrogate}\uFFFD]/u.test(name)) return { rule: 'not-utf8', detail: 'the name is not well-formed UTF-8' };
-  if (name.normalize('NFC') !== name) {
-    return { rule: 'unicode-form', detail: 'the name is not in the composed form of Unicode (NFC)' };
-  }
-  if (/\p{Cc}/u.test(name)) {
-    return { rule: 'control-character', detail: 'the name holds a NUL or another control character' };
-  }
-  if (invisible.test(name)) {
-    return { rule: 'invisible-character', detail: 'the name holds an invisible character' };
-  }
-  return null;
+  return brokenBy(escapeRules, name);
 }
 
 function brokenSegments(path: string): BrokenPath | null {
   if (path.includes(':')) return { rule: 'colon', detail: 'the name holds a colon' };
   for (const segment of path.split('/')) {
-    const broken = brokenSegment(segment);
+    const broken = brokenBy(segmentRules, segment);
     if (broken) return broken;
   }
   return null;
-}
-
-function brokenSegment(segment: string): BrokenPath | null {
-  if (segment === '') return { rule: 'empty-segment', detail: 'the path holds an empty segment' };
-  if (segment === '.') return { rule: 'dot-segment', detail: 'the path holds a "." segment' };
-  if (/[. ]$/.test(segment)) {
-    return { rule: 'trailing-dot-or-space', detail: 'a name in the path ends in a dot or a space' };
-  }
-  if (/;\d*$/.test(segment)) {
-    return { rule: 'version-suffix', detail: 'a name in the path ends in a semicolon and a version number' };
-  }
-  if (reserved.test(segment)) {
-    return { rule: 'reserved-name', detail: 'a name in the path is that of a device on Windows' };
-  }
-  if (Buffer.byteLength(segment) <= maxSegmentBytes) return null;
-  return { rule: 'segment-too-long', detail: `a name in the path is longer than ${maxSegmentBytes} bytes` };
 }
 
 /** Equal for paths that a file system may treat as one, ignoring case (also ẞ, ß and SS), Unicode form or joiners. */

@@ -39,24 +39,25 @@ function sniffBytes(head: Buffer): Sniffed {
   return compression === null ? sniffText(head) : refused('unsupported-compression', `${compression} is not supported`);
 }
 
+/** What services send in place of an archive, by how it begins. */
+const texts: readonly (readonly [RegExp, StructureRule, string])[] = [
+  [
+    /^<(?:!doctype )?html/,
+    'html-page',
+    'an HTML page was sent in place of an archive, often an error page of a gateway',
+  ],
+  [/^</, 'xml-document', 'an XML document was sent in place of an archive, often an error of the object store'],
+  [/^[{[]/, 'json-document', 'a JSON document was sent in place of an archive, often an error of the service'],
+];
+
 function sniffText(head: Buffer): Sniffed {
   const text = head
     .toString('utf8')
     .replace(/^\uFEFF/, '')
     .trimStart()
     .toLowerCase();
-  if (text.startsWith('<!doctype html') || text.startsWith('<html')) {
-    return refused('html-page', 'an HTML page was sent in place of an archive, often an error page of a gateway');
-  }
-  if (text.startsWith('<')) {
-    return refused(
-      'xml-document',
-      'an XML document was sent in place of an archive, often an error of the object store',
-    );
-  }
-  if (text.startsWith('{') || text.startsWith('[')) {
-    return refused('json-document', 'a JSON document was sent in place of an archive, often an error of the service');
-  }
+  const [, rule, detail] = texts.find(([start]) => start.test(text)) ?? [];
+  if (rule !== undefined && detail !== undefined) return refused(rule, detail);
   return refused('unknown-format', 'neither a gzip tar, nor a tar, nor a zip by its first bytes');
 }
 

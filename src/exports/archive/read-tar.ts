@@ -63,7 +63,7 @@ class ChunkCursor {
     if (done) return false;
     this.#total += value.length;
     if (this.#total > this.#limit) {
-      throw new ArchiveFault('too-many-bytes', null, `more than ${this.#limit} bytes unpacked, headers included`);
+      throw new ArchiveFault('too-many-bytes', `more than ${this.#limit} bytes unpacked, headers included`);
     }
     this.#chunk = value;
     return true;
@@ -107,7 +107,8 @@ interface PaxOverride {
 export function parsePaxOverride(data: Buffer): PaxOverride {
   const records = parseRecords(data, forOneEntry);
   const charset = records.get('hdrcharset')?.toString('latin1') ?? utf8Charset;
-  if (charset !== utf8Charset) throw fault('pax-charset', `the names are in another character set than UTF-8`);
+  if (charset !== utf8Charset)
+    throw new ArchiveFault('pax-charset', `the names are in another character set than UTF-8`);
   const size = records.get('size');
   return { path: records.get('path') ?? null, bytes: size === undefined ? null : parseSize(size) };
 }
@@ -122,7 +123,7 @@ function parseRecords(data: Buffer, known: typeof common): Map<string, Buffer> {
     if (end > data.length || data[end - 1] !== newline || equals < 0 || equals >= end) throw malformed();
     const key = data.toString('utf8', data.indexOf(space, start) + 1, equals);
     if (key === '') throw malformed();
-    if (records.has(key)) throw fault('pax-duplicate', `"${key.slice(0, 50)}" is set twice for one entry`);
+    if (records.has(key)) throw new ArchiveFault('pax-duplicate', `"${key.slice(0, 50)}" is set twice for one entry`);
     const value = data.subarray(equals + 1, end - 1);
     requireHarmlessRecord(key, value, known);
     records.set(key, value);
@@ -133,15 +134,17 @@ function parseRecords(data: Buffer, known: typeof common): Map<string, Buffer> {
 
 /** Refuses keys and values that only some readers act on. Throws `ArchiveFault`. */
 function requireHarmlessRecord(key: string, value: Buffer, known: typeof common): void {
-  if (sparse.test(key)) throw fault('sparse', 'sparse files are refused');
+  if (sparse.test(key)) throw new ArchiveFault('sparse', 'sparse files are refused');
   const form = known.get(key);
-  if (known === common && deciding.has(key)) throw fault('pax-global', `a header for all entries sets "${key}"`);
-  if (form === undefined) throw fault('pax-keyword', `a pax header sets ${JSON.stringify(key.slice(0, 50))}`);
+  if (known === common && deciding.has(key))
+    throw new ArchiveFault('pax-global', `a header for all entries sets "${key}"`);
+  if (form === undefined)
+    throw new ArchiveFault('pax-keyword', `a pax header sets ${JSON.stringify(key.slice(0, 50))}`);
   const isText = key === 'path' || (isUtf8(value) && !value.includes(0));
   const text = value.toString('latin1');
   const isSound = form.test(text) && (form !== id || Number(text) <= maxOwner);
   if (!isText || value.includes(newline) || !isSound) {
-    throw fault('pax-record', `a pax header sets "${key}" to a value that readers interpret differently`);
+    throw new ArchiveFault('pax-record', `a pax header sets "${key}" to a value that readers interpret differently`);
   }
 }
 
@@ -157,17 +160,13 @@ function parseSize(value: Buffer): number {
   const text = value.toString('latin1');
   const size = Number(text);
   if (!/^(0|[1-9]\d*)$/.test(text) || !Number.isSafeInteger(size)) {
-    throw fault('pax-record', 'the size in a pax header is not a whole number');
+    throw new ArchiveFault('pax-record', 'the size in a pax header is not a whole number');
   }
   return size;
 }
 
 function malformed(): ArchiveFault {
-  return fault('pax-record', 'a record of a pax header is not "length key=value"');
-}
-
-function fault(rule: ArchiveFault['rule'], detail: string): ArchiveFault {
-  return new ArchiveFault(rule, null, detail);
+  return new ArchiveFault('pax-record', 'a record of a pax header is not "length key=value"');
 }
 
 const fixedBytes = 10;
@@ -190,10 +189,10 @@ async function* readGzip(file: ByteFile, onRaw?: (bytes: Uint8Array) => void): A
   }
   const trailer = await need(window, trailerBytes);
   if (trailer.readUInt32LE(0) !== crc) {
-    throw new ArchiveFault('corrupt', null, 'the checksum of the gzip data does not match');
+    throw new ArchiveFault('corrupt', 'the checksum of the gzip data does not match');
   }
   if (trailer.readUInt32LE(4) !== bytes % 2 ** 32) {
-    throw new ArchiveFault('size-mismatch', null, 'the gzip data is not as long as its end says');
+    throw new ArchiveFault('size-mismatch', 'the gzip data is not as long as its end says');
   }
   await requireEnd(window);
 }
@@ -203,7 +202,7 @@ async function skipHeader(window: ByteWindow): Promise<void> {
   let crc = crc32(fixed);
   const flags = fixed.readUInt8(3);
   if (fixed.readUInt8(2) !== deflate || (flags & flag.reserved) !== 0) {
-    throw new ArchiveFault('gzip-header', null, 'the gzip header has an unknown method or unknown flags');
+    throw new ArchiveFault('gzip-header', 'the gzip header has an unknown method or unknown flags');
   }
   if (flags & flag.extra) {
     const length = await need(window, 2);
@@ -214,7 +213,7 @@ async function skipHeader(window: ByteWindow): Promise<void> {
   if (flags & flag.name) crc = await skipText(window, crc);
   if (flags & flag.comment) crc = await skipText(window, crc);
   if (flags & flag.headerCrc && (await need(window, 2)).readUInt16LE(0) !== (crc & 0xffff)) {
-    throw new ArchiveFault('corrupt', null, 'the checksum of the gzip header does not match');
+    throw new ArchiveFault('corrupt', 'the checksum of the gzip header does not match');
   }
 }
 
@@ -230,24 +229,24 @@ async function skipText(window: ByteWindow, before: number): Promise<number> {
 }
 
 function tooLong(): ArchiveFault {
-  return new ArchiveFault('gzip-header', null, `a part of the gzip header is longer than ${maxPartBytes} bytes`);
+  return new ArchiveFault('gzip-header', `a part of the gzip header is longer than ${maxPartBytes} bytes`);
 }
 
 async function need(window: ByteWindow, bytes: number): Promise<Buffer> {
   if (await window.fill(bytes)) return window.take(bytes);
-  throw new ArchiveFault('truncated', null, 'the gzip data ends in the middle');
+  throw new ArchiveFault('truncated', 'the gzip data ends in the middle');
 }
 
 async function requireEnd(window: ByteWindow): Promise<void> {
   if (await window.fill(2)) {
     const next = window.take(2);
     if (next[0] === 0x1f && next[1] === 0x8b) {
-      throw new ArchiveFault('gzip-members', null, 'the file holds several gzip members');
+      throw new ArchiveFault('gzip-members', 'the file holds several gzip members');
     }
   } else if (!(await window.fill(1))) {
     return;
   }
-  throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the gzip data');
+  throw new ArchiveFault('trailing-data', 'there are bytes after the end of the gzip data');
 }
 
 const pieceBytes = 256 * 1024;
@@ -298,7 +297,7 @@ class TarReading {
       const first = await this.#block();
       const compression = compressionOf(first);
       if (compression !== null) {
-        throw new ArchiveFault('two-formats', null, `the first name of the tar begins like data of ${compression}`);
+        throw new ArchiveFault('two-formats', `the first name of the tar begins like data of ${compression}`);
       }
       for (let block = first; !isZero(block); block = await this.#block()) {
         if ((await this.#record(parseTarHeader(block))) === 'stop') return;
@@ -312,24 +311,20 @@ class TarReading {
   async #block(): Promise<Buffer> {
     const block = await this.#cursor.exactly(blockBytes);
     if (block !== null) return block;
-    throw new ArchiveFault('truncated', null, 'the end-of-archive marker is missing');
+    throw new ArchiveFault('truncated', 'the end-of-archive marker is missing');
   }
 
   async #record(header: TarHeader): Promise<'stop' | undefined> {
     switch (header.type) {
       case paxEntry:
-        if (this.#pax !== null) throw new ArchiveFault('pax-duplicate', null, 'two pax headers stand before one entry');
+        if (this.#pax !== null) throw new ArchiveFault('pax-duplicate', 'two pax headers stand before one entry');
         this.#pax = parsePaxOverride(await this.#meta(header));
         return;
       case paxGlobal:
         if (this.#isExpectingEntry())
-          throw new ArchiveFault(
-            'dangling-header',
-            null,
-            'a global header stands between an entry and the header about it',
-          );
+          throw new ArchiveFault('dangling-header', 'a global header stands between an entry and the header about it');
         // bsdtar and Python stop at many in a row.
-        if (this.#globalLast) throw new ArchiveFault('pax-duplicate', null, 'two global headers stand in a row');
+        if (this.#globalLast) throw new ArchiveFault('pax-duplicate', 'two global headers stand in a row');
         // None may change what an entry is.
         parseRecords(await this.#meta(header), common);
         this.#globalLast = true;
@@ -386,8 +381,8 @@ class TarReading {
     if (header.type === oldFile && header.name.at(-1) === slash) {
       throw new ArchiveFault(
         'ambiguous-type',
-        long.toString('utf8'),
         'a file whose header looks like that of a folder',
+        long.toString('utf8'),
       );
     }
     if (longName === null) {
@@ -403,13 +398,13 @@ class TarReading {
   #sizeOf(header: TarHeader, name: string): number {
     const bytes = this.#pax?.bytes ?? header.bytes;
     if (bytes === header.bytes || (bytes > mostInOctal && header.bytes === 0)) return bytes;
-    throw new ArchiveFault('pax-disagrees', name, `pax says ${bytes} bytes, the header ${header.bytes}`);
+    throw new ArchiveFault('pax-disagrees', `pax says ${bytes} bytes, the header ${header.bytes}`, name);
   }
 
   async #content(bytes: number, sink: ContentSink | null): Promise<void> {
     for (let left = bytes; left > 0; ) {
       const piece = this.#cursor.pieceAtHand(left) ?? (await this.#cursor.piece(left));
-      if (piece === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle of a file');
+      if (piece === null) throw new ArchiveFault('truncated', 'the archive ends in the middle of a file');
       left -= piece.length;
       const writing = sink?.write(piece);
       if (writing) await writing;
@@ -423,20 +418,21 @@ class TarReading {
     const over = bytes % blockBytes;
     if (over === 0) return;
     const padding = await this.#cursor.exactly(blockBytes - over);
-    if (padding === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle');
+    if (padding === null) throw new ArchiveFault('truncated', 'the archive ends in the middle');
     if (!isZero(padding)) {
-      throw new ArchiveFault('hidden-data', null, 'what fills up the last block of a file is not zero');
+      throw new ArchiveFault('hidden-data', 'what fills up the last block of a file is not zero');
     }
   }
 
   async #meta({ name, bytes }: TarHeader): Promise<Buffer> {
     // BusyBox takes a header without a name for the end of the archive.
-    if (name.length === 0) throw new ArchiveFault('empty-name', null, 'a header about an entry has no name');
+    if (name.length === 0) throw new ArchiveFault('empty-name', 'a header about an entry has no name');
+    requirePlainName(name);
     if (bytes > maxMetaBytes) {
-      throw new ArchiveFault('meta-too-long', null, `a header about an entry is longer than ${maxMetaBytes} bytes`);
+      throw new ArchiveFault('meta-too-long', `a header about an entry is longer than ${maxMetaBytes} bytes`);
     }
     const data = await this.#cursor.exactly(bytes);
-    if (data === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle of a header');
+    if (data === null) throw new ArchiveFault('truncated', 'the archive ends in the middle of a header');
     const kept = Buffer.from(data);
     await this.#padding(bytes);
     return kept;
@@ -446,22 +442,29 @@ class TarReading {
   async #end(): Promise<void> {
     // Python reads no archive that ends with a global header.
     if (this.#isExpectingEntry() || this.#globalLast) {
-      throw new ArchiveFault('dangling-header', null, 'no entry follows a header about entries');
+      throw new ArchiveFault('dangling-header', 'no entry follows a header about entries');
     }
     if (!isZero(await this.#block())) {
-      throw new ArchiveFault('trailing-data', null, 'a single block of zeros stands in the middle of the archive');
+      throw new ArchiveFault('trailing-data', 'a single block of zeros stands in the middle of the archive');
     }
     let bytes = 0;
     for (let piece = await this.#cursor.piece(pieceBytes); piece; piece = await this.#cursor.piece(pieceBytes)) {
       bytes += piece.length;
-      if (!isZero(piece)) throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the archive');
+      if (!isZero(piece)) throw new ArchiveFault('trailing-data', 'there are bytes after the end of the archive');
     }
-    if (bytes % blockBytes !== 0) throw new ArchiveFault('trailing-data', null, 'the archive ends within a block');
+    if (bytes % blockBytes !== 0) throw new ArchiveFault('trailing-data', 'the archive ends within a block');
   }
+}
+
+/** Nothing else checks these names; bsdtar unpacks uuencoded lines in the first one of a tar. Throws `ArchiveFault`. */
+function requirePlainName(name: Buffer): void {
+  if (!name.some((byte) => byte < space || byte === 0x7f)) return;
+  throw new ArchiveFault('control-character', 'a name in a header holds a control character', name.toString());
 }
 
 /** A reader that ignores pax uses this name, so it must not leave the folder. Throws `ArchiveFault`. */
 function requireHarmlessName(rawName: Buffer, path: Buffer): void {
+  requirePlainName(rawName);
   const name = rawName.toString('utf8');
   // Go leaves out what is not ASCII, so that a slash may come first.
   const isByGo = path
@@ -469,7 +472,7 @@ function requireHarmlessName(rawName: Buffer, path: Buffer): void {
     .replace(/\P{ASCII}/gu, '')
     .startsWith(name);
   const broken = escapeOf(isByGo ? name.replace(/^\/+/, '') : name);
-  if (broken) throw new ArchiveFault(broken.rule, name, `below the pax name: ${broken.detail}`);
+  if (broken) throw new ArchiveFault(broken.rule, `below the pax name: ${broken.detail}`, name);
 }
 
 function endedByNul(data: Buffer): Buffer {
@@ -479,5 +482,5 @@ function endedByNul(data: Buffer): Buffer {
 }
 
 function longNameFault(detail: string): ArchiveFault {
-  return new ArchiveFault('gnu-long-name', null, detail);
+  return new ArchiveFault('gnu-long-name', detail);
 }

@@ -42,7 +42,7 @@ interface Ending extends LocalHeader {
 export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<LocalHeader> {
   const header = await take(window, headerBytes, entry);
   if (header.readUInt32LE(0) !== headerSignature) {
-    throw new ArchiveFault('headers-disagree', entry.name, 'there is no header where the directory says');
+    throw new ArchiveFault('headers-disagree', 'there is no header where the directory says', entry.name);
   }
   const local = readShared(header, 6);
   const rest = await take(window, local.nameLength + local.extraLength, entry);
@@ -80,8 +80,8 @@ export async function readDescriptor(
   if (!expected || !(await take(window, length, entry)).equals(expected)) {
     throw new ArchiveFault(
       'data-descriptor',
-      entry.name,
       'what follows the content does not repeat checksum and sizes',
+      entry.name,
     );
   }
   return length >= shortestIn64;
@@ -120,11 +120,11 @@ function descriptors({ fields, packed, bytes }: CentralEntry, width: number): Bu
 
 async function take(window: ByteWindow, bytes: number, entry: CentralEntry): Promise<Buffer> {
   if (window.buffered >= bytes || (await window.fill(bytes))) return window.take(bytes);
-  throw new ArchiveFault('overlap', entry.name, 'the entry reaches into the central directory');
+  throw new ArchiveFault('overlap', 'the entry reaches into the central directory', entry.name);
 }
 
 function disagreeing({ name }: CentralEntry, what: string): ArchiveFault {
-  return new ArchiveFault('headers-disagree', name, `${what} differ between the entry and the directory`);
+  return new ArchiveFault('headers-disagree', `${what} differ between the entry and the directory`, name);
 }
 
 /** Up to here an entry is read and inflated in one go, which costs a fifth of a stream. */
@@ -164,7 +164,10 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
         onStop?.('Java ZipInputStream', name);
       } else if (ending.descriptorIn64 && bytes === 0 && next !== null) {
         hasStopped ??= await hasStoppedBefore(file, directory, part.start);
-        if (!hasStopped) throw endsForJava(name);
+        if (!hasStopped) {
+          const detail = 'Java before 23 takes the 64-bit data descriptor of an empty entry for the end of the archive';
+          throw new ArchiveFault('data-descriptor', detail, name);
+        }
       }
     }
     entry = next;
@@ -185,7 +188,7 @@ function stopsBusyBox({ name, kind, fields, offset, in64 }: CentralEntry, ending
   const believedIn64 = ending.late ? in64 : ending.in64;
   if (!believedIn64 || kind === 'directory' || fields.method !== stored) return false;
   if (offset + in32Bits > size) return true;
-  throw new ArchiveFault('zip64', name, 'BusyBox takes the 64-bit size for four gibibytes, which are there');
+  throw new ArchiveFault('zip64', 'BusyBox takes the 64-bit size for four gibibytes, which are there', name);
 }
 
 /**
@@ -231,7 +234,7 @@ function withoutMark({ fields, name }: CentralEntry, sink: ContentSink | null): 
       const seen = Buffer.concat([last, chunk]);
       if (seen.includes(descriptorSignature)) {
         const detail = 'the content contains the mark that streaming readers take for its end';
-        throw new ArchiveFault('data-descriptor', name, detail);
+        throw new ArchiveFault('data-descriptor', detail, name);
       }
       last = Buffer.from(seen.subarray(-descriptorSignature.length + 1));
       return sink?.write(chunk);
@@ -245,7 +248,7 @@ async function readContent(window: ByteWindow, entry: CentralEntry, sink: Conten
   if (fields.method === stored && packed !== bytes) throw sizeMismatch(name);
   const small = packed <= mostAtOnce && bytes <= mostAtOnce;
   const crc = small ? await readAtOnce(window, entry, sink) : await readInPieces(window, entry, sink);
-  if (crc !== fields.crc) throw new ArchiveFault('crc-mismatch', name, 'the CRC-32 of the content does not match');
+  if (crc !== fields.crc) throw new ArchiveFault('crc-mismatch', 'the CRC-32 of the content does not match', name);
   const ending = sink?.end();
   if (ending) await ending;
 }
@@ -309,24 +312,19 @@ function isInflated(value: unknown): value is { buffer: Buffer; engine: { bytesW
 }
 
 function sizeMismatch(name: string): ArchiveFault {
-  return new ArchiveFault('size-mismatch', name, 'the content is not as long as the archive says');
+  return new ArchiveFault('size-mismatch', 'the content is not as long as the archive says', name);
 }
 
 function leftOver(name: string): ArchiveFault {
-  return new ArchiveFault('hidden-data', name, 'bytes follow the end of the compressed data');
+  return new ArchiveFault('hidden-data', 'bytes follow the end of the compressed data', name);
 }
 
 function unclaimed(name: string | null): ArchiveFault {
-  return new ArchiveFault('hidden-data', name, 'bytes before or behind the entry belong to nothing');
-}
-
-function endsForJava(name: string): ArchiveFault {
-  const detail = 'Java before 23 takes the 64-bit data descriptor of an empty entry for the end of the archive';
-  return new ArchiveFault('data-descriptor', name, detail);
+  return new ArchiveFault('hidden-data', 'bytes before or behind the entry belong to nothing', name);
 }
 
 function cut(name: string): ArchiveFault {
-  return new ArchiveFault('overlap', name, 'the entry lies over the one listed next, or over the directory');
+  return new ArchiveFault('overlap', 'the entry lies over the one listed next, or over the directory', name);
 }
 
 /** Costs relative to hashing one byte: a byte added by inflating, and an entry. */

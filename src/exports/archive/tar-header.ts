@@ -67,13 +67,9 @@ export function parseTarHeader(block: Buffer): TarHeader {
   const stated = block.subarray(...checksumField);
   // Without an end, npm reads on into the type flag.
   if (parseOctal(stated) !== checksum(block) || !isEnd(stated.at(-1))) {
-    throw new ArchiveFault('corrupt', null, 'the checksum of a tar header does not match, or does not end');
+    throw new ArchiveFault('corrupt', 'the checksum of a tar header does not match, or does not end');
   }
   const name = nameOf(block);
-  // Also in a header about an entry: bsdtar takes the lines of a first name for a uuencoded archive.
-  if (name.some(isControl)) {
-    throw new ArchiveFault('control-character', name.toString(), 'a name in a header holds a control character');
-  }
   const type = block.toString('latin1', typeField, typeField + 1);
   if (!isZero(block.subarray(...unused))) throw headerFault(name, 'the unused end of the header is not zero');
   const bytes = numberOf(block, sizeField, name, 'size');
@@ -96,7 +92,7 @@ function modeOf(block: Buffer, name: Buffer, kind: EntryKind): number {
   if (mode === null || mode > maxMode) throw headerFault(name, 'the mode is not an octal number of 16 bits');
   const type = mode & ~modeBits;
   if (type !== 0 && type !== (typeInMode[kind] ?? type)) {
-    throw new ArchiveFault('ambiguous-type', name.toString(), 'the mode names another type of file than the header');
+    throw new ArchiveFault('ambiguous-type', 'the mode names another type of file than the header', name.toString());
   }
   return mode & modeBits;
 }
@@ -124,7 +120,7 @@ function nameOf(block: Buffer): Buffer {
     throw headerFault(name, 'a GNU header uses the bytes that other readers take for the start of the name');
   }
   if (magic !== ustar) {
-    throw new ArchiveFault('tar-dialect', name.toString(), 'the header is neither of a ustar nor of a GNU tar');
+    throw new ArchiveFault('tar-dialect', 'the header is neither of a ustar nor of a GNU tar', name.toString());
   }
   const hasTimes =
     block[shortPrefixEnd - 1] === 0 && prefixTimes.every((field) => isEmptyOrOctal(block.subarray(...field)));
@@ -195,10 +191,6 @@ export function compressionOf(head: Buffer): string | null {
   return compressions.find(([, mark]) => mark.test(text))?.[0] ?? null;
 }
 
-function isControl(byte: number): boolean {
-  return byte < space || byte === 0x7f;
-}
-
 function isEnd(byte: number | undefined): boolean {
   return byte === 0 || byte === space;
 }
@@ -211,5 +203,5 @@ function checksum(block: Uint8Array | Int8Array): number {
 }
 
 function headerFault(name: Buffer, detail: string): ArchiveFault {
-  return new ArchiveFault('header-field', name.toString(), detail);
+  return new ArchiveFault('header-field', detail, name.toString());
 }

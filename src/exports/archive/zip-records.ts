@@ -31,7 +31,7 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
   const tail = await readAt(file, tailStart, file.size - tailStart);
   const at = lastEnd(tail);
   if (tail.length - at - endBytes > maxCommentBytes) {
-    throw new ArchiveFault('meta-too-long', null, `the comment of the archive is longer than ${maxCommentBytes} bytes`);
+    throw new ArchiveFault('meta-too-long', `the comment of the archive is longer than ${maxCommentBytes} bytes`);
   }
   const end = tail.subarray(at, at + endBytes);
   const stated = {
@@ -45,15 +45,15 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
   const isWhole =
     stated.disks.every((disk) => disk === 0) || (has64 && stated.disks.every((disk) => disk === in16Bits));
   if (!isWhole || stated.entriesHere !== stated.entries) {
-    throw new ArchiveFault('multi-disk', null, 'the archive is a part of several');
+    throw new ArchiveFault('multi-disk', 'the archive is a part of several');
   }
   if (!has64 && (stated.entries === in16Bits || stated.bytes === in32Bits || stated.start === in32Bits)) {
-    throw new ArchiveFault('zip64', null, 'the end of the archive refers to a 64-bit record that is not there');
+    throw new ArchiveFault('zip64', 'the end of the archive refers to a 64-bit record that is not there');
   }
   const found = has64 ? await directory64(tail, tailStart, at, stated) : stated;
   const behind = tailStart + at - (has64 ? locatorBytes + end64Bytes : 0);
   if (found.start + found.bytes !== behind) {
-    throw new ArchiveFault('zip-directory', null, 'the central directory does not end where the archive says');
+    throw new ArchiveFault('zip-directory', 'the central directory does not end where the archive says');
   }
   const hidden = stated.start === in32Bits;
   if (hidden) requireNoOtherEnd(tail, tailStart, at);
@@ -66,12 +66,12 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
 function lastEnd(tail: Buffer): number {
   const last = tail.lastIndexOf(endSignature);
   if (last < 0 || last + endBytes > tail.length) {
-    throw new ArchiveFault('truncated', null, 'the end of the archive is missing');
+    throw new ArchiveFault('truncated', 'the end of the archive is missing');
   }
   const reaches = (at: number) => at + endBytes + tail.readUInt16LE(at + 20);
-  if (reaches(last) > tail.length) throw new ArchiveFault('truncated', null, 'the archive ends in its comment');
+  if (reaches(last) > tail.length) throw new ArchiveFault('truncated', 'the archive ends in its comment');
   if (reaches(last) < tail.length) {
-    throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the archive');
+    throw new ArchiveFault('trailing-data', 'there are bytes after the end of the archive');
   }
   for (let at = tail.indexOf(endSignature); at < last; at = tail.indexOf(endSignature, at + 1)) {
     if (reaches(at) === tail.length) throw twoEnds();
@@ -87,7 +87,7 @@ function requireNoOtherEnd(tail: Buffer, tailStart: number, last: number): void 
 }
 
 function twoEnds(): ArchiveFault {
-  return new ArchiveFault('two-ends', null, 'the archive can be read from two ends');
+  return new ArchiveFault('two-ends', 'the archive can be read from two ends');
 }
 
 type DirectoryPlace = { entries: number; bytes: number; start: number };
@@ -103,12 +103,12 @@ async function directory64(
   const at = endAt - locatorBytes - end64Bytes;
   const place = locator.readBigUInt64LE(8);
   if (at < 0 || place !== BigInt(tailStart + at) || tail.readUInt32LE(at) !== end64Signature) {
-    throw new ArchiveFault('zip64', null, 'the 64-bit record is not right before its locator');
+    throw new ArchiveFault('zip64', 'the 64-bit record is not right before its locator');
   }
   const record = tail.subarray(at, at + end64Bytes);
   const disks = [locator.readUInt32LE(4), record.readUInt32LE(16), record.readUInt32LE(20)];
   if (disks.some((disk) => disk !== 0) || locator.readUInt32LE(16) !== 1) {
-    throw new ArchiveFault('multi-disk', null, 'the archive is a part of several');
+    throw new ArchiveFault('multi-disk', 'the archive is a part of several');
   }
   const [here, entries, bytes, start] = [24, 32, 40, 48].map((offset) => Number(record.readBigUInt64LE(offset)));
   if (record.readBigUInt64LE(4) !== end64Length || entries === undefined || bytes === undefined) throw disagreeing();
@@ -120,7 +120,7 @@ async function directory64(
 }
 
 function disagreeing(): ArchiveFault {
-  return new ArchiveFault('zip64', null, 'the 64-bit record and the 32-bit one do not say the same');
+  return new ArchiveFault('zip64', 'the 64-bit record and the 32-bit one do not say the same');
 }
 
 const extraKind = { zip64: 0x0001, unicodePath: 0x7075 } as const;
@@ -188,7 +188,7 @@ function isOwner(data: Buffer): boolean {
 const isIdLength = (bytes: number): boolean => bytes === 2 || bytes === 4;
 
 function fault(name: Buffer, detail: string): ArchiveFault {
-  return new ArchiveFault('extra-field', name.toString('utf8'), detail);
+  return new ArchiveFault('extra-field', detail, name.toString('utf8'));
 }
 
 export const stored = 0;
@@ -238,12 +238,12 @@ export function readShared(header: Buffer, at: number): SharedFields {
 /** Refuses what only some readers understand: encryption, other methods, unknown flags. Throws `ArchiveFault`. */
 export function requireReadable({ needed, flags, method }: SharedFields, name: string): void {
   if (needed > newestVersion) {
-    throw new ArchiveFault('zip-version', name, `the entry needs version ${needed / 10} of the format`);
+    throw new ArchiveFault('zip-version', `the entry needs version ${needed / 10} of the format`, name);
   }
-  if (flags & encryptionFlags) throw new ArchiveFault('encrypted', name, 'encrypted entries are refused');
-  if (flags & ~knownFlags) throw new ArchiveFault('zip-flags', name, 'the entry has flags of unknown meaning');
+  if (flags & encryptionFlags) throw new ArchiveFault('encrypted', 'encrypted entries are refused', name);
+  if (flags & ~knownFlags) throw new ArchiveFault('zip-flags', 'the entry has flags of unknown meaning', name);
   if (method !== stored && method !== deflated) {
-    throw new ArchiveFault('compression-method', name, `compression method ${method} is not supported`);
+    throw new ArchiveFault('compression-method', `compression method ${method} is not supported`, name);
   }
 }
 
@@ -253,14 +253,14 @@ export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): 
   if ((flags & flag.utf8) === 0 && raw.some((byte) => byte > 0x7f)) {
     throw new ArchiveFault(
       'ambiguous-name',
-      name,
       'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways: pack a tar',
+      name,
     );
   }
   const second = extra.get(extraKind.unicodePath);
   // For a name that is not marked, even an equal one makes Info-ZIP take data descriptors in the archive for overlaps.
   if (second && !((flags & flag.utf8) !== 0 && repeats(second, raw))) {
-    throw new ArchiveFault('ambiguous-name', name, 'the entry has a second name');
+    throw new ArchiveFault('ambiguous-name', 'the entry has a second name', name);
   }
   return name;
 }
@@ -309,7 +309,7 @@ function toSafeNumber(value: bigint, name: Buffer): number {
 }
 
 function not64(name: Buffer, detail: string): ArchiveFault {
-  return new ArchiveFault('zip64', name.toString('utf8'), detail);
+  return new ArchiveFault('zip64', detail, name.toString('utf8'));
 }
 
 export const centralHeaderBytes = 46;
@@ -355,12 +355,12 @@ export async function* centralEntries(
 ): AsyncGenerator<CentralEntry, null> {
   const take = async (bytes: number) => {
     if (window.buffered >= bytes || (await window.fill(bytes))) return window.take(bytes);
-    throw new ArchiveFault('zip-directory', null, 'the central directory is shorter than the entries it counts');
+    throw new ArchiveFault('zip-directory', 'the central directory is shorter than the entries it counts');
   };
   for (let left = entries; left > 0; left -= 1) {
     const header = await take(centralHeaderBytes);
     if (header.readUInt32LE(0) !== signature) {
-      throw new ArchiveFault('zip-directory', null, 'the central directory is damaged');
+      throw new ArchiveFault('zip-directory', 'the central directory is damaged');
     }
     const fields = readShared(header, 8);
     const { nameLength, extraLength } = fields;
@@ -368,7 +368,7 @@ export async function* centralEntries(
     const rawName = Buffer.from(rest.subarray(0, nameLength));
     const extra = parseExtra(rest.subarray(nameLength, nameLength + extraLength), 'central', rawName);
     const name = requireOneName(rawName, fields.flags, extra);
-    if (header.readUInt16LE(34) !== 0) throw new ArchiveFault('multi-disk', name, 'the entry lies in another part');
+    if (header.readUInt16LE(34) !== 0) throw new ArchiveFault('multi-disk', 'the entry lies in another part', name);
     requireReadable(fields, name);
     const [bytes = 0, packed = 0, offset = 0] = widen(
       [fields.bytes, fields.packed, header.readUInt32LE(42)],
@@ -378,10 +378,13 @@ export async function* centralEntries(
     const wide = bytes >= in32Bits || packed >= in32Bits;
     const in64 = fields.bytes === in32Bits || fields.packed === in32Bits;
     if (header.readUInt32LE(42) === in32Bits && !hidden) {
-      throw new ArchiveFault('zip64', name, 'its place is in 64 bits, which BusyBox skips where the end has 32');
+      throw new ArchiveFault('zip64', 'its place is in 64 bits, which BusyBox skips where the end has 32', name);
     }
     const system = header.readUInt8(5);
-    requireKnownSystem(system, name);
+    // Other systems give attributes another meaning, and some readers convert their names.
+    if (!knownSystems.has(system)) {
+      throw new ArchiveFault('zip-system', `the entry was made on an unusual system (${system})`, name);
+    }
     requireSameName(system, extraLength, rawName);
     requireText(rest.subarray(nameLength + extraLength), name);
     const attributes = header.readUInt32LE(38);
@@ -389,13 +392,7 @@ export async function* centralEntries(
     yield { fields, rawName, name, kind: kindOf(attributes, name), mode, packed, bytes, offset, wide, in64 };
   }
   if (!(await window.fill(1))) return null;
-  throw new ArchiveFault('zip-directory', null, 'the central directory holds more than the entries it counts');
-}
-
-/** Other systems give attributes another meaning, and some readers convert their names. */
-function requireKnownSystem(system: number, name: string): void {
-  if (knownSystems.has(system)) return;
-  throw new ArchiveFault('zip-system', name, `the entry was made on an unusual system (${system})`);
+  throw new ArchiveFault('zip-directory', 'the central directory holds more than the entries it counts');
 }
 
 /** Info-ZIP heeds the UTF-8 flag only for entries made on Unix or with an extra field; it converts other names. */
@@ -403,16 +400,16 @@ function requireSameName(system: number, extraLength: number, rawName: Buffer): 
   if (extraLength > 0 || unixSystems.has(system) || rawName.every((byte) => byte <= 0x7f)) return;
   const detail =
     'the name is not ASCII, and Info-ZIP changes such names of entries made on DOS or Windows without an extra field: pack a tar';
-  throw new ArchiveFault('ambiguous-name', rawName.toString('utf8'), detail);
+  throw new ArchiveFault('ambiguous-name', detail, rawName.toString('utf8'));
 }
 
 /** Java refuses an archive with a comment that it cannot decode, or with a header of 64 KiB. */
 function requireText(comment: Buffer, name: string): void {
   if (comment.length > maxCommentBytes) {
-    throw new ArchiveFault('meta-too-long', name, `the comment of the entry is longer than ${maxCommentBytes} bytes`);
+    throw new ArchiveFault('meta-too-long', `the comment of the entry is longer than ${maxCommentBytes} bytes`, name);
   }
   if (isUtf8(comment)) return;
-  throw new ArchiveFault('not-utf8', name, 'the comment of the entry is not well-formed UTF-8');
+  throw new ArchiveFault('not-utf8', 'the comment of the entry is not well-formed UTF-8', name);
 }
 
 /** Readers use the mode of entries made on Unix even if it is 0. */
@@ -427,16 +424,16 @@ function kindOf(attributes: number, name: string): EntryKind {
   if (type === unixSymbolicLink || (attributes & reparsePoint) !== 0) return 'symbolic-link';
   if (type !== 0 && type !== unixDirectory && type !== unixFile) return 'device';
   if ((attributes & dosVolumeLabel) !== 0) {
-    throw new ArchiveFault('ambiguous-type', name, 'its attributes mark it as a disk label, which some readers skip');
+    throw new ArchiveFault('ambiguous-type', 'its attributes mark it as a disk label, which some readers skip', name);
   }
   if ((attributes & 0xffff & ~knownAttributes) !== 0) {
-    throw new ArchiveFault('ambiguous-type', name, 'its attributes have a meaning that only some readers know');
+    throw new ArchiveFault('ambiguous-type', 'its attributes have a meaning that only some readers know', name);
   }
   const isDirectory = name.endsWith('/');
   // 7-Zip, Go and bsdtar obey the attribute of DOS even where the mode says that it is a file.
   const claims = type === unixDirectory || (attributes & dosDirectory) !== 0;
   if (isDirectory ? type === unixFile : claims) {
-    throw new ArchiveFault('ambiguous-type', name, 'a folder by its attributes and a file by its name, or vice versa');
+    throw new ArchiveFault('ambiguous-type', 'a folder by its attributes and a file by its name, or vice versa', name);
   }
   return isDirectory ? 'directory' : 'file';
 }

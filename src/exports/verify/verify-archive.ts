@@ -233,7 +233,7 @@ export async function readPart(
   const pulse = () => {
     signal?.throwIfAborted();
     const now = performance.now();
-    if (now > deadline) throw new ArchiveFault('time-limit', null, 'reading the archive took too long');
+    if (now > deadline) throw new ArchiveFault('time-limit', 'reading the archive took too long');
     if (now < nextProgress) return;
     nextProgress = now + progressEveryMs;
     onProgress?.({ files: files.length, bytes: unpacked });
