@@ -36,6 +36,7 @@ const escapeRules: TextRules = [
 ];
 
 const segmentRules: TextRules = [
+  ['colon', (segment) => segment.includes(':'), 'the name holds a colon'],
   ['empty-segment', (segment) => segment === '', 'the path holds an empty segment'],
   ['dot-segment', (segment) => segment === '.', 'the path holds a "." segment'],
   ['trailing-dot-or-space', (segment) => /[. ]$/.test(segment), 'a name in the path ends in a dot or a space'],
@@ -60,21 +61,13 @@ export function checkPath(name: string, isDirectory: boolean): { path: string } 
   if (isDirectory && (name === '.' || name === './')) return { path: '' };
   const bare = name.startsWith('./') ? name.slice(2) : name;
   const path = isDirectory && bare.endsWith('/') ? bare.slice(0, -1) : bare;
-  return escapeOf(name) ?? brokenSegments(path) ?? { path };
+  const brokenSegment = path.split('/').map((segment) => brokenBy(segmentRules, segment));
+  return escapeOf(name) ?? brokenSegment.find((found) => found !== null) ?? { path };
 }
 
 /** How a name leaves the folder it is unpacked to, on any system; null if it stays inside. */
 export function escapeOf(name: string): BrokenPath | null {
   return brokenBy(escapeRules, name);
-}
-
-function brokenSegments(path: string): BrokenPath | null {
-  if (path.includes(':')) return { rule: 'colon', detail: 'the name holds a colon' };
-  for (const segment of path.split('/')) {
-    const broken = brokenBy(segmentRules, segment);
-    if (broken) return broken;
-  }
-  return null;
 }
 
 /** Equal for paths that a file system may treat as one, ignoring case (also ẞ, ß and SS), Unicode form or joiners. */
@@ -103,12 +96,29 @@ const ownerBits = 0o700;
 const ownerReads = 0o400;
 const ratioFromBytes = 1024 ** 2;
 
-const refusedKinds: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
+const refusedKinds: Partial<Record<EntryKind, BrokenPath>> = {
   'symbolic-link': { rule: 'symbolic-link', detail: 'symbolic links are refused' },
   'hard-link': { rule: 'hard-link', detail: 'hard links are refused' },
   device: { rule: 'device', detail: 'devices, pipes and sockets are refused' },
   other: { rule: 'entry-type', detail: 'neither a file nor a folder' },
 };
+
+type Admitted = Pick<ArchiveEntry, 'name' | 'kind' | 'mode' | 'bytes'>;
+
+function checkEntry({ name, kind, mode, bytes }: Admitted): { path: string } | BrokenPath {
+  const checked = refusedKinds[kind] ?? checkPath(name, kind === 'directory');
+  if ('rule' in checked) return checked;
+  const bits = mode ?? ownerBits;
+  if ((bits & specialBits) !== 0) {
+    return { rule: 'special-mode', detail: 'the setuid, setgid or sticky bit is set' };
+  }
+  if (kind === 'directory' && bytes > 0) return { rule: 'data-on-directory', detail: 'a folder carries data' };
+  if (kind === 'directory' && (bits & ownerBits) !== ownerBits) {
+    return { rule: 'closed-folder', detail: 'the owner of the folder may not write to it' };
+  }
+  if ((bits & ownerReads) === 0) return { rule: 'closed-file', detail: 'the owner of the file may not read it' };
+  return checked;
+}
 
 interface Occupant {
   path: string;
@@ -136,24 +146,12 @@ export class EntryRules {
   }
 
   /** The path to use for the entry; null when it was refused or is the archive's own root. */
-  admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'mode' | 'bytes'>): string | null {
+  admit(entry: Admitted): string | null {
     if (!this.count(entry)) return null;
-    const refusal = refusedKinds[entry.kind];
-    if (refusal) return this.#refuse(refusal.rule, entry.name, refusal.detail);
-    const checked = checkPath(entry.name, entry.kind === 'directory');
-    if ('rule' in checked) return this.#refuse(checked.rule, entry.name, checked.detail);
-    const mode = entry.mode ?? ownerBits;
-    if ((mode & specialBits) !== 0) {
-      return this.#refuse('special-mode', entry.name, 'the setuid, setgid or sticky bit is set');
-    }
-    if (entry.kind === 'directory' && entry.bytes > 0) {
-      return this.#refuse('data-on-directory', entry.name, 'a folder carries data');
-    }
-    if (entry.kind === 'directory' && (mode & ownerBits) !== ownerBits) {
-      return this.#refuse('closed-folder', entry.name, 'the owner of the folder may not write to it');
-    }
-    if ((mode & ownerReads) === 0) {
-      return this.#refuse('closed-file', entry.name, 'the owner of the file may not read it');
+    const checked = checkEntry(entry);
+    if ('rule' in checked) {
+      this.#reasons.add(checked.rule, entry.name, checked.detail);
+      return null;
     }
     if (checked.path === '') return null;
     const occupied = this.#occupyParents(checked.path) && this.#occupy(checked.path, entry.kind);
@@ -182,11 +180,6 @@ export class EntryRules {
   #exhaust(rule: StructureRule, detail: string): void {
     this.exhausted = true;
     this.#reasons.add(rule, null, detail);
-  }
-
-  #refuse(rule: StructureRule, path: string, detail: string): null {
-    this.#reasons.add(rule, path, detail);
-    return null;
   }
 
   /** Records every folder above `path`; stops at the first known one, whose parents are known too. */

@@ -27,22 +27,10 @@ export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
   return sniffed;
 }
 
-/** Like `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
-function sniffBytes(head: Buffer): Sniffed {
-  if (head.length === 0) return refused('empty-file', 'the file is empty');
-  if (startsWith(head, [0x1f, 0x8b])) return { format: 'tar.gz' };
-  if (startsWith(head, [0x50, 0x4b, 3, 4]) || startsWith(head, [0x50, 0x4b, 5, 6])) return { format: 'zip' };
-  // The reader of tars names the older forms, which have no mark.
-  const isMarked = head.toString('latin1', ustarOffset, ustarOffset + 5) === 'ustar';
-  if (isMarked || passesForTar(head)) return { format: 'tar' };
-  const compression = compressionOf(head);
-  return compression === null ? sniffText(head) : refused('unsupported-compression', `${compression} is not supported`);
-}
-
 /** What services send in place of an archive, by how it begins. */
 const texts: readonly (readonly [RegExp, StructureRule, string])[] = [
   [
-    /^<(?:!doctype )?html/,
+    /^<(?:!doctype )?html/i,
     'html-page',
     'an HTML page was sent in place of an archive, often an error page of a gateway',
   ],
@@ -50,19 +38,22 @@ const texts: readonly (readonly [RegExp, StructureRule, string])[] = [
   [/^[{[]/, 'json-document', 'a JSON document was sent in place of an archive, often an error of the service'],
 ];
 
-function sniffText(head: Buffer): Sniffed {
+/** Like `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
+function sniffBytes(head: Buffer): Sniffed {
+  const bytes = head.toString('latin1');
+  if (bytes === '') return refused('empty-file', 'the file is empty');
+  if (bytes.startsWith('\x1f\x8b')) return { format: 'tar.gz' };
+  if (bytes.startsWith('PK\x03\x04') || bytes.startsWith('PK\x05\x06')) return { format: 'zip' };
+  // The reader of tars names the older forms, which have no mark.
+  if (bytes.startsWith('ustar', ustarOffset) || passesForTar(head)) return { format: 'tar' };
+  const compression = compressionOf(head);
+  if (compression !== null) return refused('unsupported-compression', `${compression} is not supported`);
   const text = head
     .toString('utf8')
     .replace(/^\uFEFF/, '')
-    .trimStart()
-    .toLowerCase();
-  const [, rule, detail] = texts.find(([start]) => start.test(text)) ?? [];
-  if (rule !== undefined && detail !== undefined) return refused(rule, detail);
+    .trimStart();
+  for (const [start, rule, detail] of texts) if (start.test(text)) return refused(rule, detail);
   return refused('unknown-format', 'neither a gzip tar, nor a tar, nor a zip by its first bytes');
-}
-
-function startsWith(head: Buffer, bytes: number[]): boolean {
-  return bytes.every((byte, index) => head[index] === byte);
 }
 
 function refused(rule: StructureRule, detail: string): Sniffed {

@@ -36,13 +36,13 @@ class ChunkCursor {
     return this.#chunk.length === 0 ? null : this.#take(most);
   }
 
-  /** Exactly `bytes` bytes in one piece, valid until the next call; null if the stream ends first. */
-  async exactly(bytes: number): Promise<Buffer | null> {
+  /** Exactly `bytes` bytes in one piece, valid until the next call. Throws `ArchiveFault` if the stream ends first. */
+  async exactly(bytes: number, missing: string): Promise<Buffer> {
     if (this.#chunk.length >= bytes) return this.#take(bytes);
     const gathered = Buffer.alloc(bytes);
     for (let filled = 0; filled < bytes; ) {
       const piece = await this.piece(bytes - filled);
-      if (piece === null) return null;
+      if (piece === null) throw new ArchiveFault('truncated', missing);
       filled += piece.copy(gathered, filled);
     }
     return gathered;
@@ -171,6 +171,7 @@ function malformed(): ArchiveFault {
 
 const fixedBytes = 10;
 const trailerBytes = 8;
+const gzipMark = 0x1f8b;
 const deflate = 8;
 const flag = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const;
 /** Longest name, comment or extra field in the header. Go's limit; BusyBox stops at extra fields from 16 KiB on. */
@@ -238,13 +239,9 @@ async function need(window: ByteWindow, bytes: number): Promise<Buffer> {
 }
 
 async function requireEnd(window: ByteWindow): Promise<void> {
-  if (await window.fill(2)) {
-    const next = window.take(2);
-    if (next[0] === 0x1f && next[1] === 0x8b) {
-      throw new ArchiveFault('gzip-members', 'the file holds several gzip members');
-    }
-  } else if (!(await window.fill(1))) {
-    return;
+  if (!(await window.fill(1))) return;
+  if ((await window.fill(2)) && window.take(2).readUInt16BE(0) === gzipMark) {
+    throw new ArchiveFault('gzip-members', 'the file holds several gzip members');
   }
   throw new ArchiveFault('trailing-data', 'there are bytes after the end of the gzip data');
 }
@@ -308,10 +305,8 @@ class TarReading {
     }
   }
 
-  async #block(): Promise<Buffer> {
-    const block = await this.#cursor.exactly(blockBytes);
-    if (block !== null) return block;
-    throw new ArchiveFault('truncated', 'the end-of-archive marker is missing');
+  #block(): Promise<Buffer> {
+    return this.#cursor.exactly(blockBytes, 'the end-of-archive marker is missing');
   }
 
   async #record(header: TarHeader): Promise<'stop' | undefined> {
@@ -406,19 +401,16 @@ class TarReading {
       const piece = this.#cursor.pieceAtHand(left) ?? (await this.#cursor.piece(left));
       if (piece === null) throw new ArchiveFault('truncated', 'the archive ends in the middle of a file');
       left -= piece.length;
-      const writing = sink?.write(piece);
-      if (writing) await writing;
+      await sink?.write(piece);
     }
     await this.#padding(bytes);
-    const ending = sink?.end();
-    if (ending) await ending;
+    await sink?.end();
   }
 
   async #padding(bytes: number): Promise<void> {
     const over = bytes % blockBytes;
     if (over === 0) return;
-    const padding = await this.#cursor.exactly(blockBytes - over);
-    if (padding === null) throw new ArchiveFault('truncated', 'the archive ends in the middle');
+    const padding = await this.#cursor.exactly(blockBytes - over, 'the archive ends in the middle');
     if (!isZero(padding)) {
       throw new ArchiveFault('hidden-data', 'what fills up the last block of a file is not zero');
     }
@@ -431,9 +423,7 @@ class TarReading {
     if (bytes > maxMetaBytes) {
       throw new ArchiveFault('meta-too-long', `a header about an entry is longer than ${maxMetaBytes} bytes`);
     }
-    const data = await this.#cursor.exactly(bytes);
-    if (data === null) throw new ArchiveFault('truncated', 'the archive ends in the middle of a header');
-    const kept = Buffer.from(data);
+    const kept = Buffer.from(await this.#cursor.exactly(bytes, 'the archive ends in the middle of a header'));
     await this.#padding(bytes);
     return kept;
   }

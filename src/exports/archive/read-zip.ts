@@ -249,8 +249,7 @@ async function readContent(window: ByteWindow, entry: CentralEntry, sink: Conten
   const small = packed <= mostAtOnce && bytes <= mostAtOnce;
   const crc = small ? await readAtOnce(window, entry, sink) : await readInPieces(window, entry, sink);
   if (crc !== fields.crc) throw new ArchiveFault('crc-mismatch', 'the CRC-32 of the content does not match', name);
-  const ending = sink?.end();
-  if (ending) await ending;
+  await sink?.end();
 }
 
 async function readAtOnce(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<number> {
@@ -258,8 +257,7 @@ async function readAtOnce(window: ByteWindow, entry: CentralEntry, sink: Content
   if (window.buffered < packed && !(await window.fill(packed))) throw cut(name);
   const data = window.take(packed);
   const content = fields.method === stored ? data : inflateAtOnce(data, bytes, name);
-  const writing = content.length > 0 ? sink?.write(content) : undefined;
-  if (writing) await writing;
+  if (content.length > 0) await sink?.write(content);
   return crc32(content);
 }
 
@@ -273,8 +271,7 @@ async function readInPieces(window: ByteWindow, entry: CentralEntry, sink: Conte
     written += piece.length;
     if (written > bytes) throw sizeMismatch(name);
     crc = crc32(piece, crc);
-    const writing = sink?.write(piece);
-    if (writing) await writing;
+    await sink?.write(piece);
   }
   if (written !== bytes) throw sizeMismatch(name);
   if (window.position !== end) throw leftOver(name);
