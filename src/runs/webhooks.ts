@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { Webhook as Signature } from 'standardwebhooks';
-import { Agent, ProxyAgent, request } from 'undici';
+import { Agent, ProxyAgent, request } from '../http-client.ts';
 import { ProxyFailed, proxyFor } from '../rules/proxy.ts';
 import { counted, pagePath, spanText, withoutEnd } from '../rules/text.ts';
 import { projectAddress, siteAddress } from '../rules/workflow-ids.ts';

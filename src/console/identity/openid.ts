@@ -1,5 +1,5 @@
 import * as openid from 'openid-client';
-import { fetch as fetchBy, ProxyAgent } from 'undici';
+import { fetch as fetchBy, ProxyAgent } from '../../http-client.ts';
 import { isLoopback, proxyFor } from '../../rules/proxy.ts';
 import { type Identity, identityOf, newToken, type Roles } from '../security/sessions.ts';
 import { UnbelievedClaim } from './sign-in-errors.ts';

@@ -1,5 +1,5 @@
-import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici';
 import type { ByteSpan, ReadBuffers } from '../../files.ts';
+import { Agent, type Dispatcher, errors, ProxyAgent, request } from '../../http-client.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
 import type { ObjectIdentity } from './partial-file.ts';
 import { checkedConnector, checkLink, DownloadFailed, type LinkPolicy } from './presigned-links.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { buildConnector } from 'undici';
 import type { ReadBuffers } from '../../files.ts';
+import { buildConnector } from '../../http-client.ts';
 import { readHttpDate } from '../../rules/retry-after.ts';
 
 /** The object store refused several fresh links; bytes on disk are kept for another call. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import type { CheckConfig } from '../../config/config.ts';
 import { errorCode } from '../../files.ts';
+import { Agent, type Dispatcher, ProxyAgent, request } from '../../http-client.ts';
 import { proxyFor } from '../../rules/proxy.ts';
 import { spanText, withoutEnd } from '../../rules/text.ts';
 import { changedPages, compareManifests } from '../store/compare-manifests.ts';
