@@ -365,6 +365,7 @@ async function noticeOfApproval(
       reason,
       facts,
       until,
+      mark: version,
       ...(again !== null && { again }),
     },
     { org, by, at },

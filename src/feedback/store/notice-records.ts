@@ -19,6 +19,8 @@ export async function turnNotice(db: Trx, turn: NoticeTurn): Promise<void> {
       .updateTable('notices')
       .set({ ...changed, ...(reason !== undefined && { reason }) })
       .where(matching({ ...key, open: 1 }))
+      // An end that comes late, as of a run that was terminated, is not that of another occurrence, which began since.
+      .where(({ eb, or }) => or([eb('mark', 'is', null), eb('since', '<=', changed.changed_at)]))
       .execute();
     return;
   }
@@ -32,7 +34,8 @@ export async function turnNotice(db: Trx, turn: NoticeTurn): Promise<void> {
         .columns(['org_id', 'type', 'subject'])
         // Another version waits: that is news, though nobody was told yet that none waits any more.
         .doUpdateSet(sentAlone.has(type) ? { told: 0, ...opened } : opened)
-        .where('notices.open', '=', 0),
+        // What is open may be of a run that was reset or deleted.
+        .where(({ eb, or, ref }) => or([eb('notices.open', '=', 0), eb('notices.mark', '!=', ref('excluded.mark'))])),
     )
     .execute();
 }

@@ -60,7 +60,7 @@ export interface Noticed {
   facts?: NoticeFacts;
   /** ISO 8601: until when a person can act. */
   until?: string;
-  /** Distinguishes two occurrences: what a receiver's settings were. */
+  /** Distinguishes two occurrences: the version that waits, what a receiver's settings were. */
   mark?: string;
   /** True when another message says it: only its state is kept. */
   silent?: boolean;

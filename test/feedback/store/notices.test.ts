@@ -61,6 +61,25 @@ describe('a notice (X9)', () => {
     ]);
   });
 
+  it('of a version that waits is neither hidden nor ended by the run before it', async () => {
+    await using at = await temporaryStore();
+    const waits = { type: 'approval.wanted' } as const;
+    await at.store.turnNotice(turn('begun', 1, { ...waits, mark: 'v1' }));
+    await at.store.markTold('acme', await at.store.noticeRows('acme'), hour(1));
+    // The first run was terminated at 2, and its row is written when the second one waits already.
+    await at.store.turnNotice(turn('begun', 3, { ...waits, mark: 'v2' }));
+    const second = { open: true, told: false, since: hour(3).toISOString(), mark: 'v2' };
+    expect(await at.store.noticeRows('acme')).toMatchObject([second]);
+    await at.store.turnNotice(turn('begun', 4, { ...waits, mark: 'v2' }));
+    await at.store.turnNotice(turn('ended', 2, waits));
+    expect(await at.store.noticeRows('acme')).toMatchObject([second]);
+    await at.store.markTold('acme', await at.store.noticeRows('acme'), hour(4));
+    await at.store.turnNotice(turn('ended', 5, waits));
+    expect(await at.store.noticeRows('acme')).toMatchObject([
+      { open: false, told: true, changedAt: hour(5).toISOString() },
+    ]);
+  });
+
   it('belongs to its organization, type and subject', async () => {
     await using at = await temporaryStore();
     const others = [{}, { org: 'globex' }, { type: 'export.late' as const }, { subject: 'api.acme.example' }];
