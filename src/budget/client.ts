@@ -32,7 +32,7 @@ import { Semaphore } from '../semaphore.ts';
 import { failoverFor, hasCode } from '../temporal/connection.ts';
 import { type Failover, failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
-import { lastGrantOf, type PassTrace, untilNow } from './rules/carry-window.ts';
+import { lastGrantOf, type PassTrace, untilNow, windowAfter } from './rules/carry-window.ts';
 import type {
   BudgetConfirmation,
   ForAWhile,
@@ -44,7 +44,7 @@ import type {
   WindowSettings,
 } from './rules/permits.ts';
 import type { BudgetInput, CarriedWindow } from './rules/window-state.ts';
-import type { WindowView } from './rules/window-view.ts';
+import { viewOf, type WindowView } from './rules/window-view.ts';
 
 /** Updates of one workflow that a process sends at a time. The server takes ten, of all processes together. */
 const mostInFlight = 5;
@@ -314,9 +314,17 @@ function unlessUnanswered(error: unknown): null {
   throw error;
 }
 
-/** The window now; throws `WorkflowNotFoundError` for a budget that never started. */
+/**
+ * The window now; throws `WorkflowNotFoundError` for a budget that never started. Of one that ended, what its successor
+ * begins with (B7): nobody grants by the old ledger any more.
+ */
 export async function budgetView(client: Client, org: string): Promise<WindowView> {
-  return client.workflow.getHandle(budgetWorkflowId(org)).query(budgetStateQuery, { at: Date.now() });
+  const handle = client.workflow.getHandle(budgetWorkflowId(org));
+  const { status, closeTime } = await handle.describe();
+  const now = Date.now();
+  if (status.name === 'RUNNING') return handle.query(budgetStateQuery, { at: now });
+  const { settings } = await handle.query(budgetLedgerQuery);
+  return viewOf(windowAfter(settings, closeTime?.getTime() ?? now, now), now);
 }
 
 /** Like `retryKeys`, of one organization. */

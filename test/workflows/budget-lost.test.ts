@@ -38,6 +38,9 @@ describe('a budget that was lost (B7)', () => {
         expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
         const terminatedAt = Date.now();
         await env.client.workflow.getHandle(budgetWorkflowId(org)).terminate();
+        const ended = await budgetView(env.client, org);
+        expect(ended).toMatchObject({ limit: 20, used: 0, available: 0, holders: [], waiters: [] });
+        expect(ended.countsAsFullUntil).toBeCloseTo(terminatedAt + fullForMs, -4.5);
         const answer = await client.ask(org, { ...question, id: 'q2' });
         expect(answer).toMatchObject({ kind: 'wait', reason: 'window-full' });
         expect(answer).toHaveProperty('waitUntil', expect.closeTo(terminatedAt + fullForMs, -4.5));
