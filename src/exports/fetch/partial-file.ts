@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import type { ByteSpan } from '../../files.ts';
+import { type ByteSpan, replaceFile } from '../../files.ts';
 
 /** A set of bytes of a file, as spans that neither touch nor overlap, in order. */
 export class ByteSpans {
@@ -119,17 +119,15 @@ const linePattern = /^(\d{1,15}) (\d{1,15}) ([0-9a-f]{8})$/;
 /**
  * Begins the journal beside a download in place of any other: the object's identity, then a line for each checkpoint on
  * disk. It lets a download resume after `kill -9` and after a power failure: a line is written after the bytes it
- * describes and believed only if they have its checksum. It is not flushed, since a line that is wrong has a wrong
- * checksum.
+ * describes and believed only if they have its checksum. Lines are not flushed, since one that is wrong has a wrong
+ * checksum. Attempts that woke up in the same process may do this at once.
  */
 export async function beginJournal(
   path: string,
   identity: ObjectIdentity,
   proved: readonly Checkpoint[],
 ): Promise<FileHandle> {
-  const temp = `${path}.new`;
-  await writeFile(temp, [`${JSON.stringify(identity)}\n`, ...proved.map(journalLine)].join(''));
-  await rename(temp, path);
+  await replaceFile(path, [`${JSON.stringify(identity)}\n`, ...proved.map(journalLine)].join(''));
   return open(path, 'a');
 }
 

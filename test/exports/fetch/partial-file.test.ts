@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { appendFile, open, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { appendFile, open, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -115,5 +115,14 @@ describe('the journal of a download', () => {
     const again = await beginJournal(place.journal, identity, found?.proved ?? []);
     await again.close();
     expect(await recovered(place)).toEqual(found);
+  });
+
+  it('is begun by several attempts at once, as when a stopped process goes on', async () => {
+    const place = await written();
+    const found = await recovered(place);
+    const attempts = Array.from({ length: 20 }, () => beginJournal(place.journal, identity, found?.proved ?? []));
+    for (const begun of await Promise.all(attempts)) await begun.close();
+    expect(await recovered(place)).toEqual(found);
+    expect((await readdir(dirname(place.journal))).sort()).toEqual(['archive', 'archive.resume']);
   });
 });
