@@ -18,6 +18,7 @@ import {
   type RolloutResult,
   reasonText,
 } from '../exports/rules/site-export.ts';
+import { withoutFailureType } from '../rules/errors.ts';
 import { spanText, summaryText } from '../rules/text.ts';
 import { type ExportView, WaitsInNextRun } from './export-job.ts';
 import {
@@ -295,7 +296,7 @@ export function returnToBefore(
     takeWith: (back) => taker(site, { version: back, previous: version, force: false }),
     problemOf: (error) => {
       if (isCancellation(error)) throw error;
-      return failureSummary(error);
+      return withoutFailureType(failureSummary(error));
     },
   });
 }
@@ -308,7 +309,7 @@ function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout
     } catch (error) {
       if (isCancellation(error)) throw error;
       const blames = failureType(error) === 'VersionRefused' ? 'version' : 'target';
-      return { target, step, outcome: 'failed', detail: failureSummary(error), blames };
+      return { target, step, outcome: 'failed', detail: withoutFailureType(failureSummary(error)), blames };
     }
   };
 }

@@ -91,17 +91,21 @@ function downloadStep(download: Transfer, paint: Paint): Step {
 export function exportResultText(result: ExportResult, paint: Paint): string {
   const { domain, outcome, version, contentDigest, archive, pages, files, url, jobId, polls, jobsStarted, held } =
     result;
+  const isReturned = held !== null && result.reasons.length > 0;
+  const current = held === version ? 'nothing is current' : `${held} is current again`;
+  const failure = isReturned
+    ? `a check refused the new version of ${domain}; ${current}`
+    : `${domain} is published, but ${failedTargets(result.rollouts).join(', ')} did not get it`;
   const heading = {
     published: `${paint.green('published')} a new version of ${domain}`,
     unchanged: `${paint.green('unchanged')}: ${domain} is the same as published`,
-    'rollout-failed': `${paint.red('rollout failed')}: ${domain} is published, but ${failedTargets(result.rollouts).join(', ')} did not get it`,
+    'rollout-failed': `${paint.red('rollout failed')}: ${failure}`,
     rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, what is in service stays`,
   }[outcome];
   const facts: (readonly [string, string])[] = [];
   if (version !== null) facts.push(['version', version]);
   if (held !== null) {
     const end = `\`docferry export release ${domain}\``;
-    const isReturned = result.reasons.length > 0;
     facts.push(['held', `${domain} stays at ${held} until ${isReturned ? `other content comes, or ${end}` : end}`]);
   }
   if (contentDigest !== null) facts.push(['digest', contentDigest]);

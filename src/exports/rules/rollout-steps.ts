@@ -1,3 +1,4 @@
+import { clipped } from '../../rules/text.ts';
 import { longestReason, type Reason, type RolloutResult } from './site-export.ts';
 
 /** What puts a version into service at a target, in this order; a target has at least one of them (deployments.md). */
@@ -107,7 +108,7 @@ export async function returnFrom(
   const back: RolloutResult[] = [];
   let held: string | null;
   try {
-    held = await moveBack(why.slice(0, longestReason));
+    held = await moveBack(clipped(why, longestReason));
     if (held === null) {
       const reasons = [reason('check-failed', `${why}; no earlier version is left, so nothing is current`)];
       return { rollouts, held: version, reasons };
@@ -136,7 +137,7 @@ function returnedResults(
     if (now === undefined) return result;
     const how = now.outcome === 'failed' ? `the return to ${version} failed: ${now.detail}` : `runs ${version} again`;
     const detail = result.outcome === 'failed' ? `${how}; ${result.detail}` : how;
-    return { ...result, outcome: 'failed', detail: detail.slice(0, longestDetail) };
+    return { ...result, outcome: 'failed', detail: clipped(detail, longestDetail) };
   });
 }
 
@@ -149,7 +150,7 @@ export function leftBehind(version: string, results: readonly RolloutResult[]): 
 }
 
 function reason(rule: string, detail: string): Reason {
-  return { rule, path: null, detail: detail.slice(0, longestReason) };
+  return { rule, path: null, detail: clipped(detail, longestReason) };
 }
 
 /** Results of the targets whose last step has been taken, in the order of the targets. */
@@ -161,7 +162,7 @@ export function rolloutResults(targets: readonly TargetSteps[], taken: readonly 
     const { outcome, blames } = last;
     // A failed check counts more than what the program before it reported.
     const detail = outcome === 'rolled-out' ? own.map((step) => step.detail).join('; ') : last.detail;
-    return [{ target, outcome, detail: detail.slice(0, longestDetail), ...(blames && { blames }) }];
+    return [{ target, outcome, detail: clipped(detail, longestDetail), ...(blames && { blames }) }];
   });
 }
 

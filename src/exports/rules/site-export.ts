@@ -138,7 +138,7 @@ export function whyEnded({ error, reasons = [], rollouts = [] }: Omit<EndDetail,
   const [reason, ...others] = reasons;
   if (reason === undefined) {
     const [failed, ...more] = rollouts.filter(({ outcome }) => outcome === 'failed');
-    return failed === undefined ? '' : `${failed.target}: ${withoutFailureType(failed.detail)}${andMore(more.length)}`;
+    return failed === undefined ? '' : `${failed.target}: ${failed.detail}${andMore(more.length)}`;
   }
   if (isDeclined(reason.rule)) return visibleText(reason.detail);
   // The last of a long list says how many are not in it.
@@ -150,10 +150,7 @@ export function whyEnded({ error, reasons = [], rollouts = [] }: Omit<EndDetail,
 /** Each reason of an end that has several, where `whyEnded` gives the first; empty for others. */
 export function allReasons({ error, reasons = [], rollouts = [] }: EndDetail): string[] {
   const failed = reasons.length > 0 ? [] : rollouts.filter(({ outcome }) => outcome === 'failed');
-  const all = [
-    ...reasons.map(reasonText),
-    ...failed.map(({ target, detail }) => `${target}: ${withoutFailureType(detail)}`),
-  ];
+  const all = [...reasons.map(reasonText), ...failed.map(({ target, detail }) => `${target}: ${detail}`)];
   return error === undefined && all.length > 1 ? all : [];
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { declinedRules, type EndDetail, whyEnded } from '../../exports/rules/site-export.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
+import { clipped } from '../../rules/text.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { type PassKind, passKinds } from '../rules/pass-bounds.ts';
@@ -104,7 +105,7 @@ async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord
     domain,
     lastOutcome: outcome,
     lastAt: finished_at,
-    lastReason: detail === null ? null : shortened(whyEnded(JSON.parse(detail) as EndDetail)),
+    lastReason: detail === null ? null : clipped(whyEnded(JSON.parse(detail) as EndDetail), longestReason) || null,
     failingSince: failing_since,
   }));
   // Of two that began in the same millisecond the last one counts.
@@ -205,7 +206,7 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
       lastPass: newest?.pass ?? null,
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
-      lastReason: shortened(withoutFailureType(newest?.error ?? '')),
+      lastReason: clipped(withoutFailureType(newest?.error ?? ''), longestReason) || null,
       newestReadAt: [...(newestReadAt === null ? [] : [newestReadAt]), ...readByPass].sort().at(-1) ?? null,
       firstReading: firstReading !== null,
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
@@ -216,11 +217,5 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
 
 /** In characters: a list of a thousand sites stays short. */
 const longestReason = 300;
-
-function shortened(reason: string): string | null {
-  const characters = [...reason];
-  if (characters.length <= longestReason) return reason || null;
-  return `${characters.slice(0, longestReason).join('')}…`;
-}
 
 const keyOf = ({ org, project }: ProjectKey): string => JSON.stringify([org, project]);

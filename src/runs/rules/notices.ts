@@ -3,7 +3,7 @@ import type { WindowView } from '../../budget/rules/window-view.ts';
 import { type EndDetail, failedTargets, type RunOutcome, whyEnded } from '../../exports/rules/site-export.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import { count, own, reader, text } from '../../rules/messages.ts';
-import { spanText, visibleText } from '../../rules/text.ts';
+import { clipped, spanText, visibleText } from '../../rules/text.ts';
 import type { WithFailover } from '../../temporal/rules/failover.ts';
 
 /** What docferry reports to people because they must act on it or want to know. */
@@ -74,8 +74,7 @@ const longestReason = 300;
 /** A reason on one line and bounded. */
 export function noticeReason(text: string): string | null {
   const line = visibleText(text.replace(/\s+/g, ' ')).trim();
-  if (line === '') return null;
-  return line.length <= longestReason ? line : `${[...line].slice(0, longestReason - 1).join('')}…`;
+  return clipped(line, longestReason) || null;
 }
 
 /** What the row of a run says about its end. */
@@ -178,14 +177,14 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
     'export.failed': `docferry export status ${subject}`,
     'export.refused': `docferry export status ${subject}`,
     'export.late': `docferry export start ${subject} --wait`,
-    'rollout.failed': `docferry export start ${subject} --wait`,
+    'rollout.failed': `docferry export status ${subject}`,
     'rollout.drifted': `docferry export start ${subject} --wait`,
     'site.rolled-back': `docferry export release ${subject}`,
     'site.held': `docferry export release ${subject}`,
     'pass.failed': `docferry feedback status ${project}`,
     'feedback.stale': `docferry feedback status ${subject}`,
     'feedback.missing': `docferry feedback status ${subject}`,
-    'key.refused': 'docferry doctor',
+    'key.refused': 'docferry doctor --key',
     'budget.starved': `docferry budget show ${org}`,
     'webhook.gone': 'docferry doctor',
   };

@@ -160,3 +160,10 @@ it('says what became of the site, a return that failed first', async () => {
     rollouts: unreturned,
   });
 });
+
+it('ends a detail that is cut with an ellipsis', () => {
+  const targets = [{ target: 'a', steps: ['place'] as const }];
+  const taken = [{ target: 'a', step: 'place' as const, outcome: 'failed' as const, detail: 'x'.repeat(500) }];
+  const [result] = rolloutResults(targets, taken);
+  expect(result?.detail).toBe(`${'x'.repeat(299)}…`);
+});

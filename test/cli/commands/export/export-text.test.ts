@@ -1,34 +1,36 @@
 import { createColors } from 'picocolors';
 import { expect, it } from 'vitest';
 import { exportResultText, rollbackResultText } from '../../../../src/cli/terminal/progress.ts';
-import type { RolloutResult } from '../../../../src/exports/rules/site-export.ts';
+import type { ExportResult, RolloutResult } from '../../../../src/exports/rules/site-export.ts';
 import { whyEnded } from '../../../../src/exports/rules/site-export.ts';
 
 const paint = createColors(false);
 const rollouts: RolloutResult[] = [
-  { target: 'directory:./a', outcome: 'failed', detail: 'RolloutFailed: no room' },
+  { target: 'directory:./a', outcome: 'failed', detail: 'no room' },
   { target: 'directory:./b', outcome: 'rolled-out', detail: 'switched' },
 ];
 const ids = { workflowId: 'w', runId: 'r', org: 'acme', domain: 'docs.example' };
 const facts = { ...ids, version: 'v2', contentDigest: 'ab', pages: 1, files: 2, url: 'http://b', rollouts };
 
 it('names the targets that failed first, for exports, rollbacks and ended runs', () => {
-  const exported = exportResultText(
-    {
-      ...facts,
-      outcome: 'rollout-failed',
-      jobId: 'job-1',
-      jobsStarted: 2,
-      possibleDuplicates: 1,
-      archive: null,
-      polls: 1,
-      linksRequested: 1,
-      reasons: [],
-      held: null,
-    },
-    paint,
-  );
+  const failed: ExportResult = {
+    ...facts,
+    outcome: 'rollout-failed',
+    jobId: 'job-1',
+    jobsStarted: 2,
+    possibleDuplicates: 1,
+    archive: null,
+    polls: 1,
+    linksRequested: 1,
+    reasons: [],
+    held: null,
+  };
+  const exported = exportResultText(failed, paint);
   expect(exported.split('\n')[0]).toBe('rollout failed: docs.example is published, but directory:./a did not get it');
+  const reasons = [{ rule: 'check-failed', path: null, detail: 'no page' }];
+  const returned = (held: string) => exportResultText({ ...failed, reasons, held }, paint).split('\n')[0];
+  expect(returned('v1')).toBe('rollout failed: a check refused the new version of docs.example; v1 is current again');
+  expect(returned('v2')).toBe('rollout failed: a check refused the new version of docs.example; nothing is current');
   expect(exported).toContain('job-1 (up to 2 jobs were started)');
   const back = rollbackResultText({ ...facts, outcome: 'rollout-failed', previous: 'v3', held: 'v2' }, paint);
   expect(back.split('\n')[0]).toBe(
@@ -37,7 +39,7 @@ it('names the targets that failed first, for exports, rollbacks and ended runs',
 });
 
 it('says why a run ended: the first reason with its path, and how many more there are', () => {
-  const failed = (target: string) => ({ target, outcome: 'failed', detail: 'RolloutFailed: no room' });
+  const failed = (target: string) => ({ target, outcome: 'failed', detail: 'no room' });
   expect(whyEnded({ rollouts })).toBe('directory:./a: no room');
   expect(whyEnded({ rollouts: [...rollouts, failed('directory:./c'), failed('directory:./d')] })).toBe(
     'directory:./a: no room, and 2 more',
