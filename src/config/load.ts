@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { shareForDeadlines } from '../feedback/rules/refresh/pace.ts';
+import { pathProblem } from '../files.ts';
 import { isSecure } from '../rules/proxy.ts';
 import { counted, nearestName, spanText } from '../rules/text.ts';
 import type { Config, OrganizationConfig } from './config.ts';
@@ -265,7 +266,10 @@ function readFile(file: string, byDefault: boolean): { text: string; writtenAt: 
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    if (code !== 'ENOENT') throw new ConfigError(`${file} cannot be read (${code})`);
+    if (code !== 'ENOENT') {
+      const { what, fix } = pathProblem(error) ?? { what: `cannot be read (${code})`, fix: null };
+      throw new ConfigError(`${file} ${what}`, [], fix);
+    }
     const tried = byDefault ? ' (and neither --config nor DOCFERRY_CONFIG names one)' : '';
     throw new ConfigError(`there is no configuration file ${file}${tried}`, [], exampleHint);
   }

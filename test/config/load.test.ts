@@ -211,7 +211,7 @@ defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } 
   it('says that a folder is no file', () => {
     const cwd = folderWith({});
     expect(failureOf(() => loadConfig({ file: '.', env: {}, cwd, secrets: 'required' })).message).toMatch(
-      /cannot be read \(EISDIR\)/,
+      /is a folder \(EISDIR\)/,
     );
   });
 

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
-import { type AuditAction, type AuditEntry, auditActions, detailText } from '../../runs/rules/audit.ts';
+import { type AuditAction, type AuditEntry, auditActions, auditDetail } from '../../runs/rules/audit.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type HistoryFlags, historyFilter, listLimit, moment } from '../flags.ts';
 import { matcherOf } from '../selection.ts';
@@ -69,5 +69,5 @@ async function matchingAuditEntries(
 
 function auditCells({ at, who, action, org, subject, reason, detail }: AuditEntry): string[] {
   const to = subject ?? org ?? 'everything';
-  return [timeText(at), printable(who), action, to, printable(reason ?? '', 200), printable(detailText(detail))];
+  return [timeText(at), printable(who), action, to, printable(reason ?? '', 200), printable(auditDetail(detail))];
 }

@@ -1,6 +1,5 @@
 import { visible } from '../../feedback/report/figure.ts';
-import { counted, spanText } from '../../rules/text.ts';
-import { type AuditAction, type AuditEntry, auditActions } from '../../runs/rules/audit.ts';
+import { type AuditAction, type AuditEntry, auditActions, auditDetail } from '../../runs/rules/audit.ts';
 import { type AuditFacts, type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
 import { Page } from './layout.tsx';
 import { Aged, Chips, Choice, Foreign, NamePart, OrganizationChoice, Table, type Viewer, When } from './parts.tsx';
@@ -112,32 +111,3 @@ export const auditWords: Readonly<Record<AuditAction, string>> = {
 
 /** The choices of a filter: the address has the action as scripts know it. */
 const auditChoices = auditActions.map((action) => [action, auditWords[action]] as const);
-
-/** What the audit keeps about an audit entry, in words; what has none stands as `name value`. */
-function auditDetail(detail: string): string {
-  return Object.entries(JSON.parse(detail) as Record<string, unknown>)
-    .map(([name, value]) => wordsOf(name, value) ?? `${name} ${value ?? '–'}`)
-    .join(', ');
-}
-
-function wordsOf(name: string, value: unknown): string | null {
-  if (name === 'forMs')
-    return value === null ? 'without an end' : typeof value === 'number' ? `for ${spanText(value)}` : null;
-  if (name === 'bulk' && value === true) return 'in bulk';
-  if (name === 'promote' && value === true) return 'into service anyway';
-  if (name === 'force' && value === true) return 'even if nothing changed';
-  if (name === 'siteVersion') return `label ${value}`;
-  if (name === 'previous') return value === null ? 'nothing was in service' : `before it ${value}`;
-  const unit = Object.hasOwn(counts, name) ? counts[name] : undefined;
-  return unit !== undefined && typeof value === 'number' ? counted(value, ...unit) : null;
-}
-
-const counts: Readonly<Record<string, [one: string, many: string]>> = {
-  requests: ['request', 'requests'],
-  paths: ['path', 'paths'],
-  runs: ['run', 'runs'],
-  sessions: ['session', 'sessions'],
-  entries: ['entry', 'entries'],
-  changes: ['change', 'changes'],
-  rejects: ['reject', 'rejects'],
-};

@@ -306,7 +306,7 @@ export function Aged({ at, late }: { at: number; late: boolean }) {
   return (
     <div class="notice" role="status">
       <p>
-        This is as of <When at={at} />: nothing newer could be read in time.
+        This was read <When at={at} />; a newer reading failed or is late.
       </p>
     </div>
   );

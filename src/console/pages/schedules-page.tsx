@@ -137,7 +137,8 @@ const bulkVerbs = [
 function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) {
   const starts = lines.flatMap(({ target, state }) => {
     const moment = state?.nextAt == null ? Number.NaN : Date.parse(state.nextAt);
-    return moment >= at && moment < at + dayMs ? [{ name: targetName(target), moment }] : [];
+    // One that is due is past until its run is seen.
+    return moment < at + dayMs ? [{ name: targetName(target), moment: Math.max(moment, at) }] : [];
   });
   const isKnown = lines.some(({ state }) => state !== null);
   const label = isKnown ? `${starts.length} of ${lines.length} schedules start` : 'next starts are unavailable';

@@ -1,14 +1,37 @@
 import { z } from 'zod/mini';
 import { type ExportParameters, longestReason } from '../../exports/rules/site-export.ts';
 import { instant, jsonText, reader, text, textLike, writing } from '../../rules/messages.ts';
+import { counted, spanText } from '../../rules/text.ts';
 import { type ScheduleTarget, type WorkTarget, workflowIdOf } from '../../rules/workflow-ids.ts';
 
-/** What the audit says of an audit entry, for people: `version 20261121T…, previous -`. */
-export function detailText(detail: string): string {
-  return Object.entries(JSON.parse(detail))
-    .map(([name, value]) => `${name} ${value ?? '-'}`)
+/** What the audit keeps about an audit entry, in words; what has none stands as `name value`. */
+export function auditDetail(detail: string): string {
+  return Object.entries(JSON.parse(detail) as Record<string, unknown>)
+    .map(([name, value]) => wordsOf(name, value) ?? `${name} ${value ?? '–'}`)
     .join(', ');
 }
+
+function wordsOf(name: string, value: unknown): string | null {
+  if (name === 'forMs')
+    return value === null ? 'without an end' : typeof value === 'number' ? `for ${spanText(value)}` : null;
+  if (name === 'bulk' && value === true) return 'in bulk';
+  if (name === 'promote' && value === true) return 'into service anyway';
+  if (name === 'force' && value === true) return 'even if nothing changed';
+  if (name === 'siteVersion') return `label ${value}`;
+  if (name === 'previous') return value === null ? 'nothing was in service' : `before it ${value}`;
+  const unit = Object.hasOwn(counts, name) ? counts[name] : undefined;
+  return unit !== undefined && typeof value === 'number' ? counted(value, ...unit) : null;
+}
+
+const counts: Readonly<Record<string, [one: string, many: string]>> = {
+  requests: ['request', 'requests'],
+  paths: ['path', 'paths'],
+  runs: ['run', 'runs'],
+  sessions: ['session', 'sessions'],
+  entries: ['entry', 'entries'],
+  changes: ['change', 'changes'],
+  rejects: ['reject', 'rejects'],
+};
 
 /** What people do by hand and the audit keeps (audit.md). */
 export const auditActions = [

@@ -335,7 +335,7 @@ describe('while the store is away', () => {
       for (const path of ['/feedback', '/feedback/prj_1/fb_1']) {
         expect(await look(path)).toMatchObject({
           status: 200,
-          text: expect.stringContaining('nothing newer could be read'),
+          text: expect.stringContaining('a newer reading failed or is late'),
         });
       }
     }

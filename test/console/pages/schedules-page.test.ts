@@ -46,6 +46,11 @@ describe('the page of schedules', () => {
     expect(found('is=__proto__')).toEqual(found(''));
   });
 
+  it('counts a start that is due, though its moment has passed, among those of the next day', () => {
+    expect(shown({ state: { nextAt: '2026-11-22T11:59:58.000Z', paused: false } })).toContain('1 of 1 schedules start');
+    expect(shown({ state: { nextAt: '2026-11-23T12:00:00.000Z', paused: false } })).toContain('0 of 1 schedules start');
+  });
+
   it('shows two hundred of ten thousand at a time, and leads on', () => {
     const lines = Array.from({ length: 10_000 }, (_, n) => ({ ...line, id: `export:acme:s${n}.example` }));
     const rows = (page: string) => [...page.matchAll(/id="to-export:acme:(s\d+)\./g)].map(([, name]) => name);

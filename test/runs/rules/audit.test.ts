@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readActor } from '../../../src/runs/rules/audit.ts';
+import { auditDetail, readActor } from '../../../src/runs/rules/audit.ts';
 
 describe('readActor', () => {
   it('accepts that nothing is said, and takes a blank reason for none', () => {
@@ -20,4 +20,9 @@ describe('readActor', () => {
   ])('refuses what has no name or reason of bounded length: %s', (named, actor) => {
     expect(() => readActor(actor)).toThrow(named);
   });
+});
+
+it('says the details of an entry in words, and what has none by its name', () => {
+  expect(auditDetail('{"forMs":7200000,"requests":60,"bulk":true}')).toBe('for 2 h, 60 requests, in bulk');
+  expect(auditDetail('{"version":"v2","previous":null}')).toBe('version v2, nothing was in service');
 });
