@@ -74,7 +74,8 @@ function documentOf(store: BundleStore, domains: readonly DomainAudit[], ok: boo
 }
 
 function textOf(store: BundleStore, audits: readonly DomainAudit[], paint: Paint): string {
-  const lines = audits.flatMap(({ domain, current, reasons, versions }) => {
+  const worstFirst = [...audits].sort((one, other) => Number(isGood(one)) - Number(isGood(other)));
+  const lines = worstFirst.flatMap(({ domain, current, reasons, versions }) => {
     const bad = versions.filter(({ state }) => state !== 'good');
     const good = versions.length - bad.length;
     const summary = `${good} of ${versions.length} versions good, current ${current ?? 'none'}`;

@@ -19,7 +19,7 @@ export async function confirm(
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },
 ): Promise<void> {
   if (yes) return;
-  if (input.isTTY !== true) throw usageFailure('there is no terminal to ask on', 'add --yes to act without a question');
+  if (input.isTTY !== true) throw usageFailure('this needs --yes: there is no terminal to ask on');
   if (!(await answersYes(text, { input, output }))) throw operationFailure('Declined', declined);
 }
 

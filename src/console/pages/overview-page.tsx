@@ -353,24 +353,23 @@ function InService({ line }: { line: OverviewLine & { kind: 'site' } }) {
   );
 }
 
-/** What it does, how the last run ended, when, and why. */
+/** What it does; else how the last run ended, when, and why. */
 function Status({ line }: { line: OverviewLine }) {
   const { lastOutcome, lastAt, lastReason, failingSince } = line;
   const doing = doingText(line);
+  if (doing !== null) return <span class="state wait">{doing}</span>;
   // The run that ended last need not be the one that failed: it may be another kind of pass, or cancelled by a person.
   const isBad = failingSince !== null && lastOutcome !== null && isBadEnd(lastOutcome, {});
   return (
     <span title={lastReason === null ? undefined : visible(withoutFailureType(lastReason))}>
-      {doing !== null && <span class="state wait">{`${doing} `}</span>}
-      {doing === null &&
-        (lastOutcome === null ? <Unended line={line} /> : <Outcome outcome={lastOutcome} isBad={isBad} />)}
-      {doing === null && lastAt !== null && (
+      {lastOutcome === null ? <Unended line={line} /> : <Outcome outcome={lastOutcome} isBad={isBad} />}
+      {lastAt !== null && (
         <>
           {' '}
           <When at={lastAt} />
         </>
       )}
-      {doing === null && line.kind === 'project' && <span class="fine">{` ${line.lastPass ?? ''}`}</span>}
+      {line.kind === 'project' && <span class="fine">{` ${line.lastPass ?? ''}`}</span>}
       {lastReason !== null && (
         <span class="fine">
           {' '}

@@ -111,7 +111,11 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
             />
             <NextDay lines={shown} at={at} />
             <div class="bulk-of">
-              {shown.length === 0 ? <p class="under">No results.</p> : <Lines viewer={viewer} lines={onPage(shown)} />}
+              {shown.length === 0 ? (
+                <p class="under">No results.</p>
+              ) : (
+                <Lines viewer={viewer} lines={onPage(shown)} at={at} />
+              )}
               <BulkBar viewer={viewer} verbs={bulkVerbs} />
             </div>
             <Paging
@@ -187,7 +191,7 @@ function TimeLine({ label, starts, at }: Drawn) {
   );
 }
 
-function Lines({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine[] }) {
+function Lines({ viewer, lines, at }: { viewer: Viewer; lines: readonly ScheduleLine[]; at: number }) {
   return (
     <Table
       caption="Schedules, the soonest first"
@@ -208,7 +212,7 @@ function Lines({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine
         ],
         ['when', ({ when }) => when],
         ['state', ({ state, running }) => stateText(state, running)],
-        ['next start', ({ state, thenAt }) => <Starts starts={[state?.nextAt ?? null, ...thenAt]} />],
+        ['next start', ({ state, thenAt }) => <Starts starts={[state?.nextAt ?? null, ...thenAt]} now={at} />],
         viewer.mayAct && [
           '',
           ({ id, state }) =>
@@ -230,13 +234,13 @@ function Lines({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine
   );
 }
 
-function Starts({ starts }: { starts: readonly (string | null)[] }) {
+function Starts({ starts, now }: { starts: readonly (string | null)[]; now: number }) {
   return (
     <>
       {starts.map((at, index) => (
         <>
           {index > 0 && <span class="quiet">, then </span>}
-          <When at={at} />
+          {at !== null && Date.parse(at) < now ? 'now' : <When at={at} />}
         </>
       ))}
     </>

@@ -1,4 +1,4 @@
-import { truncate, writeFile } from 'node:fs/promises';
+import { rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { versionName } from '../../../src/exports/rules/site-export.ts';
@@ -60,6 +60,16 @@ it('names what is not good, and ends with 1', async () => {
   expect(exitCode).toBe(1);
   expect(stdout).toContain(`  tampered  ${newer}: bundle.tar.gz is not the archive that was published\n`);
   expect(stdout).toContain(`  partial  ${older}: bundle.tar.gz is cut short: 1 of 3 bytes\n`);
+});
+
+it('names first the sites that are not good', async () => {
+  const { cwd, root, newer } = await published();
+  await rename(join(root, domain), join(root, 'z.acme.example'));
+  await truncate(join(root, 'z.acme.example', 'versions', newer, 'bundle.tar.gz'), 1);
+  await publish(await DirectoryBundleStore.open({ root, publicUrl: 'http://x' }), newer, 'two');
+  const { stdout } = await docferry(['store', 'verify'], { cwd });
+  const named = [...stdout.matchAll(/^([a-z.]+\.example):/gm)].map(([, name]) => name);
+  expect(named).toEqual(['z.acme.example', domain]);
 });
 
 it('accepts a site that has not been published yet, and no unknown ones', async () => {

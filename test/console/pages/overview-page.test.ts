@@ -1,5 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
+import { writtenTable } from '../../../src/console/pages/overview-page.tsx';
+import { type OverviewLine, overviewQuery } from '../../../src/console/readings/overview-filter.ts';
 import { ExplainedError } from '../../../src/rules/errors.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
@@ -52,6 +54,23 @@ describe('the overview', () => {
     expect(refused).toContain('<span class="state bad">rejected</span>');
     expect(refused).toContain('<bdi>path-traversal: a path leads out.</bdi>');
     expect(await withRecord({ lastOutcome: 'cancelled' })).toContain('<span class="state">cancelled</span>');
+  });
+
+  it('says of a site at work what it does, and nothing of the run before', () => {
+    const viewer = { login: 'ada', mayAct: true, seesContacts: false, whyNot: null, formToken: 't', note: null };
+    const reason = { lastOutcome: 'rejected', lastAt: '2026-11-22T11:00:00.000Z', lastReason: 'Prices are wrong' };
+    const site = { kind: 'site', title: 'a.example', org: 'acme', domain: 'a.example', nextAt: null, paused: false };
+    const ended = { ...site, ...reason, current: null, held: null, failingSince: null, startedAt: null, drift: null };
+    const shown = (state: object) => {
+      const lines = [{ ...ended, staleSince: null, ...state } as OverviewLine];
+      const query = overviewQuery(new URLSearchParams());
+      const about = { viewer, query, lines, organizations: ['acme'], unavailable: [], at: 0, late: false };
+      return new TextDecoder().decode(writtenTable(about, new Map()).tables ?? undefined);
+    };
+    const atWork = shown({ state: 'running', phase: 'rendering' });
+    expect(atWork).toContain('<span class="state wait">rendering</span>');
+    expect(atWork).not.toContain('Prices are wrong');
+    expect(shown({ state: 'idle', phase: null })).toContain('Prices are wrong');
   });
 
   it('shows that a site has become stale, and ages, also while nothing else changes', async () => {

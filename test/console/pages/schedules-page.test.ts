@@ -47,7 +47,10 @@ describe('the page of schedules', () => {
   });
 
   it('counts a start that is due, though its moment has passed, among those of the next day', () => {
-    expect(shown({ state: { nextAt: '2026-11-22T11:59:58.000Z', paused: false } })).toContain('1 of 1 schedules start');
+    const due = shown({ state: { nextAt: '2026-11-22T11:59:58.000Z', paused: false }, thenAt: [] });
+    expect(due).toContain('1 of 1 schedules start');
+    expect(due).toMatch(/data-name="next start"[^>]*>now</);
+    expect(startsIn(due)).toEqual([]);
     expect(shown({ state: { nextAt: '2026-11-23T12:00:00.000Z', paused: false } })).toContain('0 of 1 schedules start');
   });
 

@@ -87,7 +87,7 @@ describe('feedback erase', () => {
     [['feedback', 'erase', '--contact', ' '], 2, /--contact is empty/],
     [['feedback', 'erase', '--contact', `${contact}\nbob@kept.example`], 2, /several lines/],
     [['feedback', 'erase', 'prj_9', '--contact', contact], 4, /prj_9 is not a project/],
-    [['feedback', 'erase', '--contact', contact], 2, /add --yes/],
+    [['feedback', 'erase', '--contact', contact], 2, /needs --yes/],
   ])('refuses %j, erases nothing and repeats no address', async (args, code, message) => {
     const cwd = await scene();
     const { exitCode, document, stderr } = await docferryJson(args, { cwd });
