@@ -521,7 +521,7 @@ describe('a version that a step refuses (E9)', () => {
     expect(held.result).toMatchObject({
       outcome: 'rollout-failed',
       held: before,
-      reasons: [{ rule: 'return-failed', detail: expect.stringContaining('but not eu (VersionRefused') }, ...reasons],
+      reasons: [{ rule: 'return-failed', detail: expect.stringContaining('but not eu (still wrong)') }, ...reasons],
     });
     const quiet = await refused({
       fetchBundle: async () => ({ ...unchanged, heldAt: before, kept: { ...unchanged.kept, reasons } }),
