@@ -182,7 +182,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     const refusal = refusalOf(request, app.known);
     if (refusal === null) return next();
     const { title, message, status } = refusal;
-    return page(c, <MessagePage title={title} message={message} />, status);
+    return page(c, app, <MessagePage title={title} message={message} />, { status });
   });
   const underWay = new Slots(requestsUnderWay);
   // Before the body is read, which may come byte by byte.
@@ -194,7 +194,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     }
     c.header('Connection', 'close');
     const message = 'Too many of your requests are in progress. Nothing was done.';
-    return page(c, <MessagePage title="Too many at once" message={message} />, 429);
+    return page(c, app, <MessagePage title="Too many at once" message={message} />, { status: 429 });
   });
   hono.use(async (c, next) => (await app.previews.answer(c.req.raw)) ?? next());
   const tooLong = (c: Context) => {

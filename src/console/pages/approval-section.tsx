@@ -11,8 +11,8 @@ import {
   Reason,
   Section,
   siteAddress,
+  useMayAct,
   Version,
-  type Viewer,
   When,
 } from './parts.tsx';
 
@@ -60,7 +60,7 @@ function Path({ path, address }: { path: string; address: string | null }) {
 const kinds = ['added', 'removed', 'changed', 'moved'] as const;
 
 /** The version that waits for approval: the decision first, then its changes. */
-export function Approval({ viewer, site, approval }: { viewer: Viewer; site: KnownSite; approval: AwaitedApproval }) {
+export function Approval({ site, approval }: { site: KnownSite; approval: AwaitedApproval }) {
   const { version, since, expiresAt, asks, changes } = approval;
   return (
     <Section id="approval" title="Waits for approval" look="decision">
@@ -76,7 +76,7 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
             <Foreign text={reasonText(reason)} />
           </p>
         ))}
-        <Decide viewer={viewer} site={site} version={version}>
+        <Decide site={site} version={version}>
           <a id="preview-link" class="button" href={previewAddress(site, version, changes.listed.changed[0])}>
             Look at its pages
           </a>
@@ -123,28 +123,18 @@ export function ChangedPages({
 }
 
 /** Approves or rejects the version that waits; `children` stand between the two. */
-export function Decide({
-  viewer,
-  site,
-  version,
-  children,
-}: {
-  viewer: Viewer;
-  site: KnownSite;
-  version: string;
-  children?: Child;
-}) {
+export function Decide({ site, version, children }: { site: KnownSite; version: string; children?: Child }) {
   const address = siteAddress(site.org, site.domain);
   return (
     <>
       <div class="row">
-        <Act viewer={viewer} action={`${address}/approve`} label="Approve" fields={{ version }} first />
+        <Act action={`${address}/approve`} label="Approve" fields={{ version }} first />
         {children}
-        <Act viewer={viewer} action={`${address}/reject`} label="Reject …" fields={{ version }}>
+        <Act action={`${address}/reject`} label="Reject …" fields={{ version }}>
           <Reason id="reject-reason" label="Why it is rejected" />
         </Act>
       </div>
-      {viewer.mayAct && (
+      {useMayAct() && (
         <p class="fine">
           Approving puts this version into service at once, unless the site is held. Rejecting removes it for good.
         </p>

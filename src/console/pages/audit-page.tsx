@@ -2,28 +2,24 @@ import { visible } from '../../feedback/report/figure.ts';
 import { type AuditAction, type AuditEntry, auditActions, auditDetail } from '../../runs/rules/audit.ts';
 import { type AuditFacts, type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
 import { Page } from './layout.tsx';
-import { Aged, Chips, Choice, Foreign, NamePart, OrganizationChoice, Table, type Viewer, When } from './parts.tsx';
+import { Chips, Choice, Foreign, NamePart, OrganizationChoice, Table, When } from './parts.tsx';
 
 interface Audit {
-  viewer: Viewer;
   query: AuditQuery;
   organizations: readonly string[];
   facts: AuditFacts;
   /** The page of an audit entry's site, project or organization; null if it is not configured. */
   addressOf(entry: AuditEntry): string | null;
-  at: number;
-  late: boolean;
 }
 
 /** What people did by hand, newest first. */
-export function AuditPage({ viewer, query, organizations, facts: { auditEntries, next }, addressOf, at, late }: Audit) {
+export function AuditPage({ query, organizations, facts: { auditEntries, next }, addressOf }: Audit) {
   return (
-    <Page title="Audit" viewer={viewer} at="/audit">
+    <Page title="Audit" at="/audit">
       <p class="under">
         What people did by hand: in the console under their login, elsewhere under the name they gave.
       </p>
       <Filters query={query} organizations={organizations} />
-      <Aged at={at} late={late} />
       {auditEntries.length === 0 ? (
         <p class="quiet">No matching audit entries.</p>
       ) : (

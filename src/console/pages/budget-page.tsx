@@ -7,7 +7,6 @@ import type { OrganizationBudget } from '../readings/facts.ts';
 import { Page } from './layout.tsx';
 import {
   Act,
-  Aged,
   DoneAt,
   Foreign,
   Health,
@@ -16,26 +15,18 @@ import {
   Section,
   Table,
   Troubles,
-  type Viewer,
+  useMayAct,
   When,
 } from './parts.tsx';
 
-interface Budgets {
-  viewer: Viewer;
-  budgets: readonly OrganizationBudget[];
-  at: number;
-  late: boolean;
-}
-
 /** Each organization's window on one line, and who asks for requests. */
-export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
+export function BudgetPage({ budgets }: { budgets: readonly OrganizationBudget[] }) {
   return (
-    <Page title="Budget" viewer={viewer} at="/budget" events="/events?of=budget">
+    <Page title="Budget" at="/budget" events="/events?of=budget">
       <p class="under">
         How many analytics requests each organization may send the service within a window. Passes wait for free ones.
       </p>
       <div id="budgets" data-live>
-        <Aged at={at} late={late} />
         <Troubles troubles={budgets.flatMap(({ trouble }) => trouble ?? [])} />
         <Table
           caption="Windows"
@@ -59,7 +50,7 @@ export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
               'planned delay',
               ({ promised }) => (promised === null ? <span class="quiet">–</span> : promiseText(promised)),
             ],
-            viewer.mayAct && ['', ({ org, view }) => view && <Menu viewer={viewer} org={org} view={view} />],
+            useMayAct() && ['', ({ org, view }) => view && <Menu org={org} view={view} />],
           ]}
         />
         <Askers budgets={budgets} />
@@ -196,7 +187,7 @@ function Asker({ id, workflowId }: { id: string; workflowId: string }) {
 }
 
 /** Controls for emergencies: seldom needed, so below everything else. */
-function Menu({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
+function Menu({ org, view }: { org: string; view: WindowView }) {
   const address = `/budget/${encodeURIComponent(org)}`;
   return (
     <details class="menu" id={`menu-${org}`}>
@@ -205,20 +196,20 @@ function Menu({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
       </summary>
       <div>
         {view.pausedBy === 'paused' ? (
-          <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
+          <Act action={`${address}/resume`} label="Resume" />
         ) : (
-          <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Pause all requests">
+          <Act action={`${address}/pause`} label="Pause …" about="Pause all requests">
             <For id={`pause-${org}`} />
           </Act>
         )}
         {view.override === null ? (
-          <Act viewer={viewer} action={`${address}/set`} label="Override" about="Override limits temporarily">
+          <Act action={`${address}/set`} label="Override" about="Override limits temporarily">
             <Count id={`requests-${org}`} name="requests" label="Requests" />
             <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
             <For id={`set-${org}`} />
           </Act>
         ) : (
-          <Act viewer={viewer} action={`${address}/reset`} label="End the override" />
+          <Act action={`${address}/reset`} label="End the override" />
         )}
       </div>
     </details>

@@ -13,12 +13,11 @@ import {
   Section,
   shortVersion,
   siteAddress,
+  useMayAct,
   Version,
-  type Viewer,
 } from './parts.tsx';
 
 interface Changes {
-  viewer: Viewer;
   site: KnownSite;
   changes: VersionChanges;
   /** The version that waits for approval; null for none. */
@@ -26,13 +25,14 @@ interface Changes {
 }
 
 /** What would change if a version went into service: counts, pages, and the text of small pages. */
-export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
+export function ChangesPage({ site, changes, waiting }: Changes) {
+  const mayAct = useMayAct();
   const { from, to, counts, pages, texts, without } = changes;
   const address = siteAddress(site.org, site.domain);
   const isCurrent = from?.version === to.version;
   const shownTexts = new Map(texts.map(({ path }, place) => [path, place]));
   return (
-    <Page title={`What ${shortVersion(to.version)} changes`} viewer={viewer}>
+    <Page title={`What ${shortVersion(to.version)} changes`}>
       <p class="under">
         <a id="to-site" href={address}>
           <Foreign text={site.domain} />
@@ -41,7 +41,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
         <a id="to-preview" href={previewAddress(site, to.version, pages.changed[0])}>
           look at its pages
         </a>
-        {to.version === waiting && viewer.mayAct && (
+        {to.version === waiting && mayAct && (
           <>
             {' · '}
             <a href="#decide-title">to the decision</a>
@@ -77,18 +77,13 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
           ))}
         </Section>
       )}
-      {!isCurrent && viewer.mayAct && (
+      {!isCurrent && mayAct && (
         <Section id="decide" title={to.version === waiting ? 'Decide' : 'Put it into service'}>
           <div class="acts">
             {to.version === waiting ? (
-              <Decide viewer={viewer} site={site} version={to.version} />
+              <Decide site={site} version={to.version} />
             ) : (
-              <Act
-                viewer={viewer}
-                action={`${address}/rollback`}
-                label="Put into service …"
-                fields={{ version: to.version }}
-              >
+              <Act action={`${address}/rollback`} label="Put into service …" fields={{ version: to.version }}>
                 <Reason id="rollback-reason" label="Why" />
               </Act>
             )}

@@ -5,7 +5,7 @@ import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
 import { projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Facts, Foreign, projectAddress, Section, Table, type Viewer, When } from './parts.tsx';
+import { Facts, Foreign, projectAddress, Section, Table, useLook, When } from './parts.tsx';
 
 /**
  * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that
@@ -29,16 +29,8 @@ function pageAddress(text: string): string | null {
   return isPage ? href : null;
 }
 
-interface Entry {
-  viewer: Viewer;
-  entry: ShownEntry;
-  choices: FilterChoices;
-  at: number;
-  late: boolean;
-}
-
 /** One entry whole, with what happened to it. */
-export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
+export function EntryPage({ entry, choices }: { entry: ShownEntry; choices: FilterChoices }) {
   const { org, project, document, createdAt, createdAtAsSent, lastSeenAt } = entry;
   const { filename, lang, contact, comment, code, leftOut } = entry;
   const organization = choices.organizations.find(({ id }) => id === org);
@@ -47,11 +39,10 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
   const foreign = (label: string, text: string | null) =>
     text !== null && text !== '' && ([label, <Foreign text={shortened(text, 1_000)} />] as const);
   return (
-    <Page title={shortened(pagePath(document), 120)} viewer={viewer} at="/feedback">
+    <Page title={shortened(pagePath(document), 120)} at="/feedback">
       <p class="under">
         <Traits entry={entry} />
       </p>
-      <Aged at={at} late={late} />
       <div class="split">
         <Section id="said" title="What was said">
           <div class="texts">
@@ -96,7 +87,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
               foreign('id', entry.id),
             ]}
           />
-          {!viewer.seesContacts && (
+          {!useLook().viewer?.seesContacts && (
             <p class="fine">Only the people whom console.contacts in docferry.yaml names see who wrote it.</p>
           )}
         </Section>

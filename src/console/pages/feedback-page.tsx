@@ -11,7 +11,7 @@ import { type FeedbackQuery, feedbackAddress, utcOf } from '../readings/feedback
 import { documentAddress, FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
 import { Hits, projectNames } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Aged, Chips, Foreign, Section, Table, type Viewer, When } from './parts.tsx';
+import { Chips, Foreign, Section, Table, When } from './parts.tsx';
 
 interface Documents {
   query: FeedbackQuery;
@@ -70,7 +70,6 @@ function DocumentLink({ query, document }: { query: FeedbackQuery; document: str
 }
 
 interface Feedback {
-  viewer: Viewer;
   query: FeedbackQuery;
   choices: FilterChoices;
   /** What was found: entries, or what each document has. */
@@ -83,29 +82,15 @@ interface Feedback {
   lastVisit: string | null;
   /** Most entries in a file. */
   mostInFile: number;
-  at: number;
-  late: boolean;
 }
 
 /** Feedback of readers and agents that matches the query. */
-export function FeedbackPage({
-  viewer,
-  query,
-  choices,
-  found,
-  meant,
-  trend,
-  lastVisit,
-  mostInFile,
-  at,
-  late,
-}: Feedback) {
+export function FeedbackPage({ query, choices, found, meant, trend, lastVisit, mostInFile }: Feedback) {
   const { total, index } = found;
   return (
-    <Page title="Feedback" viewer={viewer} at="/feedback">
+    <Page title="Feedback" at="/feedback">
       <SavedSearches query={query} />
       <FeedbackFilter query={query} choices={choices} />
-      <Aged at={at} late={late} />
       <Unready index={index} />
       <Views query={query} lastVisit={lastVisit} />
       <p class="under" role="status">

@@ -4,7 +4,6 @@ import { spanText } from '../../rules/text.ts';
 import { addressWith, longestSearch, pageIn, searchIn } from '../readings/address.ts';
 import { Page } from './layout.tsx';
 import {
-  Aged,
   Choice,
   Foreign,
   NamePart,
@@ -15,7 +14,6 @@ import {
   projectAddress,
   siteAddress,
   Table,
-  type Viewer,
   When,
   Why,
 } from './parts.tsx';
@@ -60,21 +58,18 @@ export const sinceMsOf = ({ since }: HistoryQuery): number => spans[since || usu
 const addressOf = (query: HistoryQuery): string => addressWith('/history', { ...query });
 
 interface History extends EndedRuns {
-  viewer: Viewer;
   query: HistoryQuery;
   organizations: readonly string[];
   /** Of a project, for people. */
   titleOf(org: string, project: string): string;
   /** Of a run in the Temporal UI; null where that is not known. */
   temporalOf: ((run: EndedRun) => string) | null;
-  at: number;
-  late: boolean;
 }
 
 const kindOf = ({ pass }: EndedRun): string => pass ?? 'export';
 
 /** What ended, of all sites and projects: failed runs first, as `docferry history` lists them. */
-export function HistoryPage({ viewer, query, organizations, runs, more, titleOf, temporalOf, at, late }: History) {
+export function HistoryPage({ query, organizations, runs, more, titleOf, temporalOf }: History) {
   const named = runs.map((run) => ({
     run,
     title: run.domain ?? (run.project === undefined ? `all projects of ${run.org}` : titleOf(run.org, run.project)),
@@ -91,7 +86,7 @@ export function HistoryPage({ viewer, query, organizations, runs, more, titleOf,
     [...new Set(runs.map(of))].sort().map((value) => [value, value.replaceAll('-', ' ')] as const);
   const outcomes = [['bad', 'failed or refused'] as const, ...some(({ outcome }) => outcome)];
   return (
-    <Page title="History" viewer={viewer} at="/history">
+    <Page title="History" at="/history">
       <form class="filter" method="get" action="/history" aria-label="Filter">
         <Choice name="since" label="Within" all="a day" value={query.since} options={spanNames} />
         <OrganizationChoice value={query.org} organizations={organizations} />
@@ -100,7 +95,6 @@ export function HistoryPage({ viewer, query, organizations, runs, more, titleOf,
         <Choice name="outcome" label="Outcome" value={query.outcome} options={outcomes} />
         <button type="submit">Show</button>
       </form>
-      <Aged at={at} late={late} />
       <p class="under">{`${endedText(
         found.map(({ run }) => run),
         sinceMsOf(query),

@@ -3,12 +3,10 @@ import type { Child } from 'hono/jsx';
 import { visible } from '../../feedback/report/figure.ts';
 import { consoleStyle } from './console-style.ts';
 import { liveScript } from './live-script.ts';
-import type { Viewer } from './parts.tsx';
+import { Token, useLook, type Viewer, When } from './parts.tsx';
 
 interface Layout {
   title: string;
-  /** Null before the reader is signed in. */
-  viewer: Viewer | null;
   /** Address of the page's own part of the navigation. */
   at?: string;
   /** Address of the events that announce changes of the page. */
@@ -26,7 +24,8 @@ const parts = [
 ] as const;
 
 /** A whole page around its content. */
-export function Page({ title, viewer, at, events, children }: Layout) {
+export function Page({ title, at, events, children }: Layout) {
+  const { viewer, read } = useLook();
   return (
     <html lang="en">
       <head>
@@ -57,6 +56,9 @@ export function Page({ title, viewer, at, events, children }: Layout) {
                 <p>{visible(viewer.note)}</p>
               </div>
             )}
+            <div id="aged" data-live>
+              {read?.late && <Aged at={read.at} />}
+            </div>
             {children}
           </main>
           <footer class="bottom">
@@ -70,6 +72,17 @@ export function Page({ title, viewer, at, events, children }: Layout) {
         <script>{raw(liveScript)}</script>
       </body>
     </html>
+  );
+}
+
+/** That a page is older than it should be. */
+function Aged({ at }: { at: number }) {
+  return (
+    <div class="notice" role="status">
+      <p>
+        This was read <When at={at} />; a newer reading failed or is late.
+      </p>
+    </div>
   );
 }
 
@@ -102,7 +115,7 @@ function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) 
           <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
             Sessions
           </a>
-          <input type="hidden" name="token" value={viewer.formToken} />
+          <Token />
           <button type="submit" class="small">
             Sign out
           </button>

@@ -1,21 +1,20 @@
 import { visible } from '../../feedback/report/figure.ts';
 import type { ActionFact } from '../actions.ts';
 import { Page } from './layout.tsx';
-import { Chips, Facts, Foreign, Hidden, HiddenFields, Reason, sentence, Table, type Viewer } from './parts.tsx';
+import { Chips, Facts, Foreign, Hidden, HiddenFields, Reason, sentence, Table, Token } from './parts.tsx';
 
 interface Message {
   title: string;
   message: string;
   hint?: string | null;
-  viewer?: Viewer | null;
   /** Where to continue, and what that is. */
   links?: readonly (readonly [string, string])[];
 }
 
 /** What happened, and what to do. */
-export function MessagePage({ title, message, hint = null, viewer = null, links = [] }: Message) {
+export function MessagePage({ title, message, hint = null, links = [] }: Message) {
   return (
-    <Page title={title} viewer={viewer}>
+    <Page title={title}>
       <div class="narrow">
         <p>{sentence(message)}</p>
         {hint !== null && <p class="under">{sentence(hint)}</p>}
@@ -30,7 +29,6 @@ interface Question {
   question: string;
   facts: readonly ActionFact[];
   label: string;
-  viewer: Viewer;
   /** What the form that asked held, its order included: the answer is the same order. */
   form: URLSearchParams;
   action: string;
@@ -38,18 +36,19 @@ interface Question {
 }
 
 /** Asks once before what cannot be undone. */
-export function QuestionPage({ title, question, facts, label, viewer, form, action, back }: Question) {
+export function QuestionPage({ title, question, facts, label, form, action, back }: Question) {
   const kept = [...form].filter(([name]) => !notKept.has(name));
   const reason = form.get('reason')?.trim() ?? '';
   const shown: readonly ActionFact[] = [...facts, ...(reason === '' ? [] : [['why', reason] as const])];
   return (
-    <Page title={title} viewer={viewer}>
+    <Page title={title}>
       <div class="narrow">
         <p class="under">{visible(question)}</p>
         {shown.length > 0 && <Facts facts={shown.map(([name, value]) => [name, <Foreign text={value} />])} />}
         <form method="post" action={action} class="act">
           {!form.has('reason') && <Reason id="reason" label="Why" />}
-          <HiddenFields fields={[['token', viewer.formToken], ['sure', 'yes'], ...kept]} />
+          <Token />
+          <HiddenFields fields={[['sure', 'yes'], ...kept]} />
           <button type="submit" class="first">
             {label}
           </button>
@@ -66,19 +65,15 @@ interface BulkQuestion {
   verb: string;
   label: string;
   withReason?: boolean;
-  viewer: Viewer;
   items: readonly { name: string; field: { name: string; value: string }; detail: string; skipped: boolean }[];
   back: string;
 }
 
 /** What would be done with each that was selected. */
-export function BulkQuestionPage({ verb, label, withReason = false, viewer, items, back }: BulkQuestion) {
+export function BulkQuestionPage({ verb, label, withReason = false, items, back }: BulkQuestion) {
   const planned = items.filter(({ skipped }) => !skipped);
   return (
-    <Page
-      title={planned.length === 0 ? `${label}: nothing to do` : `${label} ${planned.length} of ${items.length}?`}
-      viewer={viewer}
-    >
+    <Page title={planned.length === 0 ? `${label}: nothing to do` : `${label} ${planned.length} of ${items.length}?`}>
       <Table
         caption="What happens"
         rows={items}
@@ -93,7 +88,7 @@ export function BulkQuestionPage({ verb, label, withReason = false, viewer, item
         ]}
       />
       <form method="post" action={`/bulk/${verb}`} class="act bulk">
-        <Hidden viewer={viewer} />
+        <Hidden />
         <HiddenFields fields={[['sure', 'yes'], ...planned.map(({ field }) => [field.name, field.value] as const)]} />
         {withReason && planned.length > 0 && <Reason id="reason" label="Why" />}
         {planned.length > 0 && (
@@ -113,8 +108,6 @@ interface KeptForm {
   title: string;
   message: string;
   hint: string;
-  /** Null for a visitor who is not signed in: the console keeps what they send next, too. */
-  viewer: Viewer | null;
   links?: readonly (readonly [string, string])[];
   /** What was sent, and where to. */
   form: URLSearchParams;
@@ -128,13 +121,13 @@ const notShown: ReadonlySet<string> = new Set(['order', 'run']);
 const mostShown = 20;
 
 /** What a form held that was not followed, so that it can be sent again. */
-export function KeptFormPage({ title, message, hint, viewer, links = [], form, action: sentTo, label }: KeptForm) {
+export function KeptFormPage({ title, message, hint, links = [], form, action: sentTo, label }: KeptForm) {
   // Two slashes would lead to another site.
   const action = sentTo.replace(/^\/+/, '/');
   const kept = [...form].filter(([name]) => !notKept.has(name));
   const shown = kept.filter(([name, value]) => !notShown.has(name) && value !== '').slice(0, mostShown);
   return (
-    <Page title={title} viewer={viewer}>
+    <Page title={title}>
       <div class="narrow">
         <p>{visible(message)}</p>
         <p class="under">{visible(hint)}</p>
@@ -152,7 +145,7 @@ export function KeptFormPage({ title, message, hint, viewer, links = [], form, a
         )}
         <Facts facts={[['what', <Foreign text={whatOf(action)} />], ...shown.map(factOf)]} />
         <form method="post" action={action} class="act bulk">
-          {viewer !== null && <HiddenFields fields={[['token', viewer.formToken]]} />}
+          <Token />
           <HiddenFields fields={kept} />
           <button type="submit" class="first">
             {label}

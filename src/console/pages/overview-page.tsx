@@ -24,7 +24,6 @@ import {
 import { Page } from './layout.tsx';
 import {
   Act,
-  Aged,
   BulkBar,
   Chips,
   Foreign,
@@ -40,7 +39,6 @@ import {
   Table,
   Troubles,
   Version,
-  type Viewer,
   When,
   Why,
   Written,
@@ -63,13 +61,11 @@ const addressOf = (line: OverviewLine): string =>
   line.kind === 'site' ? siteAddress(line.org, line.domain) : projectAddress(line.org, line.project);
 
 interface Overview {
-  viewer: Viewer;
+  mayAct: boolean;
   query: OverviewQuery;
   lines: readonly OverviewLine[];
   organizations: readonly string[];
   unavailable: readonly Unavailable[];
-  at: number;
-  late: boolean;
 }
 
 /** Rendered tables of one reading, by query. */
@@ -94,13 +90,13 @@ const mostConcerns = 50;
 
 /** What needs a person, then all sites and projects: the bytes of `table` go into the place that the page leaves. */
 export function OverviewPage({ table, ...overview }: Overview & { table: WrittenTable }) {
-  const { viewer, query, lines, organizations, unavailable, at, late } = overview;
+  const { query, lines, organizations, unavailable } = overview;
   const { chip, sort, reversed, grouped } = query;
   const { concerns, counts, chosen, page, pages, tables } = table;
   const kept = { is: chip, sort: sort && `${reversed ? '-' : ''}${sort}`, group: grouped ? 'org' : null };
   const to = (change: Partial<OverviewQuery>) => overviewAddress({ ...query, page: 1, ...change });
   return (
-    <Page title="Overview" viewer={viewer} at="/" events="/events?of=overview">
+    <Page title="Overview" at="/" events="/events?of=overview">
       <form class="filter beside" method="get" action="/">
         <NamePart name="q" label="Name contains" value={query.search} longest={longestSearch} />
         <OrganizationChoice value={query.org} organizations={organizations} />
@@ -108,9 +104,8 @@ export function OverviewPage({ table, ...overview }: Overview & { table: Written
         <button type="submit">Search</button>
       </form>
       <div id="overview" data-live>
-        <Aged at={at} late={late} />
         <Troubles troubles={unavailable} />
-        {chip === null && <Concerns viewer={viewer} concerns={concerns} />}
+        {chip === null && <Concerns concerns={concerns} />}
         <div class="row">
           <Chips
             label="Filters"
@@ -139,7 +134,7 @@ export function OverviewPage({ table, ...overview }: Overview & { table: Written
         </div>
         <div class="bulk-of">
           {tables === null ? <NothingShown query={query} isEmpty={lines.length === 0} /> : <Written />}
-          <BulkBar viewer={viewer} verbs={bulkVerbs.map((verb) => [verb, bulkWords[verb].label])} />
+          <BulkBar verbs={bulkVerbs.map((verb) => [verb, bulkWords[verb].label])} />
         </div>
         <Paging page={page} pages={pages} lines={chosen} to={(next) => to({ page: next })} />
       </div>
@@ -148,9 +143,9 @@ export function OverviewPage({ table, ...overview }: Overview & { table: Written
 }
 
 /** A card for each reason, with what can be done. */
-function Concerns({ viewer, concerns }: { viewer: Viewer; concerns: readonly Concern[] }) {
+function Concerns({ concerns }: { concerns: readonly Concern[] }) {
   if (concerns.length === 0) return null;
-  const cards = concerns.slice(0, mostConcerns).map((concern) => <Card viewer={viewer} concern={concern} />);
+  const cards = concerns.slice(0, mostConcerns).map((concern) => <Card concern={concern} />);
   return (
     <section aria-label="Needs a person" class="concerns">
       <ul class="deck">{cards.slice(0, shownConcerns)}</ul>
@@ -167,7 +162,7 @@ function Concerns({ viewer, concerns }: { viewer: Viewer; concerns: readonly Con
 
 const chipOf: Partial<Record<LineHealth, Chip>> = { failing: 'failed', drifted: 'drifted', stale: 'stale' };
 
-function Card({ viewer, concern: { health, lines, reason, since } }: { viewer: Viewer; concern: Concern }) {
+function Card({ concern: { health, lines, reason, since } }: { concern: Concern }) {
   const [line] = lines;
   if (line === undefined) return null;
   const address = addressOf(line);
@@ -207,7 +202,6 @@ function Card({ viewer, concern: { health, lines, reason, since } }: { viewer: V
           </a>
         ) : (
           <Act
-            viewer={viewer}
             action={`${address}/${line.kind === 'site' ? 'start' : 'sync'}`}
             label={line.kind === 'site' ? 'Export again' : 'Sync now'}
             small
@@ -230,8 +224,8 @@ const noQuery: OverviewQuery = {
 
 /** The tables of the query, rendered once for all readers of the same state. */
 export function writtenTable(overview: Overview, written: WrittenTables): WrittenTable {
-  const { viewer, query } = overview;
-  const key = JSON.stringify([query, viewer.mayAct]);
+  const { mayAct, query } = overview;
+  const key = JSON.stringify([query, mayAct]);
   const before = written.get(key);
   if (before !== undefined) return before;
   if (written.size >= mostWritten) written.clear();
@@ -240,7 +234,7 @@ export function writtenTable(overview: Overview, written: WrittenTables): Writte
   return table;
 }
 
-function writeTable({ viewer, query, lines, organizations }: Overview): WrittenTable {
+function writeTable({ mayAct, query, lines, organizations }: Overview): WrittenTable {
   const found = searchText(lines, query);
   const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip)));
   const isUnknown = (chip: Chip | null) =>
@@ -249,7 +243,7 @@ function writeTable({ viewer, query, lines, organizations }: Overview): WrittenT
   const sites = chosen.filter((line) => line.kind === 'site');
   const projects = chosen.filter((line) => line.kind === 'project');
   const { page, pages, onPage } = pageOf(query.page, Math.max(sites.length, projects.length));
-  const shown = { viewer, query, several: organizations.length > 1 && !query.grouped };
+  const shown = { mayAct, query, several: organizations.length > 1 && !query.grouped };
   return {
     concerns: concernsOf(found),
     counts: [null, ...chips].map((chip) => ({ chip, count: isUnknown(chip) ? null : under(chip).length })),
@@ -271,7 +265,7 @@ function writeTable({ viewer, query, lines, organizations }: Overview): WrittenT
 }
 
 interface Shown {
-  viewer: Viewer;
+  mayAct: boolean;
   query: OverviewQuery;
   /** Whether to show the organization beside a project's name, which does not contain it. */
   several: boolean;
@@ -281,7 +275,7 @@ interface Shown {
 }
 
 /** Sites or projects, one line each. */
-function Lines({ viewer, query, several, name, all, lines }: Shown) {
+function Lines({ mayAct, query, several, name, all, lines }: Shown) {
   if (lines.length === 0) return null;
   const head = (sort: Sort, text: string) => <SortLink query={query} sort={sort} text={text} of={name} />;
   return (
@@ -290,11 +284,7 @@ function Lines({ viewer, query, several, name, all, lines }: Shown) {
         caption={name}
         look={query.chip === null ? 'dense' : 'dense told'}
         rows={lines}
-        tick={
-          viewer.mayAct
-            ? (line) => ({ name: line.kind, value: `${line.org}/${nameOf(line)}`, label: line.title })
-            : null
-        }
+        tick={mayAct ? (line) => ({ name: line.kind, value: `${line.org}/${nameOf(line)}`, label: line.title }) : null}
         groupOf={query.grouped ? (line) => line.org : null}
         columns={[
           [

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { raw } from 'hono/html';
-import type { Child } from 'hono/jsx';
+import { type Child, createContext, useContext } from 'hono/jsx';
 import type { Forecast } from '../../budget/rules/permits.ts';
 import { endsWell, longestReason } from '../../exports/rules/site-export.ts';
 import { visible } from '../../feedback/report/figure.ts';
@@ -9,6 +9,31 @@ import { withoutFailureType } from '../../rules/errors.ts';
 import { counted } from '../../rules/text.ts';
 import { projectAddress, siteAddress, targetAddress } from '../../rules/workflow-ids.ts';
 import { type Retry, triedAgain } from '../../temporal/connection.ts';
+
+/** Who looks at a page, and what the page may offer them. */
+export interface Viewer {
+  login: string;
+  mayAct: boolean;
+  /** Whether they see the contacts of feedback. */
+  seesContacts: boolean;
+  /** Why not, for people; null when they may. */
+  whyNot: string | null;
+  formToken: string;
+  /** What was done by the form that led here; null for nothing. */
+  note: string | null;
+}
+
+/** What every part of a page may ask. */
+export interface Look {
+  /** Null before the reader is signed in. */
+  viewer: Viewer | null;
+  /** When what the page shows was read; null for what is always new. */
+  read: { at: number; late: boolean } | null;
+}
+
+export const Looking = createContext<Look>({ viewer: null, read: null });
+export const useLook = (): Look => useContext(Looking);
+export const useMayAct = (): boolean => useLook().viewer?.mayAct === true;
 
 /** Foreign text on a page: nothing invisible in it, and it cannot turn the text around it. */
 export function Foreign({ text }: { text: string }) {
@@ -180,17 +205,11 @@ export function Chips({
 }
 
 /** Actions on the selected rows; it appears with the first selection. */
-export function BulkBar({
-  viewer,
-  verbs,
-}: {
-  viewer: Viewer;
-  verbs: readonly (readonly [verb: string, label: string])[];
-}) {
-  if (!viewer.mayAct) return null;
+export function BulkBar({ verbs }: { verbs: readonly (readonly [verb: string, label: string])[] }) {
+  if (!useMayAct()) return null;
   return (
     <form id="bulk" method="post" action="/bulk" class="bulk" aria-label="With selected">
-      <Hidden viewer={viewer} />
+      <Hidden />
       <span class="ticked" />
       {verbs.map(([verb, label]) => (
         <button type="submit" name="verb" value={verb} class="small">
@@ -300,21 +319,8 @@ export function Troubles({ troubles }: { troubles: readonly (Trouble & { unknown
   );
 }
 
-/** That a page is older than it should be. */
-export function Aged({ at, late }: { at: number; late: boolean }) {
-  if (!late) return null;
-  return (
-    <div class="notice" role="status">
-      <p>
-        This was read <When at={at} />; a newer reading failed or is late.
-      </p>
-    </div>
-  );
-}
-
 /** A form that acts; nothing for a viewer who may only look. */
 export function Act({
-  viewer,
   action,
   label,
   fields = {},
@@ -323,7 +329,6 @@ export function Act({
   about,
   children,
 }: {
-  viewer: Viewer;
   action: string;
   label: string;
   fields?: Readonly<Record<string, string>>;
@@ -333,12 +338,12 @@ export function Act({
   about?: string;
   children?: Child;
 }) {
-  if (!viewer.mayAct) return null;
+  if (!useMayAct()) return null;
   const look = [first && 'first', small && 'small'].filter(Boolean).join(' ');
   return (
     <form method="post" action={action} class="act">
       {about !== undefined && <p class="about">{about}</p>}
-      <Hidden viewer={viewer} />
+      <Hidden />
       <HiddenFields fields={Object.entries(fields)} />
       {children}
       <button id={idOf(action, fields)} type="submit" class={look === '' ? undefined : look}>
@@ -364,15 +369,19 @@ export function HiddenFields({ fields }: { fields: readonly (readonly [name: str
 }
 
 /** What every form that acts carries: its session, and its own id, by which it acts once even if it is sent twice. */
-export function Hidden({ viewer }: { viewer: Viewer }) {
+export function Hidden() {
   return (
-    <HiddenFields
-      fields={[
-        ['token', viewer.formToken],
-        ['order', randomUUID()],
-      ]}
-    />
+    <>
+      <Token />
+      <HiddenFields fields={[['order', randomUUID()]]} />
+    </>
   );
+}
+
+/** The session of a form; nothing before the reader is signed in. */
+export function Token() {
+  const { viewer } = useLook();
+  return viewer && <HiddenFields fields={[['token', viewer.formToken]]} />;
 }
 
 export { projectAddress, siteAddress, targetAddress };
@@ -484,17 +493,4 @@ export function Reason({ id, label }: { id: string; label: string }) {
       <input id={id} type="text" name="reason" maxlength={longestReason} autocomplete="off" />
     </Labelled>
   );
-}
-
-/** Who looks at a page, and what the page may offer them. */
-export interface Viewer {
-  login: string;
-  mayAct: boolean;
-  /** Whether they see the contacts of feedback. */
-  seesContacts: boolean;
-  /** Why not, for people; null when they may. */
-  whyNot: string | null;
-  formToken: string;
-  /** What was done by the form that led here; null for nothing. */
-  note: string | null;
 }

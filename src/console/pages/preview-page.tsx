@@ -4,7 +4,7 @@ import { pagePath } from '../../rules/text.ts';
 import type { KnownSite } from '../readings/facts.ts';
 import { ChangedPages, Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
-import { changesAddress, Foreign, Section, shortVersion, siteAddress, Version, type Viewer } from './parts.tsx';
+import { changesAddress, Foreign, Section, shortVersion, siteAddress, useMayAct, Version } from './parts.tsx';
 
 interface ShownVersion {
   version: string;
@@ -13,7 +13,6 @@ interface ShownVersion {
 }
 
 interface Preview {
-  viewer: Viewer;
   site: KnownSite;
   shown: ShownVersion;
   /** The version in service, shown beside it; null if there is none, or if previews have one address only. */
@@ -25,11 +24,11 @@ interface Preview {
 }
 
 /** A version as a website beside the one in service, for the person who decides. */
-export function PreviewPage({ viewer, site, shown, inService, path, changes }: Preview) {
+export function PreviewPage({ site, shown, inService, path, changes }: Preview) {
   const { version } = shown;
   const waits = changes !== null;
   return (
-    <Page title={`Preview of ${shortVersion(version)}`} viewer={viewer}>
+    <Page title={`Preview of ${shortVersion(version)}`}>
       <p class="under">
         <a id="to-site" href={siteAddress(site.org, site.domain)}>
           <Foreign text={site.domain} />
@@ -49,9 +48,9 @@ export function PreviewPage({ viewer, site, shown, inService, path, changes }: P
         For an hour, and while you are signed in. Pages load nothing from other sites, keep nothing and send no forms.
       </p>
       {changes !== null && <ChangedPages site={site} version={version} changes={changes} />}
-      {waits && viewer.mayAct && (
+      {useMayAct() && waits && (
         <section aria-label="Decide" class="acts">
-          <Decide viewer={viewer} site={site} version={version} />
+          <Decide site={site} version={version} />
         </section>
       )}
       <div class="previews">

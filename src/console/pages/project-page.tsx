@@ -11,6 +11,7 @@ import {
   type ProjectDelays,
 } from '../../feedback/rules/refresh/expected.ts';
 import type { SyncState } from '../../feedback/rules/sync.ts';
+import type { Project } from '../../operations/operator.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
 import type { KnownProject, ProjectFacts } from '../readings/facts.ts';
@@ -18,7 +19,6 @@ import { feedbackAddress } from '../readings/feedback-query.ts';
 import { Page } from './layout.tsx';
 import {
   Act,
-  Aged,
   Choice,
   DoneAt,
   Facts,
@@ -28,7 +28,6 @@ import {
   Section,
   Table,
   Troubles,
-  type Viewer,
   When,
   Why,
 } from './parts.tsx';
@@ -155,14 +154,8 @@ function Passes({ stored }: { stored: StoredProject | null }) {
 
 const passes = ['incremental', 'review', 'sweep'] as const;
 
-interface Running {
-  viewer: Viewer;
-  project: KnownProject;
-  running: ProjectFacts['running'];
-}
-
 /** The passes that run, and a form that starts one. */
-function RunningPasses({ viewer, project: { org, project }, running }: Running) {
+function RunningPasses({ org, project, running }: Project & Pick<ProjectFacts, 'running'>) {
   const address = projectAddress(org, project);
   return (
     <div class="acts">
@@ -172,15 +165,10 @@ function RunningPasses({ viewer, project: { org, project }, running }: Running) 
         <div class="acts">
           <Progress pass={pass} state={state} />
           <Retries retries={retries} />
-          <Act
-            viewer={viewer}
-            action={`${address}/cancel`}
-            label={`Cancel the ${pass} …`}
-            fields={{ pass, run: runId }}
-          />
+          <Act action={`${address}/cancel`} label={`Cancel the ${pass} …`} fields={{ pass, run: runId }} />
         </div>
       ))}
-      <Act viewer={viewer} action={`${address}/sync`} label="Sync now" first>
+      <Act action={`${address}/sync`} label="Sync now" first>
         <Choice name="pass" label="Pass" value="" all="Automatic" options={passes.map((pass) => [pass, pass])} />
       </Act>
     </div>
@@ -216,24 +204,20 @@ function Progress({ pass, state }: { pass: string; state: SyncState | null }) {
   );
 }
 
-interface Project {
-  viewer: Viewer;
+interface ShownProject {
   project: KnownProject;
   facts: ProjectFacts;
   /** As HTML; null while they are made, or cannot be. */
   charts: string | null;
-  at: number;
-  late: boolean;
 }
 
 /** All about the feedback of one project. */
-export function ProjectPage({ viewer, project: known, facts, charts, at, late }: Project) {
+export function ProjectPage({ project: known, facts, charts }: ShownProject) {
   const { org, project, name } = known;
   const { running, stored, delays, budget, troubles } = facts;
   return (
     <Page
       title={name ?? project}
-      viewer={viewer}
       events={`/events?of=project&org=${encodeURIComponent(org)}&name=${encodeURIComponent(project)}`}
     >
       <p class="under">
@@ -241,14 +225,13 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
         <a href={feedbackAddress({ project })}>search its entries</a>
       </p>
       <div id="now" data-live>
-        <Aged at={at} late={late} />
         <Troubles troubles={troubles} />
         <div class="split">
           <Section id="stored" title="Stored">
-            {stored === null ? <p class="quiet">unknown</p> : <Stored {...{ stored, delays, budget, at }} />}
+            {stored === null ? <p class="quiet">unknown</p> : <Stored {...{ stored, delays, budget }} />}
           </Section>
           <Section id="running" title="Running">
-            <RunningPasses viewer={viewer} project={known} running={running} />
+            <RunningPasses org={org} project={project} running={running} />
           </Section>
         </div>
         <BudgetForProject project={known} budget={budget} />
@@ -267,11 +250,10 @@ interface StoredNow {
   stored: StoredProject;
   delays: ProjectDelays | null;
   budget: WindowView | null;
-  at: number;
 }
 
-function Stored({ stored, delays, budget, at }: StoredNow) {
-  const standstill = budget && standstillText(budget, at);
+function Stored({ stored, delays, budget }: StoredNow) {
+  const standstill = budget && standstillText(budget, Date.now());
   const { entries, rejects, tombstones, watermark, verifiedUpTo, firstReading } = stored;
   return (
     <Facts

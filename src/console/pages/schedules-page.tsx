@@ -6,7 +6,6 @@ import { addressWith, longestSearch, pageIn, searchIn } from '../readings/addres
 import { Page } from './layout.tsx';
 import {
   Act,
-  Aged,
   BulkBar,
   Chips,
   Foreign,
@@ -18,7 +17,8 @@ import {
   pageOf,
   Table,
   Troubles,
-  type Viewer,
+  useLook,
+  useMayAct,
   When,
 } from './parts.tsx';
 
@@ -54,13 +54,11 @@ export const scheduleQuery = (parameters: URLSearchParams): ScheduleQuery => ({
 const addressOf = (query: ScheduleQuery): string => addressWith('/schedules', { ...query });
 
 interface Schedules {
-  viewer: Viewer;
   query: ScheduleQuery;
   organizations: readonly string[];
   lines: readonly ScheduleLine[];
   unavailable: readonly Unavailable[];
   at: number;
-  late: boolean;
 }
 
 const dayMs = 86_400_000;
@@ -73,7 +71,7 @@ const filters: Readonly<Record<string, (line: ScheduleLine) => boolean>> = {
 };
 
 /** What starts by itself, and when. */
-export function SchedulesPage({ viewer, query, organizations, lines, unavailable, at, late }: Schedules) {
+export function SchedulesPage({ query, organizations, lines, unavailable, at }: Schedules) {
   const found = lines.filter(
     ({ target }) =>
       (query.org === '' || target.org === query.org) && targetName(target).toLowerCase().includes(query.q),
@@ -82,7 +80,7 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
   const shown = under(query.is).sort((a, b) => ((a.state?.nextAt ?? '~') < (b.state?.nextAt ?? '~') ? -1 : 1));
   const { page, pages, onPage } = pageOf(Number(query.page || 1), shown.length);
   return (
-    <Page title="Schedules" viewer={viewer} at="/schedules" events="/events?of=overview">
+    <Page title="Schedules" at="/schedules" events="/events?of=overview">
       <form class="filter beside" method="get" action="/schedules">
         <NamePart name="q" label="Name contains" value={query.q} longest={longestSearch} />
         <OrganizationChoice value={query.org} organizations={organizations} />
@@ -90,7 +88,6 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
         <button type="submit">Search</button>
       </form>
       <div id="schedules" data-live>
-        <Aged at={at} late={late} />
         <Troubles troubles={unavailable} />
         {lines.length === 0 ? (
           <p class="under">No schedules are configured.</p>
@@ -111,12 +108,8 @@ export function SchedulesPage({ viewer, query, organizations, lines, unavailable
             />
             <NextDay lines={shown} at={at} />
             <div class="bulk-of">
-              {shown.length === 0 ? (
-                <p class="under">No results.</p>
-              ) : (
-                <Lines viewer={viewer} lines={onPage(shown)} at={at} />
-              )}
-              <BulkBar viewer={viewer} verbs={bulkVerbs} />
+              {shown.length === 0 ? <p class="under">No results.</p> : <Lines lines={onPage(shown)} />}
+              <BulkBar verbs={bulkVerbs} />
             </div>
             <Paging
               page={page}
@@ -191,13 +184,14 @@ function TimeLine({ label, starts, at }: Drawn) {
   );
 }
 
-function Lines({ viewer, lines, at }: { viewer: Viewer; lines: readonly ScheduleLine[]; at: number }) {
+function Lines({ lines }: { lines: readonly ScheduleLine[] }) {
+  const mayAct = useMayAct();
   return (
     <Table
       caption="Schedules, the soonest first"
       look="dense"
       rows={lines}
-      tick={viewer.mayAct ? ({ id, target }) => ({ name: 'schedule', value: id, label: targetName(target) }) : null}
+      tick={mayAct ? ({ id, target }) => ({ name: 'schedule', value: id, label: targetName(target) }) : null}
       columns={[
         [
           'schedule',
@@ -212,20 +206,19 @@ function Lines({ viewer, lines, at }: { viewer: Viewer; lines: readonly Schedule
         ],
         ['when', ({ when }) => when],
         ['state', ({ state, running }) => stateText(state, running)],
-        ['next start', ({ state, thenAt }) => <Starts starts={[state?.nextAt ?? null, ...thenAt]} now={at} />],
-        viewer.mayAct && [
+        ['next start', ({ state, thenAt }) => <Starts starts={[state?.nextAt ?? null, ...thenAt]} />],
+        mayAct && [
           '',
           ({ id, state }) =>
             state !== null && (
               <div class="row">
                 <Act
-                  viewer={viewer}
                   action={`/schedules/${state.paused ? 'resume' : 'pause'}`}
                   label={state.paused ? 'Resume' : 'Pause'}
                   fields={{ schedule: id }}
                   small
                 />
-                <Act viewer={viewer} action="/schedules/trigger" label="Start now" fields={{ schedule: id }} small />
+                <Act action="/schedules/trigger" label="Start now" fields={{ schedule: id }} small />
               </div>
             ),
         ],
@@ -234,7 +227,8 @@ function Lines({ viewer, lines, at }: { viewer: Viewer; lines: readonly Schedule
   );
 }
 
-function Starts({ starts, now }: { starts: readonly (string | null)[]; now: number }) {
+function Starts({ starts }: { starts: readonly (string | null)[] }) {
+  const now = useLook().read?.at ?? Date.now();
   return (
     <>
       {starts.map((at, index) => (

@@ -17,7 +17,6 @@ import { auditWords } from './audit-page.tsx';
 import { Page } from './layout.tsx';
 import {
   Act,
-  Aged,
   changesAddress,
   Facts,
   Foreign,
@@ -30,8 +29,8 @@ import {
   siteAddress,
   Table,
   Troubles,
+  useMayAct,
   Version,
-  type Viewer,
   When,
   Why,
 } from './parts.tsx';
@@ -107,15 +106,15 @@ function OneLine({ text, child }: { text: string; child: Child }) {
 }
 
 /** Holds the site at its version, or releases it. */
-function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite }) {
-  if ((stored.current === null && stored.hold === null) || !viewer.mayAct) return null;
+function Hold({ site, stored }: { site: KnownSite; stored: StoredSite }) {
+  if (!useMayAct() || (stored.current === null && stored.hold === null)) return null;
   const address = siteAddress(site.org, site.domain);
   if (stored.hold === null) {
     return (
       <details id="hold">
         <summary>Hold this version …</summary>
         <p class="fine">While a site is held, exports go on and are published, but put nothing into service.</p>
-        <Act viewer={viewer} action={`${address}/hold`} label="Hold at this version">
+        <Act action={`${address}/hold`} label="Hold at this version">
           <Reason id="hold-reason" label="Why the site stays as it is" />
         </Act>
       </details>
@@ -128,28 +127,20 @@ function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; store
           ? `A check refused ${stored.hold.refused.version}. Other content ends the hold; after the release the next export tries this content again.`
           : 'Exports go on and are published, but put nothing into service. When the hold ends, what is in service stays until the next export.'}
       </p>
-      <Act viewer={viewer} action={`${address}/release`} label="End the hold" />
+      <Act action={`${address}/release`} label="End the hold" />
     </>
   );
 }
 
 /** The export that runs, as it goes. */
-function Running({
-  viewer,
-  site,
-  facts: { running, runs, troubles },
-}: {
-  viewer: Viewer;
-  site: KnownSite;
-  facts: SiteFacts;
-}) {
+function Running({ site, facts: { running, runs, troubles } }: { site: KnownSite; facts: SiteFacts }) {
   const address = siteAddress(site.org, site.domain);
   if (running === null) {
     return (
       <div class="acts">
         <p class="quiet">{troubles.length > 0 ? 'unknown' : 'Nothing runs.'}</p>
         {runs?.[0] !== undefined && <LastRun run={runs[0]} />}
-        <Act viewer={viewer} action={`${address}/start`} label="Start an export" first>
+        <Act action={`${address}/start`} label="Start an export" first>
           <label class="tick">
             <input id="force" type="checkbox" name="force" value="yes" /> publish even if nothing changed
           </label>
@@ -163,9 +154,8 @@ function Running({
     <div class="acts">
       {state === null ? <p class="quiet">Phase unknown: no worker answers.</p> : <Progress state={state} />}
       <Retries retries={retries} />
-      {state?.nextPoll && <Act viewer={viewer} action={`${address}/poll-now`} label="Poll now" />}
+      {state?.nextPoll && <Act action={`${address}/poll-now`} label="Poll now" />}
       <Act
-        viewer={viewer}
         action={`${address}/cancel`}
         label={rollback === undefined ? 'Cancel the export …' : 'Cancel the rollback …'}
         fields={{ run: runId, ...(rollback !== undefined && { rollback }) }}
@@ -330,7 +320,6 @@ function Seen({ version, seen }: Target) {
 }
 
 interface Kept {
-  viewer: Viewer;
   site: KnownSite;
   stored: StoredSite | null;
   /** Whether a run is under way. */
@@ -340,7 +329,7 @@ interface Kept {
 }
 
 /** What can be rolled back to. */
-function Versions({ viewer, site, stored, runs, state }: Kept) {
+function Versions({ site, stored, runs, state }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
   const waiting = state?.approval?.version;
@@ -394,7 +383,6 @@ function Versions({ viewer, site, stored, runs, state }: Kept) {
                   )}
                   {version !== stored.current && version !== underWay && (
                     <Act
-                      viewer={viewer}
                       action={`${address}/rollback`}
                       label={isNewer(version) ? 'Put into service …' : 'Roll back to this …'}
                       fields={{ version }}
@@ -412,31 +400,23 @@ function Versions({ viewer, site, stored, runs, state }: Kept) {
 }
 
 interface Site {
-  viewer: Viewer;
   site: KnownSite;
   facts: SiteFacts;
-  at: number;
-  late: boolean;
   /** Of the workflow in the Temporal UI; null when it is not known. */
   temporal: string | null;
 }
 
 /** All about one site, and what can be done with it. */
-export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
+export function SitePage({ site, facts, temporal }: Site) {
   const { org, domain } = site;
   const { running, stored, troubles } = facts;
   const approval = running?.state?.approval ?? null;
   return (
-    <Page
-      title={domain}
-      viewer={viewer}
-      events={`/events?of=site&org=${encodeURIComponent(org)}&name=${encodeURIComponent(domain)}`}
-    >
+    <Page title={domain} events={`/events?of=site&org=${encodeURIComponent(org)}&name=${encodeURIComponent(domain)}`}>
       <p class="under">{`Site of ${org}`}</p>
       <div id="now" data-live>
-        <Aged at={at} late={late} />
         <Troubles troubles={troubles} />
-        {approval !== null && <Approval viewer={viewer} site={site} approval={approval} />}
+        {approval !== null && <Approval site={site} approval={approval} />}
         <div class="split">
           <Section id="service" title="In service">
             {stored === null ? (
@@ -444,13 +424,13 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
             ) : (
               <div class="acts">
                 <InService stored={stored} runs={running !== null} />
-                <Hold viewer={viewer} site={site} stored={stored} />
+                <Hold site={site} stored={stored} />
               </div>
             )}
           </Section>
           <Section id="running" title="Running">
             <div class="acts">
-              <Running viewer={viewer} site={site} facts={facts} />
+              <Running site={site} facts={facts} />
               {temporal !== null && (running !== null || facts.runs?.length !== 0) && (
                 <p>
                   <a id="temporal-link" href={temporal} rel="noreferrer">
@@ -463,7 +443,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
         </div>
       </div>
       <div id="versions" data-live>
-        <Versions viewer={viewer} site={site} stored={stored} runs={running !== null} state={running?.state ?? null} />
+        <Versions site={site} stored={stored} runs={running !== null} state={running?.state ?? null} />
         <History runs={facts.runs} auditEntries={facts.auditEntries} />
       </div>
     </Page>

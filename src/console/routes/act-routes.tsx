@@ -15,7 +15,17 @@ import { bulkVerbs, bulkWords, planBulk, runBulk, selectedIn } from '../bulk-act
 import { ConsoleFailure, reasonIn } from '../console-failure.ts';
 import { Page } from '../pages/layout.tsx';
 import { BulkQuestionPage, KeptFormPage, MessagePage, QuestionPage } from '../pages/message-page.tsx';
-import { Act, Foreign, HiddenFields, projectAddress, siteAddress, Table, type Viewer, When } from '../pages/parts.tsx';
+import {
+  Act,
+  Foreign,
+  HiddenFields,
+  projectAddress,
+  siteAddress,
+  Table,
+  Token,
+  useMayAct,
+  When,
+} from '../pages/parts.tsx';
 import { remember, type Session, type SignedInLogin, sameSecret } from '../security/sessions.ts';
 import { notFound, orFailure, page, viewerIn } from './answers.tsx';
 
@@ -45,7 +55,7 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.get('/sessions', (c) => {
     const viewer = viewerIn(c, app);
     const logins = app.sessions.logins().filter(({ login }) => viewer.mayAct || login === viewer.login);
-    return page(c, <SessionsPage viewer={viewer} logins={logins} />);
+    return page(c, app, <SessionsPage logins={logins} />);
   });
   const sessionVerbs = sessionActions(app.sessions);
   hono.post('/sessions/:verb', (c) =>
@@ -57,8 +67,8 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const verb = verbOf(form.get('verb'));
       const selected = selectedIn(reader, form);
       const items = await planBulk(reader, verb, selected);
-      const shown = { verb, ...bulkWords[verb], viewer: viewerIn(c, app), items, back: pageOf(selected) };
-      return page(c, <BulkQuestionPage {...shown} />);
+      const shown = { verb, ...bulkWords[verb], items, back: pageOf(selected) };
+      return page(c, app, <BulkQuestionPage {...shown} />);
     }),
   );
   hono.post('/bulk/:verb', (c) =>
@@ -77,17 +87,18 @@ const pageOf = ([first]: ReturnType<typeof selectedIn>): string => (first?.kind 
 export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promise<Response> | null {
   const { session } = c.get('signedIn');
   const viewer = viewerIn(c, app);
-  const links = [['/', 'Overview'] as const];
   if (viewer.whyNot === null) {
     const form = c.get('form');
     if (sameSecret(form.get('token') ?? '', session.formToken)) return null;
     // It came from a page of the console: that was looked at before.
     const message = 'The session in which this form was opened has ended. Nothing was done.';
     const shown = { title: 'Send it again?', message, hint: `You are ${viewer.login} now. This is what was sent:` };
-    return page(c, <KeptFormPage {...shown} viewer={viewer} form={form} action={c.req.path} label="Do it now" />, 403);
+    const content = <KeptFormPage {...shown} form={form} action={c.req.path} label="Do it now" />;
+    return page(c, app, content, { status: 403 });
   }
   const message = `Nothing was done. ${viewer.whyNot}`;
-  return page(c, <MessagePage title="Not allowed" message={message} viewer={viewer} links={links} />, 403);
+  const content = <MessagePage title="Not allowed" message={message} links={[['/', 'Overview']]} />;
+  return page(c, app, content, { status: 403 });
 }
 
 async function act<Subject>(
@@ -107,7 +118,7 @@ async function act<Subject>(
     const label = typeof action.label === 'string' ? action.label : action.label(form);
     const facts = (await action.facts?.(subject, form, app.reader.installation)) ?? [];
     const shown = { title: `${label}?`, facts, label, form, action: c.req.path, back };
-    return page(c, <QuestionPage {...shown} question={question(subject, form)} viewer={viewerIn(c, app)} />);
+    return page(c, app, <QuestionPage {...shown} question={question(subject, form)} />);
   });
 }
 
@@ -162,27 +173,17 @@ function verbOf(text: string | null) {
   return verb;
 }
 
-interface Sessions {
-  viewer: Viewer;
-  /** Those that the viewer may know of. */
-  logins: readonly SignedInLogin[];
-}
-
 /** Who is signed in: everybody sees their own sessions; operators see all sessions and can end them. */
-function SessionsPage({ viewer, logins }: Sessions) {
+function SessionsPage({ logins }: { logins: readonly SignedInLogin[] }) {
   return (
-    <Page title="Sessions" viewer={viewer} at="/sessions">
+    <Page title="Sessions" at="/sessions">
       <p class="under">
         A session ends after some time without a request, some time after it began, when it is signed out, and when the
         console stops.
       </p>
       <form method="post" action="/sign-out" class="act bulk">
-        <HiddenFields
-          fields={[
-            ['token', viewer.formToken],
-            ['everywhere', 'yes'],
-          ]}
-        />
+        <Token />
+        <HiddenFields fields={[['everywhere', 'yes']]} />
         <button type="submit">Sign me out everywhere</button>
       </form>
       <Table
@@ -193,11 +194,9 @@ function SessionsPage({ viewer, logins }: Sessions) {
           ['sessions', ({ sessions }) => sessions],
           ['since', ({ beganAt }) => <When at={beganAt} />],
           ['last seen', ({ seenAt }) => <When at={seenAt} />],
-          viewer.mayAct && [
+          useMayAct() && [
             '',
-            ({ login }) => (
-              <Act viewer={viewer} action="/sessions/end" label="End sessions …" fields={{ login }} small />
-            ),
+            ({ login }) => <Act action="/sessions/end" label="End sessions …" fields={{ login }} small />,
           ],
         ]}
       />

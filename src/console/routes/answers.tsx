@@ -4,21 +4,34 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ConsoleApp, ConsoleContext } from '../app-context.ts';
 import { MessagePage } from '../pages/message-page.tsx';
-import { sentence, type Viewer, writtenMark } from '../pages/parts.tsx';
+import { type Look, Looking, sentence, type Viewer, writtenMark } from '../pages/parts.tsx';
 import { pageHeaders } from '../security/page-headers.ts';
 
-/**
- * A whole page as an answer, with `written` in the place of its `<Written />`: a long part that many pages have is encoded
- * once.
- */
-export function page(c: ConsoleContext, content: Child, status: ContentfulStatusCode = 200, written = noBytes) {
-  const [before = '', after = ''] = `<!doctype html>\n${String(content)}`.split(writtenMark);
+interface PageAnswer {
+  status?: ContentfulStatusCode;
+  /** What the page shows, as it was read. */
+  read?: { at: number; late: boolean } | null;
+  /** Stands in the place of its `<Written />`: a long part that many pages have is encoded once. */
+  written?: Uint8Array | null;
+}
+
+/** A whole page as an answer to who looks. */
+export function page(
+  c: ConsoleContext,
+  app: ConsoleApp,
+  content: Child,
+  { status = 200, read = null, written = null }: PageAnswer = {},
+) {
+  const viewer = c.get('signedIn') === undefined ? null : viewerIn(c, app);
+  const [before = '', after = ''] = htmlOf(content, { viewer, read }).split(writtenMark);
   // A text would be checked, copied and encoded on its way out.
-  const bytes = Buffer.concat([Buffer.from(before), written, Buffer.from(after)]);
+  const bytes = Buffer.concat([Buffer.from(before), written ?? new Uint8Array(), Buffer.from(after)]);
   return c.body(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length), status, { 'Content-Type': htmlType });
 }
 
-const noBytes: Uint8Array = new Uint8Array();
+export const htmlOf = (content: Child, look: Look): string =>
+  `<!doctype html>\n${<Looking.Provider value={look}>{content}</Looking.Provider>}`;
+
 const htmlType = 'text/html; charset=UTF-8';
 
 /** Who looks, as pages need it; `?done` names what the session remembers to tell on the next page. */
@@ -39,23 +52,13 @@ export function viewerIn(c: ConsoleContext, { options }: ConsoleApp): Viewer {
   };
 }
 
-/** Like `viewerIn`; null before the visitor is signed in. */
-function anyViewerIn(c: ConsoleContext, app: ConsoleApp): Viewer | null {
-  return c.get('signedIn') === undefined ? null : viewerIn(c, app);
-}
-
 /** A page that says what happened and what to do. */
 export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, back: string) {
   const { code, message, hint: help } = app.options.setting.explain(error);
   const [title, status] = titles[code] ?? ['That did not work', 409];
   const isOrder = c.req.method === 'POST' && status === 503;
   const hint = isOrder ? `${maybeDone}${help === null ? '' : ` ${sentence(help)}`}` : help;
-  const links = [[back, 'Back'] as const];
-  return page(
-    c,
-    <MessagePage title={title} message={message} hint={hint} viewer={anyViewerIn(c, app)} links={links} />,
-    status,
-  );
+  return page(c, app, <MessagePage title={title} message={message} hint={hint} links={[[back, 'Back']]} />, { status });
 }
 
 /** The answer, or a page that says what failed and leads back. */
@@ -95,11 +98,8 @@ const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> 
 /** Something that does not exist. */
 export function notFound(c: ConsoleContext, app: ConsoleApp) {
   const message = 'This page does not exist, or its subject is no longer configured.';
-  return page(
-    c,
-    <MessagePage title="Not found" message={message} viewer={anyViewerIn(c, app)} links={[['/', 'Overview']]} />,
-    404,
-  );
+  const content = <MessagePage title="Not found" message={message} links={[['/', 'Overview']]} />;
+  return page(c, app, content, { status: 404 });
 }
 
 /** A browser that still sends would not read an answer on a connection that is closed under it. */

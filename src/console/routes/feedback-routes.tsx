@@ -141,27 +141,22 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
   hono.get('/feedback', (c) =>
     orFailure(c, app, '/feedback', async () => {
       const query = queryIn(c);
-      const viewer = viewerIn(c, app);
       const selection = selectionOf(query);
       const { after } = query;
-      const search = {
-        ...selection,
-        contacts: viewer.seesContacts,
-        limit: shownEntries,
-        ...(after !== '' && { after }),
-      };
+      const contacts = viewerIn(c, app).seesContacts;
+      const search = { ...selection, contacts, limit: shownEntries, ...(after !== '' && { after }) };
       const reading =
         query.by === 'document'
           ? reader.feedback.documents.of({ ...selection, limit: shownDocuments })
           : reader.feedback.entries.of(search);
-      const [{ value: found, at, late }, trend] = await Promise.all([
+      const [read, trend] = await Promise.all([
         reading.get(),
         query.document === '' ? null : reader.feedback.trends.of(selectionOf(pageOf(query))).get(),
       ]);
+      const found = read.value;
       const isUnknown = query.document !== '' && found.total.count === 0;
       const all = isUnknown ? await reader.feedback.documents.of(everywhere(query)).get() : null;
       const shown = {
-        viewer,
         query,
         meant: all === null ? [] : documentsLike(all.value, query.document),
         choices,
@@ -169,10 +164,8 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
         trend: trend?.value ?? null,
         lastVisit: noteVisit(c, app),
         mostInFile,
-        at,
-        late,
       };
-      return page(c, <FeedbackPage {...shown} />);
+      return page(c, app, <FeedbackPage {...shown} />, { read });
     }),
   );
   for (const [ending, { type, format }] of Object.entries(downloadFormats)) {
@@ -192,10 +185,10 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
   hono.get('/feedback/:project/:id', (c) =>
     orFailure(c, app, '/feedback', async () => {
       const { project, id } = c.req.param();
-      const viewer = viewerIn(c, app);
-      const { value, at, late } = await reader.feedback.entry.of({ project, id, contacts: viewer.seesContacts }).get();
-      if (value === null) return notFound(c, app);
-      return page(c, <EntryPage viewer={viewer} entry={value} choices={choices} at={at} late={late} />);
+      const contacts = viewerIn(c, app).seesContacts;
+      const read = await reader.feedback.entry.of({ project, id, contacts }).get();
+      if (read.value === null) return notFound(c, app);
+      return page(c, app, <EntryPage entry={read.value} choices={choices} />, { read });
     }),
   );
 }

@@ -43,18 +43,18 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const prepared = isTrue ? before : { at, lines: linesOf(app, value, at), written: new Map() };
     overviews.set(value, prepared);
     const { unavailable } = value;
-    const shown = { viewer: viewerIn(c, app), query, lines: prepared.lines, organizations, unavailable, at, late };
+    const { mayAct } = viewerIn(c, app);
+    const shown = { mayAct, query, lines: prepared.lines, organizations, unavailable };
     const table = writtenTable(shown, prepared.written);
-    return page(c, <OverviewPage {...shown} table={table} />, 200, table.tables ?? undefined);
+    return page(c, app, <OverviewPage {...shown} table={table} />, { read: { at, late }, written: table.tables });
   });
   hono.get('/sites/:org/:domain', async (c) => {
     const { org, domain } = c.req.param();
     const site = reader.knownSite(org, domain);
     if (site === null) return notFound(c, app);
-    const { value, at, late } = await reader.sites.of(site).get();
+    const read = await reader.sites.of(site).get();
     const temporal = inTemporal?.(exportWorkflowId(org, domain)) ?? null;
-    const shown = { viewer: viewerIn(c, app), site, facts: value, at, late, temporal };
-    return page(c, <SitePage {...shown} />);
+    return page(c, app, <SitePage site={site} facts={read.value} temporal={temporal} />, { read });
   });
   hono.get('/sites/:org/:domain/changes/:version', async (c) => {
     const { org, domain, version } = c.req.param();
@@ -65,7 +65,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const waiting = facts.running?.state?.approval?.version ?? null;
       const { current } = storedIn(facts);
       const { value: changes } = await reader.changes.of({ domain, from: current, to: version }).get();
-      return page(c, <ChangesPage viewer={viewerIn(c, app)} site={site} changes={changes} waiting={waiting} />);
+      return page(c, app, <ChangesPage site={site} changes={changes} waiting={waiting} />);
     });
   });
   hono.get('/sites/:org/:domain/preview/:version', async (c) => {
@@ -88,7 +88,7 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const changes = approval?.version === version ? approval.changes : null;
       const origins = [shown, ...(inService === null ? [] : [inService])].map(({ origin }) => origin);
       c.header('Content-Security-Policy', policyFraming(origins));
-      return page(c, <PreviewPage {...{ viewer: viewerIn(c, app), site, shown, inService, path, changes }} />);
+      return page(c, app, <PreviewPage {...{ site, shown, inService, path, changes }} />);
     });
   });
   hono.get('/projects/:org/:project', async (c) => {
@@ -96,31 +96,30 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const project = reader.knownProject(org, id);
     if (project === null) return notFound(c, app);
     const charts = chartsOf(app, project);
-    const { value, at, late } = await reader.projects.of(project).get();
-    const shown = { viewer: viewerIn(c, app), project, facts: value, charts: await charts, at, late };
-    return page(c, <ProjectPage {...shown} />);
+    const read = await reader.projects.of(project).get();
+    return page(c, app, <ProjectPage project={project} facts={read.value} charts={await charts} />, { read });
   });
   hono.get('/budget', async (c) => {
-    const { value, at, late } = await reader.budgets.get();
-    return page(c, <BudgetPage viewer={viewerIn(c, app)} budgets={value} at={at} late={late} />);
+    const read = await reader.budgets.get();
+    return page(c, app, <BudgetPage budgets={read.value} />, { read });
   });
   hono.get('/history', async (c) => {
     const query = historyQuery(new URL(c.req.url).searchParams);
     return orFailure(c, app, '/history', async () => {
-      const { value, at, late } = await reader.history.of(sinceMsOf(query)).get();
+      const read = await reader.history.of(sinceMsOf(query)).get();
       const titleOf = (org: string, project: string) => reader.knownProject(org, project)?.name ?? project;
       const temporalOf = inTemporal && (({ workflowId, runId }: EndedRun) => inTemporal(workflowId, runId));
-      const shown = { viewer: viewerIn(c, app), query, organizations, ...value, titleOf, temporalOf, at, late };
-      return page(c, <HistoryPage {...shown} />);
+      const shown = { query, organizations, ...read.value, titleOf, temporalOf };
+      return page(c, app, <HistoryPage {...shown} />, { read });
     });
   });
   hono.get('/schedules', async (c) => {
-    const { value, at, late } = await reader.overview.get();
+    const read = await reader.overview.get();
     const query = scheduleQuery(new URL(c.req.url).searchParams);
-    const lines = scheduleLines(app, value);
-    const unavailable = value.unavailable.filter(({ part }) => part === 'temporal');
-    const shown = { viewer: viewerIn(c, app), query, organizations, lines, unavailable, at, late };
-    return page(c, <SchedulesPage {...shown} />);
+    const lines = scheduleLines(app, read.value);
+    const unavailable = read.value.unavailable.filter(({ part }) => part === 'temporal');
+    const shown = { query, organizations, lines, unavailable, at: read.at };
+    return page(c, app, <SchedulesPage {...shown} />, { read });
   });
 }
 
@@ -191,9 +190,8 @@ export function addAuditRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.get('/audit', async (c) => {
     return orFailure(c, app, '/audit', async () => {
       const query = auditQuery(new URL(c.req.url).searchParams);
-      const { value: facts, at, late } = await reader.audit.of(query).get();
-      const shown = { viewer: viewerIn(c, app), query, organizations, facts, addressOf, at, late };
-      return page(c, <AuditPage {...shown} />);
+      const read = await reader.audit.of(query).get();
+      return page(c, app, <AuditPage {...{ query, organizations, facts: read.value, addressOf }} />, { read });
     });
   });
 }

@@ -26,13 +26,13 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const session = sessions.find(cookie);
     const form = c.get('form');
     if (session !== null) {
-      if (!sameSecret(form.get('token') ?? '', session.formToken)) return notSignedOut(c, session.identity);
+      if (!sameSecret(form.get('token') ?? '', session.formToken)) return notSignedOut(c, app, session.identity);
       if (form.get('everywhere') === 'yes') sessions.revoke(session.identity.login);
       else sessions.end(cookie);
       deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
     }
-    const message = 'You are signed out.';
-    return page(c, <MessagePage title="Signed out" message={message} hint={howToSignIn(app)} links={linksOf(app)} />);
+    const [message, hint] = ['You are signed out.', howToSignIn(app)];
+    return page(c, app, <MessagePage title="Signed out" message={message} hint={hint} links={linksOf(app)} />);
   });
   if (openId === null) return;
   hono.get('/oidc/start', async (c) => {
@@ -53,7 +53,7 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const identity = await openId.end(new URL(c.req.url).search, cookie);
       if (identity === null)
         return refused(c, app, 'This sign-in did not begin here, or took too long. Sign in again.');
-      if (identity === 'refused') return notLetIn(c);
+      if (identity === 'refused') return notLetIn(c, app);
       return begin(c, app, identity);
     } catch (error) {
       const { message, status } = signInError(error);
@@ -78,7 +78,7 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
     named === null ? !of.byProxy : named !== 'refused' && sameIdentity(of.identity, named);
   if (session !== null && cookie !== undefined && isTheirs(session)) return { session, cookie };
   sessions.end(cookie);
-  if (named === 'refused') return notLetIn(c);
+  if (named === 'refused') return notLetIn(c, app);
   if (named !== null) return keep(c, app, named, true);
   if (c.req.method === 'POST') return keptForm(c, app);
   return refused(c, app, cookie === undefined ? 'You are not signed in.' : 'Your session has ended.');
@@ -101,7 +101,7 @@ function begin(c: ConsoleContext, app: ConsoleApp, identity: Identity) {
   app.sessions.end(getCookie(c, app.cookieName));
   keep(c, app, identity);
   // A redirect would still count as coming from the other site, and the cookie would stay behind.
-  return page(c, <SignedInPage />);
+  return page(c, app, <SignedInPage />);
 }
 
 function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, identity: Identity, byProxy = false) {
@@ -112,7 +112,9 @@ function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, id
 
 function refused(c: ConsoleContext, app: ConsoleApp, message: string, status: 401 | 503 = 401) {
   const links = linksOf(app);
-  return page(c, <MessagePage title="Sign in" message={message} hint={howToSignIn(app)} links={links} />, status);
+  return page(c, app, <MessagePage title="Sign in" message={message} hint={howToSignIn(app)} links={links} />, {
+    status,
+  });
 }
 
 /** What was typed is not lost: the page that says so contains the form, ready to be sent again. */
@@ -126,21 +128,22 @@ function keptForm(c: ConsoleContext, app: ConsoleApp) {
     action: c.req.path,
     label: 'Send it again',
   };
-  return page(c, <KeptFormPage {...shown} viewer={null} />, 401);
+  return page(c, app, <KeptFormPage {...shown} />, { status: 401 });
 }
 
 /** A page of an earlier session must not say that this one has ended. */
-function notSignedOut(c: ConsoleContext, { login }: Identity) {
+function notSignedOut(c: ConsoleContext, app: ConsoleApp, { login }: Identity) {
   const message = `This form belongs to an earlier session. You are still signed in as ${login}.`;
   const hint = 'Open the overview and sign out there.';
-  return page(c, <MessagePage title="Not signed out" message={message} hint={hint} links={[['/', 'Overview']]} />, 403);
+  const content = <MessagePage title="Not signed out" message={message} hint={hint} links={[['/', 'Overview']]} />;
+  return page(c, app, content, { status: 403 });
 }
 
-function notLetIn(c: ConsoleContext) {
+function notLetIn(c: ConsoleContext, app: ConsoleApp) {
   const message = 'You are signed in, but you have no role that lets you look.';
   const hint =
     'Ask who runs docferry to add your login or group to console.viewers or console.operators. A login that is longer than 100 characters, has invisible ones or is “terminal” is never let in.';
-  return page(c, <MessagePage title="Not let in" message={message} hint={hint} />, 403);
+  return page(c, app, <MessagePage title="Not let in" message={message} hint={hint} />, { status: 403 });
 }
 
 function howToSignIn({ openId, proxy, link }: ConsoleApp): string {

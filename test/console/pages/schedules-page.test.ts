@@ -1,5 +1,7 @@
+import { jsx } from 'hono/jsx';
 import { describe, expect, it } from 'vitest';
 import { type ScheduleLine, SchedulesPage, scheduleQuery } from '../../../src/console/pages/schedules-page.tsx';
+import { htmlOf } from '../../../src/console/routes/answers.tsx';
 
 const viewer = { login: 'ada', mayAct: true, seesContacts: false, whyNot: null, formToken: 't', note: null };
 const line: ScheduleLine = {
@@ -13,7 +15,8 @@ const line: ScheduleLine = {
 const pageOf = (lines: readonly ScheduleLine[], asked = ''): string => {
   const query = scheduleQuery(new URLSearchParams(asked));
   const at = Date.parse('2026-11-22T12:00:00Z');
-  return String(SchedulesPage({ viewer, query, organizations: ['acme'], lines, unavailable: [], at, late: false }));
+  const page = jsx(SchedulesPage, { query, organizations: ['acme'], lines, unavailable: [], at });
+  return htmlOf(page, { viewer, read: null });
 };
 const shown = (change: Partial<ScheduleLine>): string => pageOf([{ ...line, ...change }]);
 const startsIn = (page: string) => [...page.matchAll(/<time datetime="([^"]+)"/g)].map(([, at]) => at?.slice(0, 16));
