@@ -132,11 +132,11 @@ export function projectTitle({ project, name }: { project: string; name?: string
   return name === undefined ? project : `${project} “${name}”`;
 }
 
-/** ISO 8601 of milliseconds since the epoch, for JSON documents. */
-export function isoTime(ms: number): string;
-export function isoTime(ms: number | null): string | null;
-export function isoTime(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
+/** A JSON document with every moment in ISO 8601: workflows have them in milliseconds, under names such as `since`, `doneAt`. */
+export function withIsoMoments(document: object): object {
+  return JSON.parse(JSON.stringify(document), (name, value: unknown) =>
+    typeof value === 'number' && /(^at|At|[uU]ntil|^since)$/.test(name) ? new Date(value).toISOString() : value,
+  );
 }
 
 /** `2026-11-21 04:02:00` of an ISO 8601 time in UTC, for tables. */

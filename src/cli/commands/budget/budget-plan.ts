@@ -17,7 +17,7 @@ import { findOrganization } from '../../selection.ts';
 import { withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
-import { indent, isoTime, projectTitle, tableLines } from '../../terminal/text.ts';
+import { indent, projectTitle, tableLines, withIsoMoments } from '../../terminal/text.ts';
 import { budgetOrg, readBudget } from './budget-show.ts';
 
 export default {
@@ -103,12 +103,8 @@ async function planOf(config: Config, organization: OrganizationConfig): Promise
   };
 }
 
-function planDocument({ projects, override, ...plan }: RefreshPlan): object {
-  return {
-    ...plan,
-    override: override && { ...override, until: isoTime(override.until) },
-    projects: projects.map(({ name: _, ...project }) => project),
-  };
+function planDocument({ projects, ...plan }: RefreshPlan): object {
+  return withIsoMoments({ ...plan, projects: projects.map(({ name: _, ...project }) => project) });
 }
 
 function planText(plan: RefreshPlan, { paint, columns }: Surface): string {

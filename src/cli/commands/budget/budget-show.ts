@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../../budget/client.ts';
-import { drift, type Forecast, type Limits } from '../../../budget/rules/permits.ts';
+import { drift, type Limits } from '../../../budget/rules/permits.ts';
 import {
   forgotten,
   pauseWords,
@@ -18,7 +18,7 @@ import { findOrganization } from '../../selection.ts';
 import { type Session, withTemporal } from '../../session.ts';
 import { fittingLines, type Output, type Paint, type Step, type Surface } from '../../terminal/output.ts';
 import { watching } from '../../terminal/prompts.ts';
-import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
+import { factLines, indent, tableLines, withIsoMoments } from '../../terminal/text.ts';
 import { askWorker } from '../../waiting.ts';
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -64,40 +64,9 @@ interface Configured {
 
 /** The document of `budget show --json` (contracts.md): moments as ISO 8601. */
 export function budgetDocument({ id: org, budget }: Configured, view: WindowView): object {
-  const { limit, reserve, windowMs, used, available, pausedBy, otherClients, throttledInWindow } = view;
-  return {
-    org,
-    limit,
-    reserve,
-    windowMs,
-    used,
-    available,
-    pausedUntil: isoTime(view.pausedUntil),
-    pausedBy,
-    nextFreeAt: isoTime(view.nextFreeAt),
-    countsAsFullUntil: isoTime(view.countsAsFullUntil),
-    otherClients,
-    override: view.override && { ...view.override, until: isoTime(view.override.until) },
-    configured: view.configured,
-    differs: Object.keys(drift(view.configured, budget)).length > 0,
-    holders: view.holders.map(({ since, forecast, ...holder }) => ({
-      ...holder,
-      since: isoTime(since),
-      forecast: forecastDocument(forecast),
-    })),
-    waiters: view.waiters.map(({ since, expectedAt, forecast, ...waiter }) => ({
-      ...waiter,
-      since: isoTime(since),
-      expectedAt: isoTime(expectedAt),
-      forecast: forecastDocument(forecast),
-    })),
-    programs: view.programs,
-    throttledInWindow,
-  };
+  const { configuredAt: _configuredAt, ignored: _ignored, releases: _releases, ...shown } = view;
+  return withIsoMoments({ org, ...shown, differs: Object.keys(drift(view.configured, budget)).length > 0 });
 }
-
-export const forecastDocument = (forecast: Forecast | null): object | null =>
-  forecast && { ...forecast, doneAt: isoTime(forecast.doneAt) };
 
 /** The window for people, under its heading. */
 export function budgetText({ id, budget }: Configured, view: WindowView, now: number, surface: Surface): string {

@@ -26,7 +26,7 @@ import { type Session, withTemporal } from '../../session.ts';
 import { withFeedbackStore } from '../../stores.ts';
 import type { Surface } from '../../terminal/output.ts';
 import { holdText } from '../../terminal/progress.ts';
-import { factLines, indent, isoTime, tableLines, timeText, wrapped } from '../../terminal/text.ts';
+import { factLines, indent, tableLines, timeText, withIsoMoments, wrapped } from '../../terminal/text.ts';
 import { answersOrNull } from '../../waiting.ts';
 
 export default {
@@ -120,33 +120,13 @@ async function readRunning(
   return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state, retries };
 }
 
-function documentOf({ state, runs, retries, ...status }: Status): object {
-  return {
+function documentOf({ state, runs, ...status }: Status): object {
+  return withIsoMoments({
     ...status,
-    retries: retries.map((retry) => ({ ...retry, nextAt: isoTime(retry.nextAt) })),
-    state: state && {
-      ...state,
-      // It is one of the retries.
-      failedStart: undefined,
-      progress: state.progress && {
-        ...shownProgress(state.progress),
-        startedAt: isoTime(state.progress.startedAt),
-        jobStartedAt: isoTime(state.progress.jobStartedAt),
-      },
-      download: state.download && { ...state.download, at: isoTime(state.download.at) },
-      nextPoll: state.nextPoll && {
-        ...state.nextPoll,
-        at: isoTime(state.nextPoll.at),
-        expectedAt: isoTime(state.nextPoll.expectedAt),
-      },
-      approval: state.approval && {
-        ...state.approval,
-        since: isoTime(state.approval.since),
-        expiresAt: isoTime(state.approval.expiresAt),
-      },
-    },
+    // A failed start is one of the retries.
+    state: state && { ...state, failedStart: undefined, progress: state.progress && shownProgress(state.progress) },
     runs: runs.map((run) => ({ ...run, detail: JSON.parse(run.detail) })),
-  };
+  });
 }
 
 /** Without the fields that only the workflow needs. */

@@ -28,16 +28,15 @@ import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
 import {
   indent,
-  isoTime,
   printable,
   projectTitle,
   tableLines,
   timeText,
   utcText,
+  withIsoMoments,
   wrapped,
 } from '../../terminal/text.ts';
 import { answersOrNull } from '../../waiting.ts';
-import { forecastDocument } from '../budget/budget-show.ts';
 import { privacyText } from '../config/config-check.ts';
 
 export default {
@@ -159,7 +158,7 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
 }
 
 function documentOf({ running, passes: ended, refresh: _refresh, ...project }: ProjectStatus): object {
-  return {
+  return withIsoMoments({
     ...project,
     running: running.map(({ workflowId, runId, pass, state }) => ({
       workflowId,
@@ -167,12 +166,12 @@ function documentOf({ running, passes: ended, refresh: _refresh, ...project }: P
       pass,
       phase: state?.phase ?? null,
       progress: state?.progress ?? null,
-      waiting: state?.waiting ? { ...state.waiting, until: isoTime(state.waiting.until) } : null,
-      forecast: state ? forecastDocument(state.forecast) : null,
+      waiting: state?.waiting ?? null,
+      forecast: state?.forecast ?? null,
     })),
     // Only the pass itself can use its position, and the cursor in it is the service's.
     passes: ended.map(({ position: _position, ...pass }) => pass),
-  };
+  });
 }
 
 /** A line for each project: what is stored, what runs, how the last pass ended. */

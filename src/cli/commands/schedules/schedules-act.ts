@@ -14,7 +14,7 @@ import { dateRange } from '../../flags.ts';
 import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
 import { addSelectionFlags, findOrganization, matcherOf, type SelectionFlags, suggesting } from '../../selection.ts';
 import { confirm } from '../../terminal/prompts.ts';
-import { indent, isoTime } from '../../terminal/text.ts';
+import { indent } from '../../terminal/text.ts';
 
 export default {
   pause: (command, run) =>
@@ -213,7 +213,10 @@ async function backfillSchedules(context: CommandContext, words: string[], flags
     }
     if (times.length > 0) await operator.backfillSchedule(target, { from, to, runs: times.length });
     const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
-    return { document: { runs: times.map((time) => isoTime(time)) }, line: `${targetName(target)}: ${line}` };
+    return {
+      document: { runs: times.map((time) => new Date(time).toISOString()) },
+      line: `${targetName(target)}: ${line}`,
+    };
   });
 }
 

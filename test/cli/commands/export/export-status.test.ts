@@ -40,3 +40,15 @@ it('says of a fetch that keeps failing why, and when it is tried again', async (
   await client.workflowService.unpauseActivity({ namespace, execution, type: 'fetchBundle', identity: 'op@host' });
   expect(await handle.result()).toMatchObject({ outcome: 'published' });
 });
+
+it('gives every moment in ISO 8601, that of a refused key too', async () => {
+  scene = await setScene({ sandbox: { jobSeconds: 0, pages: 2, faults: { unauthorized: true } } });
+  await scene.startWorker();
+  const { client, taskQueue, org, domain, configFile } = scene;
+  await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
+  const status = async () => (await docferryJson(['export', 'status', domain, '--config', configFile])).document;
+  const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+  const unauthorized = { since: moment, triedAt: moment, nextTryAt: moment };
+  const progress = { startedAt: moment, jobStartedAt: null };
+  await expect.poll(status, { interval: 50 }).toMatchObject({ state: { unauthorized, progress } });
+});
