@@ -17,11 +17,22 @@ export function dateRange({ from, to }: { from?: string; to?: string }): { from?
 
 // Each takes the name of a flag and returns what reads its value. They throw usage failures that name the flag.
 
-export const port = (flag: string) => (text: string) => {
-  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (number >= 1 && number <= 65_535) return number;
-  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a port from 1 to 65535`);
+/** A reader of values; what it reads as null is refused: it `must` be something else. */
+const reader =
+  <Value>(read: (text: string) => Value | null, must: string) =>
+  (flag: string) =>
+  (text: string): Value => {
+    const value = read(text);
+    if (value !== null) return value;
+    throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must ${must}`);
+  };
+
+const within = (least: number, most: number) => (text: string) => {
+  const number = /^\d{1,7}$/.test(text) ? Number(text) : -1;
+  return number >= least && number <= most ? number : null;
 };
+
+export const port = reader(within(1, 65_535), 'be a port from 1 to 65535');
 
 export interface HostAndPort {
   host: string;
@@ -41,37 +52,21 @@ export const hostAndPort =
 const longestDurationMs = 36_525 * 86_400_000;
 
 /** A positive duration of at most a century, in milliseconds. */
-export const duration = (flag: string) => (text: string) => {
+export const duration = reader((text) => {
   const ms = parseDuration(text);
-  if (ms !== null && ms > 0 && ms <= longestDurationMs) return ms;
-  throw usageFailure(
-    `${flag} is ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h, of a century at most`,
-  );
-};
+  return ms !== null && ms > 0 && ms <= longestDurationMs ? ms : null;
+}, 'be a duration like 90s, 30m or 2h, of a century at most');
 
 /** A date, or how long ago, as an ISO 8601 moment. */
-export const moment =
-  (flag: string) =>
-  (text: string): string => {
-    const ago = parseDuration(text);
-    const ms = ago === null ? isoInstant(text) : inFourDigitYears(Date.now() - ago);
-    if (ms !== null) return new Date(ms).toISOString();
-    throw usageFailure(
-      `${flag} is ${JSON.stringify(text)}: it must be an ISO 8601 date or date-time, or how long ago: 30d`,
-    );
-  };
+export const moment = reader((text) => {
+  const ago = parseDuration(text);
+  const ms = ago === null ? isoInstant(text) : inFourDigitYears(Date.now() - ago);
+  return ms === null ? null : new Date(ms).toISOString();
+}, 'be an ISO 8601 date or date-time, or how long ago: 30d');
 
-export const wholeNumber = (flag: string) => (text: string) => {
-  if (/^\d{1,7}$/.test(text)) return Number(text);
-  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a whole number`);
-};
+export const wholeNumber = reader(within(0, 9_999_999), 'be a whole number');
 
-/** `--limit` of a list: 1 to 100,000. */
-export function listLimit(text: string): number {
-  const number = wholeNumber('--limit')(text);
-  if (number >= 1 && number <= 100_000) return number;
-  throw usageFailure(`--limit is ${JSON.stringify(text)}: it must be from 1 to 100000`);
-}
+export const listLimit = reader(within(1, 100_000), 'be a whole number from 1 to 100000')('--limit');
 
 /** `--reason`, trimmed; null when it is blank. */
 export function reason(text: string): string | null {
@@ -80,16 +75,15 @@ export function reason(text: string): string | null {
   throw usageFailure(`--reason has ${trimmed.length} characters, expected at most ${longestReason}`);
 }
 
-/** The name of a Worker Deployment: Temporal writes a dot or colon between it and the build. */
-export function deploymentName(text: string): string {
-  if (/^[\w/-]{1,100}$/.test(text)) return text;
-  throw usageFailure(`--deployment is ${JSON.stringify(text)}: it must have up to 100 letters, digits or / _ -`);
-}
+const named = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : null);
 
-export function buildId(text: string): string {
-  if (/^[\w.+@-]{1,100}$/.test(text)) return text;
-  throw usageFailure(`--build is ${JSON.stringify(text)}: it must have up to 100 letters, digits or . _ + @ -`);
-}
+/** The name of a Worker Deployment: Temporal writes a dot or colon between it and the build. */
+export const deploymentName = reader(
+  named(/^[\w/-]{1,100}$/),
+  'have up to 100 letters, digits or / _ -',
+)('--deployment');
+
+export const buildId = reader(named(/^[\w.+@-]{1,100}$/), 'have up to 100 letters, digits or . _ + @ -')('--build');
 
 /** The flags of commands that can wait for their workflow. */
 export interface WaitFlags {

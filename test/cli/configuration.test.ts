@@ -40,6 +40,8 @@ describe('config check', () => {
       organizations: `  - id: acme
     apiKey: \${ACME_API_KEY}
     refresh: { every: 90s, share: 12.5% }
+    webhooks:
+      - { url: "https://hooks.acme.example/x", format: slack, events: [feedback.entries], entries: { helpful: false }, digest: Mon 9:00 }
     projects: [{ id: prj_1, name: Handbook, atMost: 90m }]
     sites: [{ domains: [docs1.acme.example, docs2.acme.example], rollout: [{ directory: { path: "{domain}" } }] }]
 defaults: { organizations: { budget: { window: 30m } }, sites: { approval: manual } }
@@ -60,10 +62,13 @@ defaults: { organizations: { budget: { window: 30m } }, sites: { approval: manua
           apiKey: 'the environment variable ACME_API_KEY',
           budget: { requests: 100, window: '30m' },
           refresh: { every: '90s', share: '12.5%' },
+          webhooks: [{ name: 'default', secret: null, entries: { helpful: false }, digest: 'Mon 09:00' }],
           projects: [{ id: 'prj_1', name: 'Handbook', atMost: '90m', weight: 1, freshness: '1d' }],
           sites: [site('docs1.acme.example'), site('docs2.acme.example')],
         },
       ],
+      console: { write: false, idle: '8h', operators: { groups: [], logins: [] } },
+      gateway: { clients: [] },
     });
     const { stdout } = await docferry(['config', 'check', '--expand'], options);
     expect(parse(stdout)).toEqual(document);

@@ -36,30 +36,40 @@ export function bar(percent: number | null, paint: Paint): string {
   return `${paint.green(barText(shown))} ${Math.floor(shown)} %`;
 }
 
+interface Shown {
+  key: string;
+  /** What stands for the phase on a terminal. */
+  phase: string;
+  facts: readonly string[];
+  /** What a log says instead. */
+  logged?: readonly string[];
+}
+
+/** A phase and facts about it, on a terminal and, with commas, in a log. */
+function stepOf(name: string, { key, phase, facts, logged = facts }: Shown): Step {
+  return { key: `${name} ${key}`, text: [phase, ...facts].join('  '), line: [name, ...logged].join(', ') };
+}
+
 /** The progress of an export: phase, percent, pages, next poll and why. */
 export function exportStep(state: ExportState, now: number, paint: Paint): Step {
-  const { phase, progress, nextPoll, unauthorized } = state;
-  if (unauthorized) {
-    const why = `the API key is refused (401), next try at ${clockTime(unauthorized.nextTryAt)}`;
-    const text = `${paint.yellow(phase)}  ${why}`;
-    return { key: `unauthorized ${unauthorized.nextTryAt}`, text, line: `${phase}, ${why}` };
-  }
-  if (state.approval) {
-    const { version, expiresAt, asks, changes } = state.approval;
-    const until = momentText(expiresAt, now);
+  const { phase, progress, nextPoll, unauthorized, approval, failedStart, version } = state;
+  const stopped = (key: string | number, why: string) =>
+    stepOf(phase, { key: `${key}`, phase: paint.yellow(phase), facts: [why] });
+  if (unauthorized) return stopped(unauthorized.nextTryAt, refusedText(unauthorized.nextTryAt));
+  if (approval) {
+    const why = [...approval.asks.map(reasonText), changesText(approval.changes)].join('; ');
     const how = `docferry export approve ${state.domain}, or reject ${state.domain} --reason …`;
-    const what = `${version} waits for approval until ${until} (${[...asks.map(reasonText), changesText(changes)].join('; ')}): ${how}`;
-    return { key: `${phase} ${version}`, text: `${paint.yellow(phase)}  ${what}`, line: `${phase}, ${what}` };
+    const until = momentText(approval.expiresAt, now);
+    return stopped(approval.version, `${approval.version} waits for approval until ${until} (${why}): ${how}`);
   }
   if (phase === 'fetching' && state.download !== null) return downloadStep(state.download, paint);
-  if (state.failedStart) {
-    const { attempt, reason } = state.failedStart;
-    const why = `startJob ${triedAgain({ ...state.failedStart, paused: false })}: ${withoutFailureType(reason)}`;
-    return { key: `${phase} ${attempt}`, text: `${paint.yellow(phase)}  ${why}`, line: `${phase}, ${why}` };
+  if (failedStart) {
+    const again = triedAgain({ ...failedStart, paused: false });
+    return stopped(failedStart.attempt, `startJob ${again}: ${withoutFailureType(failedStart.reason)}`);
   }
-  const version = state.version === null ? [] : [state.version];
-  if (phase !== 'rendering' || progress === null)
-    return { key: phase, text: [paint.bold(phase), ...version].join('  '), line: [phase, ...version].join(', ') };
+  if (phase !== 'rendering' || progress === null) {
+    return stepOf(phase, { key: '', phase: paint.bold(phase), facts: version === null ? [] : [version] });
+  }
   const { percent, pageCount, polls, jobsStarted, possibleDuplicates } = progress;
   const facts = [
     pageCount === null ? '' : counted(pageCount, 'page'),
@@ -67,24 +77,29 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
   ].filter((fact) => fact !== '');
   const pollIn = nextPoll === null ? [] : [`next poll in ${spanText(nextPoll.at - now)}`];
   const pollAt = nextPoll === null ? [] : [`next poll ${clockTime(nextPoll.at)} (${nextPoll.reason})`];
-  const percentText = percent === null ? [] : [`${Math.floor(percent)} %`];
-  return {
+  return stepOf(phase, {
     // Ten lines of a log from start to end.
-    key: `${phase} ${jobsStarted} ${percent === null ? (polls > 0 ? 'asked' : 'new') : Math.floor(percent / 10)}`,
-    text: [paint.bold(phase), bar(percent, paint), ...facts, ...pollIn].join('  '),
-    line: [phase, ...percentText, ...facts, ...pollAt].join(', '),
-  };
+    key: `${jobsStarted} ${percent === null ? (polls > 0 ? 'asked' : 'new') : Math.floor(percent / 10)}`,
+    phase: paint.bold(phase),
+    facts: [bar(percent, paint), ...facts, ...pollIn],
+    logged: [...percentOf(percent), ...facts, ...pollAt],
+  });
 }
+
+const percentOf = (percent: number | null): string[] => (percent === null ? [] : [`${Math.floor(percent)} %`]);
+
+const refusedText = (nextTryAt: number): string => `the API key is refused (401), next try at ${clockTime(nextTryAt)}`;
 
 /** Ten lines of a log from start to end. */
 function downloadStep(download: Transfer, paint: Paint): Step {
   const percent = transferPercent(download);
   const facts = transferFacts(download);
-  return {
-    key: `fetching ${percent === null ? 'unknown' : Math.floor(percent / 10)}`,
-    text: [paint.bold('fetching'), bar(percent, paint), ...facts].join('  '),
-    line: ['fetching', ...(percent === null ? [] : [`${Math.floor(percent)} %`]), ...facts].join(', '),
-  };
+  return stepOf('fetching', {
+    key: percent === null ? 'unknown' : `${Math.floor(percent / 10)}`,
+    phase: paint.bold('fetching'),
+    facts: [bar(percent, paint), ...facts],
+    logged: [...percentOf(percent), ...facts],
+  });
 }
 
 /** The result of an export for people. */
@@ -172,25 +187,18 @@ export function syncStep({ phase, progress, waiting, forecast }: SyncState, now:
   const counts = [...read, ...(forecast === null ? [] : [`done ${forecastText(forecast, now)}`])];
   if (waiting === null) {
     // Ten pages to a line of a log.
-    const key = `${phase} ${Math.floor((progress?.pages ?? 0) / 10)}`;
-    return { key, text: [paint.bold(phase), ...counts].join('  '), line: [phase, ...counts].join(', ') };
+    const key = `${Math.floor((progress?.pages ?? 0) / 10)}`;
+    return stepOf(phase, { key, phase: paint.bold(phase), facts: counts });
   }
   const { until, behind, reason } = waiting;
-  if (reason === 'unauthorized') {
-    const why = `the API key is refused (401), next try at ${clockTime(until)}`;
-    const text = [paint.yellow(phase), ...read, why].join('  ');
-    return { key: `${phase} ${until}`, text, line: [phase, ...read, why].join(', ') };
-  }
-  if (reason === 'paused') {
-    // When a person will resume it is unknown.
-    const facts = [...read, waitText.paused];
-    const text = [paint.yellow(phase), ...facts].join('  ');
-    return { key: `${phase} ${reason}`, text, line: [phase, ...facts].join(', ') };
-  }
+  const held = { key: `${until}`, phase: paint.yellow(phase) };
+  if (reason === 'unauthorized') return stepOf(phase, { ...held, facts: [...read, refusedText(until)] });
+  // When a person will resume it is unknown.
+  if (reason === 'paused') return stepOf(phase, { ...held, key: reason, facts: [...read, waitText.paused] });
   const after = behind.length === 0 ? '' : `, behind ${behind.join(', ')}`;
-  return {
-    key: `${phase} ${until}`,
-    text: [paint.yellow(phase), ...counts, `for another ${spanText(until - now)}${after}`].join('  '),
-    line: [phase, ...counts, `until ${momentText(until, now)}${after}`].join(', '),
-  };
+  return stepOf(phase, {
+    ...held,
+    facts: [...counts, `for another ${spanText(until - now)}${after}`],
+    logged: [...counts, `until ${momentText(until, now)}${after}`],
+  });
 }

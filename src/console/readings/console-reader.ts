@@ -7,6 +7,7 @@ import { type EndedRuns, endedRuns } from '../../operations/history.ts';
 import { Installation } from '../../operations/installation.ts';
 import { type Facts, factSources, gatherFacts, type Selection, type Unavailable } from '../../operations/status.ts';
 import type { ScheduleTarget } from '../../rules/workflow-ids.ts';
+import { isConfigured } from '../../schedules/rules/desired-schedules.ts';
 import { Semaphore } from '../../semaphore.ts';
 import { callsAtOnce, inBatches } from '../../temporal/runs.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
@@ -145,11 +146,7 @@ export class ConsoleReader {
 
   /** Whether the site or project is in the configuration. */
   knows(target: ScheduleTarget): boolean {
-    const { org } = target;
-    if (target.kind === 'refresh') return this.setting.organizations.some(({ id }) => id === org);
-    const known =
-      target.kind === 'export' ? this.knownSite(org, target.domain) : this.knownProject(org, target.project);
-    return known !== null;
+    return isConfigured(this.setting.organizations, target);
   }
 
   /** Something was done: the next page reads again. */

@@ -1,7 +1,6 @@
 import { stringify } from 'yaml';
 import type {
   BundleStoreConfig,
-  CheckConfig,
   Config,
   FeedbackStoreConfig,
   OrganizationConfig,
@@ -36,91 +35,63 @@ const usualRules = Object.fromEntries(
 );
 
 /** The configuration in the words of docferry.yaml, with nothing left out but secrets: their sources stand for them. */
-function expandedConfig({ temporal, service, organizations, store, privacy }: Config): object {
+function expandedConfig({ temporal, organizations, store, ...rest }: Config): object {
   const { given: _given, ...where } = temporal;
-  return {
+  return asWritten({
     temporal: where,
-    service,
-    organizations: organizations.map(expandedOrganization),
+    service: rest.service,
+    organizations: organizations.map(({ refresh, webhooks, projects, sites, ...organization }) => ({
+      ...organization,
+      refresh: expandedRefresh(refresh),
+      webhooks: webhooks.map(({ digestMs, ...webhook }) => ({
+        ...webhook,
+        digest: digestMs === null ? null : weekText(digestMs),
+      })),
+      projects: projects.map(({ id, ...project }) => ({ id, name: null, atMost: null, ...project })),
+      sites: sites.map(expandedSite),
+    })),
     store: { feedback: store.feedback.place, bundles: expandedBundles(store.bundles), keep: store.keep },
-    privacy: {
-      contacts: privacy.contacts,
-      comments: privacy.comments,
-      hashKey: privacy.hashKey?.describe() ?? null,
-      keepFields: privacy.keepFields,
-      retention: privacy.retentionMs === null ? null : durationText(privacy.retentionMs),
-    },
-  };
+    privacy: rest.privacy,
+    console: rest.console,
+    gateway: rest.gateway,
+  });
 }
 
-function expandedOrganization(organization: OrganizationConfig): object {
-  const { id, apiKey, budget, refresh, webhooks, watchEveryMs, projects, sites } = organization;
-  return {
-    id,
-    apiKey: apiKey.describe(),
-    budget: {
-      requests: budget.requests,
-      window: durationText(budget.windowMs),
-      reserve: budget.reserve,
-      arrival: durationText(budget.arrivalMs),
-    },
-    refresh: expandedRefresh(refresh),
-    webhooks: webhooks.map(({ name, url, format, secret, events }) => ({
-      name,
-      url: url.describe(),
-      format,
-      ...(secret && { secret: secret.describe() }),
-      events,
-    })),
-    watchEvery: durationText(watchEveryMs),
-    projects: projects.map(({ id: project, name, atMostMs, weight, freshnessMs }) => ({
-      id: project,
-      name: name ?? null,
-      atMost: atMostMs === undefined ? null : durationText(atMostMs),
-      weight,
-      freshness: durationText(freshnessMs),
-    })),
-    sites: sites.map(expandedSite),
-  };
+/** Durations in the units of docferry.yaml, under names without `Ms`; a secret writes where it is from. */
+function asWritten(config: object): object {
+  const written = ([name, value]: [string, unknown]): [string, unknown] =>
+    name.endsWith('Ms') ? [name.slice(0, -2), typeof value === 'number' ? durationText(value) : value] : [name, value];
+  return JSON.parse(JSON.stringify(config), (_name, part: unknown) => {
+    const isMapping = typeof part === 'object' && part !== null && !Array.isArray(part);
+    return isMapping ? Object.fromEntries(Object.entries(part).map(written)) : part;
+  });
 }
+
+/** `Mon 09:00`, of the milliseconds since the week began. */
+const weekText = (ms: number): string =>
+  new Date(Date.UTC(2024, 0, 1) + ms).toUTCString().replace(/^(\w+), .* (\d\d:\d\d):.*$/, '$1 $2');
 
 const percentText = (share: number): string => `${Number((share * 100).toFixed(4))}%`;
 
 const expandedRefresh = (refresh: OrganizationConfig['refresh']): object | null =>
   refresh ? { every: durationText(refresh.everyMs), share: percentText(refresh.share) } : null;
 
-function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, rollout }: SiteConfig): object {
-  const { maxBytes, maxFiles, connections, timeoutMs, rules, render } = bundle;
+function expandedSite({ domain, bundle, approval, rollout, ...site }: SiteConfig): object {
+  const rules = { ...usualRules, ...Object.fromEntries(Object.entries(bundle.rules).map(expandedRule)) };
   return {
     domain,
-    schedule: expandedSchedule(schedule),
-    lateAfter: lateAfterMs === undefined ? null : durationText(lateAfterMs),
-    job: {
-      timeout: durationText(job.timeoutMs),
-      attempts: job.attempts,
-      startTimeout: durationText(job.startTimeoutMs),
-    },
-    bundle: {
-      maxBytes,
-      maxFiles,
-      connections,
-      timeout: durationText(timeoutMs),
-      rules: { ...usualRules, ...Object.fromEntries(Object.entries(rules).map(expandedRule)) },
-      render,
-    },
+    schedule: null,
+    lateAfter: null,
+    ...site,
+    bundle: { ...bundle, rules },
     approval: approval.always ? 'manual' : 'none',
-    approvalTimeout: durationText(approval.timeoutMs),
+    approvalTimeoutMs: approval.timeoutMs,
     rollout: rollout.map(({ place, run, check }) => ({
       ...(place && { [place.kind]: place.settings, ...(place.git && { git: place.git }) }),
-      ...(run && { run: run.command, runTimeout: durationText(run.timeoutMs) }),
-      ...(check && { check: expandedCheck(check) }),
+      ...(run && { run: run.command, runTimeoutMs: run.timeoutMs }),
+      ...(check && { check }),
     })),
   };
-}
-
-function expandedCheck({ withinMs, headers, ...check }: CheckConfig): object {
-  const sources = Object.entries(headers).map(([name, source]) => [name, source.describe()]);
-  return { ...check, within: durationText(withinMs), headers: Object.fromEntries(sources) };
 }
 
 /** A rule about a change has a limit. Without one of its own it is left out: the usual one may be two. */
@@ -130,26 +101,10 @@ function expandedRule([rule, set]: [string, string | ChangeLimit | undefined]): 
   return [rule, { level: set.level, [word]: word === 'below' ? Number(limit) : limit }];
 }
 
-function expandedSchedule(schedule: SiteConfig['schedule']): object | null {
-  if (schedule === undefined) return null;
-  const jitter = durationText(schedule.jitterMs);
-  if ('everyMs' in schedule) return { every: durationText(schedule.everyMs), jitter };
-  return { cron: schedule.cron, timezone: schedule.timezone, jitter };
-}
-
-function expandedBundles({ signing, server, publicUrl, ...place }: BundleStoreConfig): object {
-  const { kind, ...where } = place;
-  return {
-    ...(kind === 's3' ? { s3: where } : where),
-    publicUrl,
-    signing: signing && { keyFile: signing.keyFile, password: signing.password?.describe() ?? null },
-    server: {
-      token: server.token?.describe() ?? null,
-      readers: server.readers,
-      readersPerAddress: server.readersPerAddress,
-      idle: durationText(server.idleMs),
-    },
-  };
+function expandedBundles({ kind, ...bundles }: BundleStoreConfig): object {
+  if (kind === 'directory') return bundles;
+  const { signing, server, publicUrl, ...place } = bundles;
+  return { s3: place, publicUrl, signing, server };
 }
 
 const durationUnits: readonly [name: string, ms: number][] = [
