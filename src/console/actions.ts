@@ -233,20 +233,19 @@ export const budgetActions: Actions<string> = {
   },
 };
 
-/** For how long, by the choices of the form, in milliseconds; null for until ended by hand. */
-const times: Readonly<Record<string, number | null>> = {
-  '15m': 900_000,
-  '1h': 3_600_000,
-  '8h': 28_800_000,
-  '1d': 86_400_000,
-  open: null,
-};
+/** For how long: the choices of a form, in milliseconds; null for until ended by hand. */
+export const times = [
+  ['15m', '15 minutes', 900_000],
+  ['1h', '1 hour', 3_600_000],
+  ['8h', '8 hours', 28_800_000],
+  ['1d', '1 day', 86_400_000],
+  ['open', 'until ended by hand', null],
+] as const;
 
 function timeIn(form: URLSearchParams): number | null {
-  const asked = form.get('for') ?? 'open';
-  const time = Object.hasOwn(times, asked) ? times[asked] : undefined;
+  const time = times.find(([name]) => name === (form.get('for') ?? 'open'));
   if (time === undefined) throw new ConsoleFailure('InvalidInput', 'unknown duration');
-  return time;
+  return time[2];
 }
 
 function countIn(form: URLSearchParams, name: string): Record<string, number> {

@@ -34,8 +34,8 @@ function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const streams = new Slots(mostStreams);
   hono.get('/events', (c) => {
     const { cookie, session } = c.get('signedIn');
-    const reading = readingOf(c, app);
-    if (reading === null) return c.body(null, 204);
+    const readings = readingsOf(c, app);
+    if (readings.length === 0) return c.body(null, 204);
     // A stream that no browser reads would last as long as the session.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
     const release = streams.take(session.identity.login);
@@ -53,7 +53,9 @@ function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       const endings = [app.closing, session.ended];
       for (const ending of endings) ending.addEventListener('abort', end, { once: true });
       if (session.ended.aborted) end();
-      const stopListening = reading.listen(() => void stream.writeSSE({ event: 'change', data: '' }));
+      const stops = readings.map((reading) =>
+        reading.listen(() => void stream.writeSSE({ event: 'change', data: '' })),
+      );
       const beat = setInterval(() => {
         if (app.sessions.lasts(cookie)) void stream.write(': \n\n');
         else end();
@@ -64,32 +66,21 @@ function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
         ended.signal.addEventListener('abort', () => resolve(), { once: true });
       });
       clearInterval(beat);
-      stopListening();
+      for (const stop of stops) stop();
       for (const ending of endings) ending.removeEventListener('abort', end);
       release();
     });
   });
 }
 
-function both(...readings: readonly Listening[]): Listening {
-  return {
-    listen(onChange) {
-      const ends = readings.map((reading) => reading.listen(onChange));
-      return () => {
-        for (const end of ends) end();
-      };
-    },
-  };
-}
-
-function readingOf(c: ConsoleContext, { reader }: ConsoleApp): Listening | null {
+function readingsOf(c: ConsoleContext, { reader }: ConsoleApp): Listening[] {
   const { of, org = '', name = '' } = c.req.query();
-  if (of === 'overview') return reader.overview;
-  if (of === 'budget') return reader.budgets;
+  if (of === 'overview') return [reader.overview];
+  if (of === 'budget') return [reader.budgets];
   const site = of === 'site' ? reader.knownSite(org, name) : null;
-  if (site !== null) return reader.sites.of(site);
+  if (site !== null) return [reader.sites.of(site)];
   const project = of === 'project' ? reader.knownProject(org, name) : null;
-  return project === null ? null : both(reader.projects.of(project), reader.charts.of(project));
+  return project === null ? [] : [reader.projects.of(project), reader.charts.of(project)];
 }
 
 export interface RunningConsole extends RunningServer {

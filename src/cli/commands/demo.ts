@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import { untouchedView } from '../../budget/rules/window-view.ts';
 import type { Config } from '../../config/config.ts';
@@ -23,7 +24,7 @@ import { bundlePlace, withFeedbackStore } from '../stores.ts';
 import type { Output, Paint } from '../terminal/output.ts';
 import { exportStep, syncStep } from '../terminal/progress.ts';
 import { factLines, indent } from '../terminal/text.ts';
-import { type SharedWait, waitTogether } from '../waiting.ts';
+import { type SharedWait, type Waiting, waitTogether } from '../waiting.ts';
 import { sandboxConfigText, sandboxOrganization, startSandboxPart } from './sandbox.ts';
 import { startBundlePart } from './serve.ts';
 import { withEmbedded } from './up.ts';
@@ -285,44 +286,46 @@ interface Show {
   wait: SharedWait;
 }
 
-async function exportOnce({ paint, session, wait }: Show, label: string): Promise<ExportResult> {
-  const { client, config } = session;
-  const { handle } = await startExport(
-    client,
-    config.temporal.taskQueue,
-    { org, domain, parameters: {}, failover: failoverFor(config.temporal) },
-    'join',
+async function exportOnce(show: Show, label: string): Promise<ExportResult> {
+  const { client, config } = show.session;
+  const input = { org, domain, parameters: {}, failover: failoverFor(config.temporal) };
+  const { handle } = await startExport(client, config.temporal.taskQueue, input, 'join');
+  return untilEnd(
+    show,
+    {
+      handle,
+      label,
+      readState: () => exportState(client, org, domain),
+      stepOf: (state) => exportStep(state, Date.now(), show.paint),
+    },
+    ({ outcome, version }) => [outcome, ...(version === null ? [] : [version])],
   );
-  const result = await wait.until({
-    handle,
-    label,
-    readState: () => exportState(client, org, domain),
-    stepOf: (state) => exportStep(state, Date.now(), paint),
-    timeoutMs: null,
-    ...whileDemoRuns,
-  });
-  const { outcome, version } = result;
-  wait.live.ended(label, [paint.green(outcome), ...(version === null ? [] : [version])].join(', '));
-  return result;
 }
 
-async function syncOnce({ paint, session, wait }: Show): Promise<SyncResult> {
-  const { client, config } = session;
-  const failover = failoverFor(config.temporal);
-  const input: SyncInput = { org, project, pass: 'sweep', failover };
-  const label = `feedback of ${project}`;
-  const result = await wait.until({
-    handle: await startSync(client, config.temporal.taskQueue, input),
-    label,
-    readState: () => syncState(client, input),
-    stepOf: (state) => syncStep(state, Date.now(), paint),
-    timeoutMs: null,
-    ...whileDemoRuns,
-  });
-  const counts = [counted(result.pages, 'page'), counted(result.entries.seen, 'entry', 'entries')];
-  wait.live.ended(label, [paint.green('completed'), ...counts].join(', '));
-  return result;
+async function syncOnce(show: Show): Promise<SyncResult> {
+  const { client, config } = show.session;
+  const input: SyncInput = { org, project, pass: 'sweep', failover: failoverFor(config.temporal) };
+  return untilEnd(
+    show,
+    {
+      handle: await startSync(client, config.temporal.taskQueue, input),
+      label: `feedback of ${project}`,
+      readState: () => syncState(client, input),
+      stepOf: (state) => syncStep(state, Date.now(), show.paint),
+    },
+    ({ pages, entries }) => ['completed', counted(pages, 'page'), counted(entries.seen, 'entry', 'entries')],
+  );
 }
 
-/** An interrupted demo stops its Temporal too, so there is nothing to follow. */
-const whileDemoRuns = { follow: 'docferry demo', cancel: 'Ctrl-C' };
+/** Shows a run until its end, and then how it ended. */
+async function untilEnd<W extends Workflow, State>(
+  { paint, wait }: Show,
+  run: Pick<Waiting<W, State>, 'handle' | 'label' | 'readState' | 'stepOf'>,
+  endOf: (result: WorkflowResultType<W>) => string[],
+): Promise<WorkflowResultType<W>> {
+  // An interrupted demo stops its Temporal too, so there is nothing to follow.
+  const result = await wait.until({ ...run, timeoutMs: null, follow: 'docferry demo', cancel: 'Ctrl-C' });
+  const [outcome = '', ...facts] = endOf(result);
+  wait.live.ended(run.label, [paint.green(outcome), ...facts].join(', '));
+  return result;
+}

@@ -80,51 +80,39 @@ interface Look extends Shown {
 export function statusText({ sites, projects, totals }: Shown, now: number, { paint, columns }: Surface): string {
   const several = new Set([...sites, ...projects].map(({ org }) => org)).size > 1;
   const named = (org: string, name: string) => (several ? `${org}/${name}` : name);
-  const parts: string[] = [];
-  if (sites.length > 0) {
-    parts.push(
-      knownColumns(
-        ['site', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'in service', 'note'],
-        worstFirst(sites).map((line) => [
-          named(line.org, line.domain),
-          stateText(line.phase !== null && line.state === 'running' ? line.phase : line.state, paint),
-          outcomeText(line.lastOutcome, paint),
-          minuteText(line.lastAt),
-          line.paused ? 'paused' : minuteText(line.nextAt),
-          line.current ?? '-',
-          notesOf(
-            line,
-            paint,
-            line.held === null ? [] : [line.held === line.current ? 'held' : `held at ${line.held}`],
-          ),
+  const table = (header: readonly string[], rows: readonly string[][]) =>
+    rows.length === 0 ? [] : [knownColumns(header, rows, columns)];
+  return [
+    ...table(
+      ['site', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'in service', 'note'],
+      worstFirst(sites).map((line) => [
+        named(line.org, line.domain),
+        stateText(line.phase !== null && line.state === 'running' ? line.phase : line.state, paint),
+        outcomeText(line.lastOutcome, paint),
+        minuteText(line.lastAt),
+        line.paused ? 'paused' : minuteText(line.nextAt),
+        line.current ?? '-',
+        notesOf(line, paint, line.held === null ? [] : [line.held === line.current ? 'held' : `held at ${line.held}`]),
+      ]),
+    ),
+    ...table(
+      ['project', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'newest read', 'complete as of', 'note'],
+      worstFirst(projects).map((line) => [
+        named(line.org, line.project),
+        stateText(line.state, paint) + (line.running.length === 0 ? '' : ` ${line.running.join(', ')}`),
+        line.lastPass === null ? '-' : `${line.lastPass} ${outcomeText(line.lastOutcome, paint)}`,
+        minuteText(line.lastAt),
+        minuteText(line.nextAt),
+        line.newestReadAt === null ? '-' : agoText(now - Date.parse(line.newestReadAt)),
+        line.verifiedUpTo === null ? '-' : agoText(now - Date.parse(line.verifiedUpTo)),
+        notesOf(line, paint, [
+          ...(line.firstReading ? ['first reading'] : []),
+          ...(line.paused ? ['schedule paused'] : []),
         ]),
-        columns,
-      ),
-    );
-  }
-  if (projects.length > 0) {
-    parts.push(
-      knownColumns(
-        ['project', 'state', 'last', 'ended (UTC)', 'next (UTC)', 'newest read', 'complete as of', 'note'],
-        worstFirst(projects).map((line) => [
-          named(line.org, line.project),
-          stateText(line.state, paint) + (line.running.length === 0 ? '' : ` ${line.running.join(', ')}`),
-          line.lastPass === null ? '-' : `${line.lastPass} ${outcomeText(line.lastOutcome, paint)}`,
-          minuteText(line.lastAt),
-          minuteText(line.nextAt),
-          line.newestReadAt === null ? '-' : agoText(now - Date.parse(line.newestReadAt)),
-          line.verifiedUpTo === null ? '-' : agoText(now - Date.parse(line.verifiedUpTo)),
-          notesOf(line, paint, [
-            ...(line.firstReading ? ['first reading'] : []),
-            ...(line.paused ? ['schedule paused'] : []),
-          ]),
-        ]),
-        columns,
-      ),
-    );
-  }
-  parts.push([totalText('site', totals.sites), totalText('project', totals.projects)].join('\n'));
-  return parts.join('\n\n');
+      ]),
+    ),
+    [totalText('site', totals.sites), totalText('project', totals.projects)].join('\n'),
+  ].join('\n\n');
 }
 
 /** The table without columns that say nothing, as of what Temporal has not answered. */

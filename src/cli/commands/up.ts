@@ -161,13 +161,8 @@ async function startConsole(
 
 function announce({ output }: CommandContext, addresses: Addresses, isEmbedded: boolean): void {
   const { temporal, ui, bundles, console, sandbox, workerLog, metrics } = addresses;
-  const facts: [string, string][] = [['Temporal', temporal]];
-  if (ui !== null) facts.push(['Temporal UI', ui]);
-  facts.push(['bundles', bundles]);
-  if (console !== null) facts.push(['console', console]);
-  if (sandbox !== null) facts.push(['sandbox', sandbox]);
-  facts.push(['worker log', workerLog]);
-  if (metrics !== null) facts.push(['metrics', metrics]);
+  const named = { Temporal: temporal, 'Temporal UI': ui, bundles, console, sandbox, 'worker log': workerLog, metrics };
+  const facts = Object.entries(named).flatMap(([name, place]) => (place === null ? [] : [[name, place] as const]));
   output.say(factLines(facts));
   if (isEmbedded) output.note('for evaluation and small single-host use; Ctrl-C stops it');
   output.result({ ready: true, addresses }, 'docferry: ready');

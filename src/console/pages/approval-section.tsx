@@ -7,6 +7,7 @@ import {
   changesAddress,
   Foreign,
   Health,
+  Linked,
   previewAddress,
   Reason,
   Section,
@@ -42,7 +43,7 @@ function PathList({
         {paths.map((path) => (
           <li>
             <code>
-              <Path path={path} address={addressOf(path)} />
+              <Linked to={addressOf(path)} name={pagePath(path)} />
             </code>
           </li>
         ))}
@@ -50,11 +51,6 @@ function PathList({
       </ul>
     </details>
   );
-}
-
-function Path({ path, address }: { path: string; address: string | null }) {
-  const name = <Foreign text={pagePath(path)} />;
-  return address === null ? name : <a href={address}>{name}</a>;
 }
 
 const kinds = ['added', 'removed', 'changed', 'moved'] as const;

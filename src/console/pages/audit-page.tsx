@@ -2,7 +2,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import { type AuditAction, type AuditEntry, auditActions, auditDetail } from '../../runs/rules/audit.ts';
 import { type AuditFacts, type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
 import { Page } from './layout.tsx';
-import { Chips, Choice, Foreign, NamePart, OrganizationChoice, Table, When } from './parts.tsx';
+import { Chips, Choice, Foreign, Linked, NamePart, OrganizationChoice, Table, When } from './parts.tsx';
 
 interface Audit {
   query: AuditQuery;
@@ -30,7 +30,7 @@ export function AuditPage({ query, organizations, facts: { auditEntries, next },
           columns={[
             ['who', ({ who }) => <Foreign text={who} />],
             ['did', ({ action }) => auditWords[action] ?? action],
-            ['what', (entry) => <What entry={entry} address={addressOf(entry)} />],
+            ['what', (entry) => <Linked to={addressOf(entry)} name={entry.subject ?? entry.org ?? 'everything'} />],
             ['when', ({ at }) => <When at={at} />],
             ['why', ({ reason, detail }) => <Reasons reason={reason} detail={auditDetail(detail)} />],
           ]}
@@ -45,11 +45,6 @@ export function AuditPage({ query, organizations, facts: { auditEntries, next },
       />
     </Page>
   );
-}
-
-function What({ entry: { subject, org }, address }: { entry: AuditEntry; address: string | null }) {
-  const name = <Foreign text={subject ?? org ?? 'everything'} />;
-  return address === null ? name : <a href={address}>{name}</a>;
 }
 
 /** The reason that the person gave, then the entry's other details. */

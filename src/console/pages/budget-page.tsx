@@ -3,6 +3,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
 import { countText, spanText } from '../../rules/text.ts';
 import { targetAddress, targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
+import { times } from '../actions.ts';
 import type { OrganizationBudget } from '../readings/facts.ts';
 import { Page } from './layout.tsx';
 import {
@@ -228,11 +229,9 @@ function For({ id }: { id: string }) {
   return (
     <Labelled id={id} label="For">
       <select id={id} name="for">
-        <option value="15m">15 minutes</option>
-        <option value="1h">1 hour</option>
-        <option value="8h">8 hours</option>
-        <option value="1d">1 day</option>
-        <option value="open">until ended by hand</option>
+        {times.map(([value, text]) => (
+          <option value={value}>{text}</option>
+        ))}
       </select>
     </Labelled>
   );

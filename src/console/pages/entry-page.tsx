@@ -5,7 +5,7 @@ import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentAddress, type FilterChoices } from './feedback-filter.tsx';
 import { projectNames, readable, Traits } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Facts, Foreign, projectAddress, Section, Table, useLook, When } from './parts.tsx';
+import { Facts, Foreign, Linked, projectAddress, Section, Table, useLook, When } from './parts.tsx';
 
 /**
  * Where the page of an entry can be opened: its own address, or its path on the one site of its organization. Null when that
@@ -70,13 +70,7 @@ export function EntryPage({ entry, choices }: { entry: ShownEntry; choices: Filt
               allOfIt !== null && ['about it', <a href={allOfIt}>all feedback on this page</a>],
               [
                 'project',
-                name === undefined ? (
-                  <Foreign text={project} />
-                ) : (
-                  <a href={projectAddress(org, project)}>
-                    <Foreign text={name} />
-                  </a>
-                ),
+                <Linked to={name === undefined ? null : projectAddress(org, project)} name={name ?? project} />,
               ],
               foreign('file', filename),
               foreign('language', lang),

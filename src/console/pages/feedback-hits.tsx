@@ -3,7 +3,7 @@ import { nameText } from '../../feedback/report/report-words.ts';
 import type { FoundEntry, FoundText, SearchAnswer } from '../../feedback/search/feedback-search.ts';
 import { pagePath } from '../../rules/text.ts';
 import { entryAddress, type FilterChoices } from './feedback-filter.tsx';
-import { Foreign, When } from './parts.tsx';
+import { Foreign, Linked, When } from './parts.tsx';
 
 /**
  * What a reader has written, for a page: lines stay, and so do the joiners that emoji and some scripts need; what cannot be
@@ -49,12 +49,12 @@ export function projectNames({ organizations }: FilterChoices): Map<string, stri
 
 function Hit({ entry, project }: { entry: FoundEntry; project: string }) {
   const { comment, code, contact, filename, lang, document, createdAt, firstSeenAt } = entry;
-  const address = entryAddress(entry.project, entry.id);
-  const name = <Foreign text={shortened(pagePath(document), 200)} />;
   return (
     <li>
       <div class="about">
-        <p class="page-of">{address === null ? name : <a href={address}>{name}</a>}</p>
+        <p class="page-of">
+          <Linked to={entryAddress(entry.project, entry.id)} name={shortened(pagePath(document), 200)} />
+        </p>
         <p class="fine">
           <Traits entry={entry} />
         </p>

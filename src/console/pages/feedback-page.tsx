@@ -11,7 +11,7 @@ import { type FeedbackQuery, feedbackAddress, utcOf } from '../readings/feedback
 import { documentAddress, FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
 import { Hits, projectNames } from './feedback-hits.tsx';
 import { Page } from './layout.tsx';
-import { Chips, Foreign, Section, Table, When } from './parts.tsx';
+import { Chips, Foreign, Linked, Section, Table, When } from './parts.tsx';
 
 interface Documents {
   query: FeedbackQuery;
@@ -64,9 +64,7 @@ function Complaints({ query, document, count }: { query: FeedbackQuery; document
 }
 
 function DocumentLink({ query, document }: { query: FeedbackQuery; document: string }) {
-  const address = documentAddress(query, document);
-  const name = <Foreign text={shortened(pagePath(document), 200)} />;
-  return address === null ? name : <a href={address}>{name}</a>;
+  return <Linked to={documentAddress(query, document)} name={shortened(pagePath(document), 200)} />;
 }
 
 interface Feedback {

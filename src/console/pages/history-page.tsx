@@ -1,11 +1,11 @@
 import { visible } from '../../feedback/report/figure.ts';
 import { type EndedRun, type EndedRuns, endedText } from '../../operations/history.ts';
 import { spanText } from '../../rules/text.ts';
-import { addressWith, longestSearch, pageIn, searchIn } from '../readings/address.ts';
+import { addressWith, fieldsIn, longestSearch } from '../readings/address.ts';
 import { Page } from './layout.tsx';
 import {
   Choice,
-  Foreign,
+  Linked,
   NamePart,
   OrganizationChoice,
   Outcome,
@@ -27,30 +27,13 @@ const spanNames = [
   ['7d', 'a week'],
 ] as const;
 
-/** Filters in the page's address; an empty text matches all. */
-interface HistoryQuery {
-  since: string;
-  /** Part of a name, in lower case. */
-  q: string;
-  org: string;
-  /** `export` or the kind of a pass. */
-  kind: string;
-  /** An outcome, or `bad` for all that a person should look at. */
-  outcome: string;
-  page: string;
+/** Filters in the page's address; an empty text matches all. `kind` is `export` or that of a pass, `outcome` one or `bad`. */
+export function historyQuery(parameters: URLSearchParams) {
+  const query = fieldsIn(parameters, ['since', 'q', 'org', 'kind', 'outcome', 'page']);
+  return { ...query, since: Object.hasOwn(spans, query.since) ? query.since : '' };
 }
 
-export function historyQuery(parameters: URLSearchParams): HistoryQuery {
-  const since = parameters.get('since') ?? '';
-  return {
-    since: Object.hasOwn(spans, since) ? since : '',
-    q: searchIn(parameters),
-    org: parameters.get('org') ?? '',
-    kind: parameters.get('kind') ?? '',
-    outcome: parameters.get('outcome') ?? '',
-    page: pageIn(parameters),
-  };
-}
+type HistoryQuery = ReturnType<typeof historyQuery>;
 
 /** How far back the page of a query looks, in milliseconds. */
 export const sinceMsOf = ({ since }: HistoryQuery): number => spans[since || usualSince] ?? 24 * hourMs;
@@ -129,14 +112,9 @@ export function HistoryPage({ query, organizations, runs, more, titleOf, tempora
 }
 
 function What({ run: { org, domain, project }, title }: { run: EndedRun; title: string }) {
-  const name = <Foreign text={title} />;
-  if (domain === undefined && project === undefined) return name;
-  const address = domain === undefined ? projectAddress(org, project ?? '') : siteAddress(org, domain);
-  return (
-    <a href={address} title={visible(title)}>
-      {name}
-    </a>
-  );
+  const ofProject = project === undefined ? null : projectAddress(org, project);
+  const address = domain === undefined ? ofProject : siteAddress(org, domain);
+  return <Linked to={address} name={title} title={visible(title)} />;
 }
 
 const Reason = ({ reason }: { reason: string }) => (

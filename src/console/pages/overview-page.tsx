@@ -17,6 +17,7 @@ import {
   type OverviewLine,
   type OverviewQuery,
   overviewAddress,
+  overviewQuery,
   type Sort,
   searchText,
   sorted,
@@ -212,15 +213,7 @@ function Card({ concern: { health, lines, reason, since } }: { concern: Concern 
   );
 }
 
-const noQuery: OverviewQuery = {
-  chip: null,
-  search: '',
-  org: '',
-  sort: null,
-  reversed: false,
-  grouped: false,
-  page: 1,
-};
+const noQuery = overviewQuery(new URLSearchParams());
 
 /** The tables of the query, rendered once for all readers of the same state. */
 export function writtenTable(overview: Overview, written: WrittenTables): WrittenTable {

@@ -40,6 +40,16 @@ export function Foreign({ text }: { text: string }) {
   return <bdi>{visible(text)}</bdi>;
 }
 
+/** A name that leads to an address, where there is one. */
+export function Linked({ to, name, id, title }: { to: string | null; name: string; id?: string; title?: string }) {
+  if (to === null) return <Foreign text={name} />;
+  return (
+    <a id={id} href={to} title={title}>
+      <Foreign text={name} />
+    </a>
+  );
+}
+
 const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
 /** `21 Nov 2026` of an ISO 8601 moment, in UTC. */

@@ -2,7 +2,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
 import { countText } from '../../rules/text.ts';
 import { type ScheduleTarget, targetAddress, targetName } from '../../rules/workflow-ids.ts';
-import { addressWith, longestSearch, pageIn, searchIn } from '../readings/address.ts';
+import { addressWith, fieldsIn, longestSearch } from '../readings/address.ts';
 import { Page } from './layout.tsx';
 import {
   Act,
@@ -36,20 +36,9 @@ export interface ScheduleLine {
 }
 
 /** Filters in the page's address; an empty text matches all. */
-interface ScheduleQuery {
-  is: string;
-  /** Part of a name, in lower case. */
-  q: string;
-  org: string;
-  page: string;
-}
+export const scheduleQuery = (parameters: URLSearchParams) => fieldsIn(parameters, ['is', 'q', 'org', 'page']);
 
-export const scheduleQuery = (parameters: URLSearchParams): ScheduleQuery => ({
-  is: parameters.get('is') ?? '',
-  q: searchIn(parameters),
-  org: parameters.get('org') ?? '',
-  page: pageIn(parameters),
-});
+type ScheduleQuery = ReturnType<typeof scheduleQuery>;
 
 const addressOf = (query: ScheduleQuery): string => addressWith('/schedules', { ...query });
 

@@ -7,6 +7,16 @@ export function addressWith(path: string, fields: Readonly<Record<string, string
   return asked.length === 0 ? path : `${path}?${new URLSearchParams(asked)}`;
 }
 
+/** The named fields: `q` is a part of a name in lower case, `page` a number from 1 on. */
+export function fieldsIn<Name extends string>(
+  parameters: URLSearchParams,
+  names: readonly Name[],
+): Readonly<Record<Name, string>> {
+  const read = (name: Name) =>
+    name === 'q' ? searchIn(parameters) : name === 'page' ? pageIn(parameters) : textIn(parameters, name);
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as Record<Name, string>;
+}
+
 /** What the field of this name asks for; empty for nothing. */
 export const textIn = (parameters: URLSearchParams, field: string): string => (parameters.get(field) ?? '').trim();
 
