@@ -24,6 +24,7 @@ import {
   searchedPhase,
 } from '../exports/rules/site-export.ts';
 import { ExplainedError } from '../rules/errors.ts';
+import { counted } from '../rules/text.ts';
 import { exportWorkflowId, workflowTypes } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
 import type { Retry } from '../temporal/connection.ts';
@@ -187,7 +188,7 @@ function describeParameters({ parameters }: ExportState): string {
   const { siteVersion, paths, promote, force, rollback } = parameters;
   const parts = [
     siteVersion === undefined ? '' : `site version ${siteVersion}`,
-    paths === undefined || paths.length === 0 ? '' : `${paths.length} paths`,
+    paths === undefined || paths.length === 0 ? '' : counted(paths.length, 'path'),
     promote ? 'promote' : '',
     force ? 'force' : '',
     rollback === undefined ? '' : `rollback to ${rollback}`,

@@ -20,6 +20,7 @@ import { feedbackPrivacy } from '../../feedback/privacy/privacy.ts';
 import { openFeedbackStore } from '../../feedback/store/open-feedback-store.ts';
 import { errorCode, isThere, nearestFolder, whyNotWritable } from '../../files.ts';
 import { proxyVariable, routeTo } from '../../rules/proxy.ts';
+import { counted } from '../../rules/text.ts';
 import { temporalProxy } from '../../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
@@ -183,7 +184,7 @@ async function checkFeedback(feedback: FeedbackStoreConfig, privacy: PrivacyConf
         return warning(name, `${detail}; ${who}`, `chmod 600 ${open.join(' ')}`);
       }
       if (entries + rejects === 0) return good(name, detail);
-      const plain = `${entries} entries and ${rejects} rejects contain personal data that the privacy settings forbid`;
+      const plain = `${counted(entries, 'entry', 'entries')} and ${counted(rejects, 'reject')} contain personal data that the privacy settings forbid`;
       return warning(name, `${detail}; ${plain}`, 'restart the workers: they remove it when they start');
     } finally {
       await store.close();

@@ -111,7 +111,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
     ];
     if (!config) {
       const others = ['api-key', 'bundle-links', 'feedback-store', 'bundle-store', 'rollout'];
-      return [...general, ...others.map((name) => skipped(name, 'it needs the configuration'))];
+      return [...general, ...skippedAll(others, withoutConfig)];
     }
     const sites = config.organizations.flatMap((organization) => organization.sites);
     // Before the budgets are asked: what it finds ends a refusal that they know of.
@@ -137,6 +137,10 @@ function cellsOf({ name, level, detail, fix }: Check, paint: Paint): string[] {
   const how = fix === null ? '' : `. ${paint.cyan('Fix:')} ${printable(fix, longestText)}`;
   return [colours[level](level.padEnd(7)), name, said + how];
 }
+
+const withoutConfig = 'it needs the configuration';
+const inNamespace = ['search-attributes', 'priorities', 'worker', 'encryption'];
+const skippedAll = (names: readonly string[], because: string): Check[] => names.map((name) => skipped(name, because));
 
 const connectWithinMs = 3_000;
 
@@ -189,15 +193,10 @@ interface TemporalSight {
 /** Temporal, its namespace and search attributes, and whether a worker polls. */
 async function checkTemporal(config: Config | null): Promise<TemporalSight> {
   const blind = (first: Check, address: string | null, because: string): TemporalSight => {
-    const rest = ['namespace', 'search-attributes', 'priorities', 'worker', 'encryption'].map((name) =>
-      skipped(name, because),
-    );
-    return { client: null, address, worker: false, checks: [first, ...rest] };
+    const checks = [first, ...skippedAll(['namespace', ...inNamespace], because)];
+    return { client: null, address, worker: false, checks };
   };
-  if (!config) {
-    const because = 'it needs the configuration';
-    return blind(skipped('temporal', because), null, because);
-  }
+  if (!config) return blind(skipped('temporal', withoutConfig), null, withoutConfig);
   let options: ReturnType<typeof connectOptions>;
   try {
     options = connectOptions(config.temporal);
@@ -230,9 +229,7 @@ async function lookAround(
   );
   const place = await looking('namespace', async () => namespaceCheck(namespace, await describeNamespace(client)));
   if (place.level !== 'ok') {
-    const names = ['search-attributes', 'priorities', 'worker', 'encryption'];
-    const rest = names.map((name) => skipped(name, 'the namespace cannot be used'));
-    return { checks: [server, place, ...rest], worker: false };
+    return { checks: [server, place, ...skippedAll(inNamespace, 'the namespace cannot be used')], worker: false };
   }
   const attributes = await looking('search-attributes', async () =>
     searchAttributesCheck(await searchAttributeState(client)),
@@ -286,7 +283,7 @@ function namespaceCheck(namespace: string, found: { retentionDays: number | null
     const fix = 'correct temporal.namespace, or create it: `docferry setup --create-namespace`';
     return bad('namespace', `Temporal does not know the namespace ${namespace}`, fix);
   }
-  const days = found.retentionDays === null ? 'an unknown time' : `${found.retentionDays} days`;
+  const days = found.retentionDays === null ? 'an unknown time' : counted(found.retentionDays, 'day');
   return good('namespace', `${namespace}; closed workflows stay for ${days}`);
 }
 

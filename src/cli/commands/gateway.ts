@@ -91,7 +91,7 @@ async function runGateway(
     const clients = config.gateway.clients.map(({ name }) => name);
     output.result({ ready: true, url, clients }, `forwarding for ${clients.join(', ')} at ${url}\ngateway: ready`);
     await parts.untilAborted(interrupted);
-    output.note('stopping: answers that are coming may end, requests that wait are refused');
+    output.note('stopping: finishing answers in progress, refusing queued requests');
   });
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '../../rules/text.ts';
 import { type ReplayedRun, replayNamespace } from '../../temporal/replay.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
@@ -103,6 +104,6 @@ function textOf(
     '',
     stopped === 0
       ? 'Nothing that runs would stop, but what has ended could be neither queried nor reset.'
-      : `This build would stop ${stopped} running workflows. Do not deploy it: patch the change, or let the old build finish them (docs/upgrading.md).`,
+      : `This build would stop ${counted(stopped, 'running workflow')}. Do not deploy it: patch the change, or let the old build finish first (docs/upgrading.md).`,
   ].join('\n');
 }

@@ -1,7 +1,7 @@
 import { forgotten, pauseWords, usedText, type WindowView } from '../../budget/rules/window-view.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/expected.ts';
-import { countText, spanText } from '../../rules/text.ts';
+import { counted, countText, spanText } from '../../rules/text.ts';
 import { targetAddress, targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import { times } from '../actions.ts';
 import type { OrganizationBudget } from '../readings/facts.ts';
@@ -125,7 +125,7 @@ function State({ view }: { view: WindowView }) {
       )}
       {override !== null && (
         <div>
-          override:{override.requests !== undefined && ` ${override.requests} requests`}
+          override:{override.requests !== undefined && ` ${counted(override.requests, 'request')}`}
           {override.reserve !== undefined && ` reserve ${override.reserve}`}
           {override.until === null ? ' until ended by hand' : ', ends '}
           {override.until !== null && <When at={override.until} />}

@@ -8,7 +8,7 @@ import { type Rendering, renderSite } from '../../../exports/verify/render-site.
 import { type VerificationReport, withRendering } from '../../../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
 import { errorCode } from '../../../files.ts';
-import { sizeText } from '../../../rules/text.ts';
+import { counted, sizeText } from '../../../rules/text.ts';
 import type { CommandContext, CommandFile } from '../../context.ts';
 import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
 import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
@@ -174,10 +174,10 @@ function textOf(
   if (archive !== null) {
     const facts: [string, string][] = [
       ['archive', `${archive.format}, ${sizeText(archive.bytes)}, sha256 ${archive.sha256}`],
-      ['content', `${pages} pages, ${files} files, ${sizeText(bytes)}`],
+      ['content', `${counted(pages, 'page')}, ${counted(files, 'file')}, ${sizeText(bytes)}`],
     ];
     if (contentDigest !== null) facts.push(['digest', contentDigest]);
-    if (rendering !== null) facts.push(['rendered', `${rendering.pages.length} pages, without network`]);
+    if (rendering !== null) facts.push(['rendered', `${counted(rendering.pages.length, 'page')}, without network`]);
     if (signed !== null) facts.push(['signed', `${signed.domain} ${signed.version}, by key ${signed.keyId}`]);
     if (signed !== null) facts.push(['comment', printable(signed.trustedComment.replaceAll('\t', ' '), 500)]);
     lines.push(indent(factLines(facts)));

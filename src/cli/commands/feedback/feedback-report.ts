@@ -134,7 +134,7 @@ async function writeReport(context: CommandContext, name: string | undefined, fl
       const shown = pages.map(({ figures, readUpTo: _readUpTo, ...page }) => ({ ...page, entries: figures.entries }));
       const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: shown };
       const index = join(flags.out, 'index.html');
-      output.result(document, `${index}: ${pages.length} projects with a page each, ${sizeText(bytes)}`);
+      output.result(document, `${index}: ${counted(pages.length, 'project')} with a page each, ${sizeText(bytes)}`);
       return;
     }
     const text = reportPage({ madeAt, bounds, names }, projects);

@@ -15,7 +15,7 @@ import {
   SearchRefused,
 } from '../../../feedback/search/feedback-search.ts';
 import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
-import { countText, pagePath } from '../../../rules/text.ts';
+import { counted, countText, pagePath } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
 import { noSuchThing, usageFailure } from '../../failure.ts';
 import { anyOf, formulaSafeHelp, listLimit, moment, projectHelp, recordFilter } from '../../flags.ts';
@@ -248,17 +248,15 @@ function documentsText({ documents, total, more }: DocumentAnswer, { surface }: 
     ]),
     surface.columns,
   );
-  const counted = total.isExact ? `${entriesOf(total.count)} found` : `counted: the newest ${entriesOf(total.count)}`;
-  return `${table}\n\n${counted}${more === 0 ? '' : `; ${countText(more)} more pages with --limit`}`;
+  const found = `${total.isExact ? '' : 'in the newest '}${entriesOf(total.count)}${total.isExact ? ' found' : ''}`;
+  return `${table}\n\n${found}${more === 0 ? '' : `; ${countText(more)} more pages with --limit`}`;
 }
 
 function totalText({ count, isExact }: FoundTotal, shown: number): string {
   return `${countText(shown)} of ${isExact ? '' : 'more than '}${entriesOf(count)}`;
 }
 
-function entriesOf(count: number): string {
-  return `${countText(count)} ${count === 1 ? 'entry' : 'entries'}`;
-}
+const entriesOf = (count: number): string => counted(count, 'entry', 'entries');
 
 /** The text that contains the hit; the comment if neither or both do. */
 function textOf({ comment, code }: FoundEntry, paint: Paint, most: number): string {

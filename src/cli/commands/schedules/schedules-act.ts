@@ -212,7 +212,8 @@ async function backfillSchedules(context: CommandContext, words: string[], flags
       throw usageFailure(often, 'choose a shorter period');
     }
     if (times.length > 0) await operator.backfillSchedule(target, { from, to, runs: times.length });
-    const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
+    const line =
+      times.length === 0 ? 'nothing was scheduled then' : `${counted(times.length, 'run')}, one after the other`;
     return {
       document: { runs: times.map((time) => new Date(time).toISOString()) },
       line: `${targetName(target)}: ${line}`,
