@@ -90,7 +90,7 @@ function refuse(code: string, message: string, hint: string): never {
 /** What an address asks for, as the search takes it. */
 export function selectionOf(query: FeedbackQuery): EntrySelection {
   const { words, org, project, source, status, all, document, from, to, since, by } = query;
-  const helpful = helpfulOf(query.helpful);
+  const helpful = helpfulValues.find((value) => value === query.helpful);
   const fromUtc = utcOf(from);
   const toUtc = utcOf(to);
   const sinceUtc = utcOf(since);
@@ -100,7 +100,7 @@ export function selectionOf(query: FeedbackQuery): EntrySelection {
     ...(project !== '' && { projects: [project] }),
     ...(source !== '' && { sources: [source] }),
     ...(status !== '' && { statuses: status === 'open' ? openStatuses : [status] }),
-    ...(helpful !== null && { helpful }),
+    ...(helpful && { helpful }),
     // A table of pages counts votes; what has the words that are sought has words.
     ...(all === '' && by === '' && words === '' && { withWords: true }),
     ...(document !== '' && { document }),
@@ -120,10 +120,6 @@ export function checkConfigured(
   if (project !== '' && !of.some(({ projects }) => projects.some(({ id }) => id === project))) {
     badValue('project', project, `is not the id of a project${org === '' ? '' : ` of ${org}`} in the configuration`);
   }
-}
-
-function helpfulOf(text: string): 'yes' | 'no' | 'none' | null {
-  return text === 'yes' || text === 'no' || text === 'none' ? text : null;
 }
 
 /** Looks nearer together than this are one visit. */

@@ -68,8 +68,11 @@ function asWritten(config: object): object {
 }
 
 /** `Mon 09:00`, of the milliseconds since the week began. */
-const weekText = (ms: number): string =>
-  new Date(Date.UTC(2024, 0, 1) + ms).toUTCString().replace(/^(\w+), .* (\d\d:\d\d):.*$/, '$1 $2');
+function weekText(ms: number): string {
+  const monday = Date.UTC(2024, 0, 1);
+  const text = new Date(monday + ms).toUTCString();
+  return `${text.slice(0, 3)} ${text.slice(17, 22)}`;
+}
 
 const percentText = (share: number): string => `${Number((share * 100).toFixed(4))}%`;
 
