@@ -57,14 +57,13 @@ describe('the overview', () => {
   });
 
   it('says of a site at work what it does, and nothing of the run before', () => {
-    const viewer = { login: 'ada', mayAct: true, seesContacts: false, whyNot: null, formToken: 't', note: null };
     const reason = { lastOutcome: 'rejected', lastAt: '2026-11-22T11:00:00.000Z', lastReason: 'Prices are wrong' };
     const site = { kind: 'site', title: 'a.example', org: 'acme', domain: 'a.example', nextAt: null, paused: false };
     const ended = { ...site, ...reason, current: null, held: null, failingSince: null, startedAt: null, drift: null };
     const shown = (state: object) => {
       const lines = [{ ...ended, staleSince: null, ...state } as OverviewLine];
       const query = overviewQuery(new URLSearchParams());
-      const about = { viewer, query, lines, organizations: ['acme'], unavailable: [], at: 0, late: false };
+      const about = { mayAct: true, query, lines, organizations: ['acme'], unavailable: [], at: 0, late: false };
       return new TextDecoder().decode(writtenTable(about, new Map()).tables ?? undefined);
     };
     const atWork = shown({ state: 'running', phase: 'rendering' });
