@@ -76,7 +76,7 @@ export const waitingOf = ({ waitUntil, place, behind, reason }: PermitWait): Non
 });
 
 /** A lost report costs time but breaks no promise: unreported permits count as sent. */
-export async function settleLease(permits: PermitSource, org: string, lease: Lease, refusal?: Refusal): Promise<void> {
+async function settleLease(permits: PermitSource, org: string, lease: Lease, refusal?: Refusal): Promise<void> {
   try {
     await permits.report(org, lease.settlement(refusal));
   } catch (error) {
