@@ -21,8 +21,14 @@ import type {
   RollbackInput,
   RollbackResult,
 } from './exports/rules/site-export.ts';
-import type { RefreshInput, RefreshResult, RefreshState } from './feedback/rules/refresh-run.ts';
-import type { SyncInput, SyncResult, SyncState } from './feedback/rules/sync.ts';
+import type {
+  RefreshInput,
+  RefreshResult,
+  RefreshState,
+  SyncInput,
+  SyncResult,
+  SyncState,
+} from './feedback/rules/sync.ts';
 import { searchAttributes } from './rules/workflow-ids.ts';
 import type { Actor } from './runs/rules/audit.ts';
 import type { WebhookDelivery, WebhookReceipt } from './runs/rules/webhook-event.ts';

@@ -1,7 +1,7 @@
 import type { Organization } from './activities/dependencies.ts';
 import type { Config, OrganizationConfig } from './config/config.ts';
 import { rolloutTargets } from './exports/rollout/roll-out-version.ts';
-import { refreshedProjects } from './feedback/rules/refresh-run.ts';
+import { refreshedProjects } from './feedback/rules/sync.ts';
 import { createDocumentationService, type DocumentationService } from './service/client.ts';
 
 /** Organizations of the configuration with their service clients and rollout targets. */

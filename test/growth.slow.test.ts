@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { ClientTokens, headersToClient, readAnalyticsTarget } from '../src/budget/gateway/gateway.ts';
-import { safeForTerminal } from '../src/cli/terminal/output.ts';
+import { safeForTerminal } from '../src/cli/context.ts';
 import { printable, tableLines } from '../src/cli/terminal/text.ts';
 import { documentLink } from '../src/console/pages/entry-page.tsx';
 import { readable } from '../src/console/pages/feedback-hits.tsx';

@@ -29,7 +29,7 @@ import {
   VersionDamaged,
 } from '../exports/store/bundle-store.ts';
 import { BrowserUnusable } from '../exports/verify/find-browser.ts';
-import type { RefreshSettings } from '../feedback/rules/refresh-run.ts';
+import type { RefreshSettings } from '../feedback/rules/sync.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import type { FailureType } from '../rules/errors.ts';
 import type { WebhookDelivery } from '../runs/rules/webhook-event.ts';

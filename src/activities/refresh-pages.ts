@@ -15,8 +15,7 @@ import {
 } from '../feedback/rules/refresh/pace.ts';
 import type { RefreshPage } from '../feedback/rules/refresh/pages.ts';
 import { nextPage } from '../feedback/rules/refresh/queue.ts';
-import { mostNamed, type ProjectFindings, type RefreshSettings } from '../feedback/rules/refresh-run.ts';
-import type { SyncState } from '../feedback/rules/sync.ts';
+import { mostNamed, type ProjectFindings, type RefreshSettings, type SyncState } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
 import { NetworkError, ServerError, ServiceError } from '../service/errors.ts';
 import {

@@ -1,15 +1,13 @@
 import type { Config } from '../config/config.ts';
 import { type ExportResult, type RollbackResult, whyEnded } from '../exports/rules/site-export.ts';
-import { type Ended, forEach, type Plan, type RunningById } from '../operations/bulk.ts';
-import type { Operator } from '../operations/operator.ts';
+import { type Ended, forEach, type Operator, type Plan, type RunningById } from '../operations/operator.ts';
 import type { Selection } from '../operations/status.ts';
 import { counted } from '../rules/text.ts';
 import { runningWork } from '../temporal/runs.ts';
-import type { CommandContext } from './context.ts';
+import { CliFailure, type CommandContext, type ExitCode, exitCodes, operationFailure } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
-import { CliFailure, type ExitCode, exitCodes, operationFailure } from './failure.ts';
+import { type BulkFlags, selectedInBulk } from './flags.ts';
 import { withOperator } from './operator.ts';
-import { type BulkFlags, selectedInBulk } from './selection.ts';
 import { confirm, onInterrupt } from './terminal/prompts.ts';
 import { indent } from './terminal/text.ts';
 

@@ -12,11 +12,9 @@ import { searchAttributes } from '../rules/workflow-ids.ts';
 import { isEmptyPlan, type SchedulePlan } from '../schedules/rules/desired-schedules.ts';
 import { applySchedules } from '../schedules/schedules.ts';
 import { failoverFor, isOutage, TemporalUnreachable } from '../temporal/connection.ts';
-import type { CommandContext } from './context.ts';
-import { failureOf } from './failure.ts';
+import { type CommandContext, failureOf, type Output } from './context.ts';
 import { never, type Part } from './parts.ts';
 import { withTemporal } from './session.ts';
-import type { Output } from './terminal/output.ts';
 import { untilAborted } from './terminal/prompts.ts';
 
 interface EmbeddedSettings {

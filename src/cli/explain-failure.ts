@@ -15,7 +15,7 @@ import {
 } from '@temporalio/common';
 import { pathProblem } from '../files.ts';
 import { ExplainedError, type FailureType } from '../rules/errors.ts';
-import { explainedFailure, type Failure, failureOf } from './failure.ts';
+import { explainedFailure, type Failure, failureOf } from './context.ts';
 
 /** gRPC status codes that mean something to an operator. */
 export const grpc = {

@@ -1,6 +1,6 @@
 import type { BundleStore } from '../exports/store/bundle-store.ts';
 import { nearestName } from '../rules/text.ts';
-import { noSuchThing, usageFailure } from './failure.ts';
+import { noSuchThing, usageFailure } from './context.ts';
 import { printable } from './terminal/text.ts';
 
 /** The word for the newest kept version that is older than the current one. */

@@ -1,60 +1,18 @@
-import { hostname, userInfo } from 'node:os';
-import type { Command } from 'commander';
 import { budgetClientOf } from '../budget/client.ts';
-import type { Config } from '../config/config.ts';
+import type { BundleStoreConfig, Config } from '../config/config.ts';
+import { locationText } from '../exports/store/bundle-store.ts';
 import { openBundleStore } from '../exports/store/open-bundle-store.ts';
 import { feedbackPrivacy } from '../feedback/privacy/privacy.ts';
+import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import { openAudit, openFeedbackStore } from '../feedback/store/open-feedback-store.ts';
 import { type Access, Installation } from '../operations/installation.ts';
 import { Operator } from '../operations/operator.ts';
-import { type Actor, actorName, longestName } from '../runs/rules/audit.ts';
 import { connectClient, failoverFor } from '../temporal/connection.ts';
 import { type CommandContext, loadContextConfig } from './context.ts';
 import { explainFailure } from './explain-failure.ts';
-import { usageFailure } from './failure.ts';
-import { reason } from './flags.ts';
-import { withFeedbackStore } from './stores.ts';
+import { type ActorFlags, actorOf } from './flags.ts';
 import { onInterrupt } from './terminal/prompts.ts';
 import { askWorker } from './waiting.ts';
-
-/** The flags of commands whose audit entries the audit keeps. */
-export interface ActorFlags {
-  as?: string;
-  reason?: string | null;
-}
-
-export function addActorFlag(command: Command): Command {
-  return command.option('--as <name>', 'who does this, for `docferry audit`; default: user@host', readActorName);
-}
-
-/** With a reason that nothing but the audit shows. */
-export function addActorFlags(command: Command): Command {
-  return addActorFlag(command).option('--reason <text>', 'why, for `docferry audit`; readable in Temporal', reason);
-}
-
-export function actorOf({ as, reason: why }: ActorFlags): Actor & { who: string } {
-  return { who: as ?? userAtHost(), ...(why && { reason: why }) };
-}
-
-function readActorName(text: string): string {
-  const name = text.trim();
-  if (actorName.test(name)) return name;
-  throw usageFailure(`--as must be a name of 1 to ${longestName} characters`);
-}
-
-function userAtHost(): string {
-  const name = `${userName()}@${hostname()}`.replaceAll(/[\p{Cc}\p{Cs}]/gu, '');
-  return [...name].slice(0, longestName).join('');
-}
-
-/** A container's user may have a number only. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `${process.getuid?.() ?? 'user'}`;
-  }
-}
 
 /** How the configured installation is reached. */
 export function accessOf(config: Config): Access {
@@ -118,4 +76,22 @@ export async function actingOn<Result>(
       }
     }
   });
+}
+
+/** Opens the configured feedback store for as long as the work takes. Throws `FeedbackStoreUnavailable`. */
+export async function withFeedbackStore<Result>(
+  config: Config,
+  work: (store: FeedbackStore) => Promise<Result>,
+): Promise<Result> {
+  const store = await openFeedbackStore(config.store.feedback, feedbackPrivacy(config.privacy));
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Where the configured bundle store is, for people. */
+export function bundlePlace(bundles: BundleStoreConfig): string {
+  return bundles.kind === 'directory' ? bundles.directory : locationText(bundles);
 }

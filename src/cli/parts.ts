@@ -6,9 +6,17 @@ import { runInNewContext } from 'node:vm';
 import { errorCode } from '../files.ts';
 import { PortTaken } from '../http-server.ts';
 import { ownerOf } from '../local/ports.ts';
-import { CliFailure, type Ending, type ExitCode, exitCodes, type Failure, failureOf, usageFailure } from './failure.ts';
+import {
+  CliFailure,
+  type Ending,
+  type ExitCode,
+  exitCodes,
+  type Failure,
+  failureOf,
+  type Output,
+  usageFailure,
+} from './context.ts';
 import type { HostAndPort } from './flags.ts';
-import type { Output } from './terminal/output.ts';
 import { onInterrupt, untilAborted } from './terminal/prompts.ts';
 
 /** A server or worker that runs beside others. */

@@ -1,10 +1,21 @@
 import { Command, CommanderError, Help } from 'commander';
 import { ExplainedError } from '../rules/errors.ts';
 import { type CommandGroup, commands, hiddenCommand } from './commands.ts';
-import { type CommandContext, declared, declareLater, type RunHandler } from './context.ts';
-import { type Ending, exitCodes, explainedFailure, type Failure, failureOf, usageFailure } from './failure.ts';
+import {
+  type CommandContext,
+  declared,
+  declareLater,
+  type Ending,
+  exitCodes,
+  explainedFailure,
+  type Failure,
+  failureOf,
+  Output,
+  type OutputStream,
+  type RunHandler,
+  usageFailure,
+} from './context.ts';
 import { packageVersion } from './package-file.ts';
-import { Output, type OutputStream } from './terminal/output.ts';
 
 /** Flags of every command. */
 interface GlobalFlags {

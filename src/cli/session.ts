@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { retryKey } from '../budget/client.ts';
 import type { Config } from '../config/config.ts';
 import { connectClient } from '../temporal/connection.ts';
-import { type CliFailure, operationFailure } from './failure.ts';
+import { type CliFailure, operationFailure } from './context.ts';
 
 /** A configuration and a connection to its Temporal. */
 export interface Session {

@@ -4,7 +4,7 @@ import type { SignedManifest } from '../exports/signing/check-signed-manifest.ts
 import { MinisignFormatError, type PublicKey, parsePublicKey } from '../exports/signing/minisign.ts';
 import { manifestName } from '../exports/store/bundle-store.ts';
 import { errorCode } from '../files.ts';
-import { noSuchThing, usageFailure } from './failure.ts';
+import { noSuchThing, usageFailure } from './context.ts';
 
 /** The key that `--signature` names: the base64 line itself, or a file of `minisign -G`. */
 export async function namedPublicKey(cwd: string, named: string): Promise<PublicKey> {

@@ -6,10 +6,9 @@ import { Semaphore } from '../semaphore.ts';
 import { type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
 import { bulkQueueOf } from '../temporal/rules/failover.ts';
 import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
+import { CliFailure, exitCodes, type LiveView, type Output, operationFailure, type Step } from './context.ts';
 import { grpc, grpcStatus } from './explain-failure.ts';
-import { CliFailure, exitCodes, operationFailure } from './failure.ts';
 import type { Session } from './session.ts';
-import type { LiveView, Output, Step } from './terminal/output.ts';
 import { type Interrupt, onInterrupt } from './terminal/prompts.ts';
 
 /** Temporal lists a poller for minutes after its worker died; a live one polls at least once a minute. */

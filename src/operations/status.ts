@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { InService } from '../exports/store/bundle-store.ts';
-import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../feedback/rules/sync.ts';
 import type { LatestRecords, ProjectRecord, SiteRecord } from '../feedback/store/run-records.ts';
 import { exportWorkflowId, workflowIdOf } from '../rules/workflow-ids.ts';
 import { type NextStart, nextStarts } from '../schedules/schedules.ts';

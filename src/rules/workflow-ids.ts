@@ -1,4 +1,4 @@
-import { type PassKind, passKinds } from '../feedback/rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../feedback/rules/sync.ts';
 
 /** Workflow ids are business keys: the id alone makes a second start join or fail. */
 export const exportWorkflowId = (org: string, domain: string): string => `export:${org}:${domain}`;

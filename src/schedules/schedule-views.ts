@@ -6,7 +6,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { RunOutcome } from '../exports/rules/site-export.ts';
-import type { RefreshResult } from '../feedback/rules/refresh-run.ts';
+import type { RefreshResult } from '../feedback/rules/sync.ts';
 import { counted } from '../rules/text.ts';
 import { type ScheduleTarget, searchAttributes, workflowIdOf, workflowTypes } from '../rules/workflow-ids.ts';
 import { isOutage } from '../temporal/connection.ts';

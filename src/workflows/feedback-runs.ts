@@ -11,6 +11,7 @@ import { waitText } from '../budget/rules/window-view.ts';
 import { permitsFreedSignal, refreshStateQuery, syncStateQuery } from '../contract.ts';
 import { addCounts, noEntries } from '../feedback/rules/feedback-entry.ts';
 import {
+  type CarriedSync,
   mostNamed,
   type ProjectFindings,
   type RefreshInput,
@@ -18,9 +19,6 @@ import {
   type RefreshResult,
   type RefreshState,
   readRefreshInput,
-} from '../feedback/rules/refresh-run.ts';
-import {
-  type CarriedSync,
   readSyncInput,
   type SyncInput,
   type SyncProgress,

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import type { WindowSettings } from '../../src/budget/rules/permits.ts';
-import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../src/feedback/rules/sync.ts';
 import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
 import { compareWithTruth, type Differences } from '../tools/feedback/feedback-truth.ts';
 import { type PassEnd, runPass } from '../tools/feedback/sync-pass.ts';

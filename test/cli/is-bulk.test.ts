@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isBulk, refuseInBulk } from '../../src/cli/selection.ts';
+import { isBulk, refuseInBulk } from '../../src/cli/flags.ts';
 import { docferry, docferryJson, folderWithConfig } from '../tools/cli/run-docferry.ts';
 
 describe('commands for one or many', () => {

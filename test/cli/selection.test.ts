@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findProject, findSite, globOf, selected } from '../../src/cli/selection.ts';
+import { findProject, findSite, globOf, selected } from '../../src/cli/flags.ts';
 import type { Config } from '../../src/config/config.ts';
 
 const organization = (id: string, domains: string[], projects: string[]) => ({

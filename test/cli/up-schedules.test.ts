@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Output } from '../../src/cli/context.ts';
 import { applySchedulesAtStart } from '../../src/cli/embedded.ts';
-import { Output } from '../../src/cli/terminal/output.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { applySchedules } from '../../src/schedules/schedules.ts';
 import { folderWithConfig } from '../tools/cli/run-docferry.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../src/feedback/rules/sync.ts';
 import { resolveBinary } from '../../src/local/binaries.ts';
 import { TemporalBinaryMissing } from '../../src/local/run-command.ts';
 import { startExport } from '../../src/operations/exports.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startConsolePart } from '../../src/cli/commands/console.ts';
-import { withFeedbackStore } from '../../src/cli/stores.ts';
+import { withFeedbackStore } from '../../src/cli/operator.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { exportState } from '../../src/operations/exports.ts';
 import { syncState } from '../../src/operations/syncs.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startConsolePart } from '../../src/cli/commands/console.ts';
-import { withFeedbackStore } from '../../src/cli/stores.ts';
+import { withFeedbackStore } from '../../src/cli/operator.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { approveExport, exportState, startExport } from '../../src/operations/exports.ts';
 import { formToken, send, signIn } from '../tools/console/running-console.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../src/feedback/rules/sync.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { bytesIn } from '../tools/file-bytes.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom, type Random, seedOf } from '../../sandbox/random.ts';
-import type { PassKind } from '../../src/feedback/rules/pass-bounds.ts';
+import type { PassKind } from '../../src/feedback/rules/sync.ts';
 import { startExport } from '../../src/operations/exports.ts';
 import { startSync } from '../../src/operations/syncs.ts';
 import { chosen } from './plan.ts';

@@ -4,7 +4,7 @@ import type { Activities } from '../../src/activities/index.ts';
 import type { RefreshPagesResult } from '../../src/activities/refresh-pages.ts';
 import { permitsFreedSignal, refreshStateQuery, type Workflows } from '../../src/contract.ts';
 import { noEntries } from '../../src/feedback/rules/feedback-entry.ts';
-import { mostNamed, type ProjectFindings } from '../../src/feedback/rules/refresh-run.ts';
+import { mostNamed, type ProjectFindings } from '../../src/feedback/rules/sync.ts';
 import { refreshWorkflowId, workflowTypes } from '../../src/rules/workflow-ids.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';

@@ -2,9 +2,8 @@ import { Option } from 'commander';
 import type { FeedbackStore } from '../../feedback/store/feedback-store.ts';
 import { type AuditAction, type AuditEntry, auditActions, auditDetail } from '../../runs/rules/audit.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type HistoryFlags, historyFilter, listLimit, moment } from '../flags.ts';
-import { matcherOf } from '../selection.ts';
-import { withFeedbackStore } from '../stores.ts';
+import { type HistoryFlags, historyFilter, listLimit, matcherOf, moment } from '../flags.ts';
+import { withFeedbackStore } from '../operator.ts';
 import { historyList, printable, timeText } from '../terminal/text.ts';
 
 export default {

@@ -17,10 +17,16 @@ import {
   tempName,
 } from '../../files.ts';
 import { counted, sizeText } from '../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { noSuchThing, operationFailure, usageFailure } from '../failure.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  loadContextConfig,
+  noSuchThing,
+  operationFailure,
+  usageFailure,
+} from '../context.ts';
+import { bundlePlace, withFeedbackStore } from '../operator.ts';
 import { packageVersion } from '../package-file.ts';
-import { bundlePlace, withFeedbackStore } from '../stores.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
 

@@ -6,8 +6,7 @@ import { ConfigError } from '../../config/secrets.ts';
 import { listen, requestLimits, stopListening } from '../../http-server.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { codecOf, EncryptionKeyMissing, isEncoded } from '../../temporal/encryption.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import type { ExitCode } from '../failure.ts';
+import { type CommandContext, type CommandFile, type ExitCode, loadContextConfig } from '../context.ts';
 import { port } from '../flags.ts';
 import { never, withParts } from '../parts.ts';
 

@@ -3,13 +3,11 @@ import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { connectOptions } from '../../temporal/connection.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, type ExitCode, loadContextConfig, type Output } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import type { ExitCode } from '../failure.ts';
 import { noLinkHelp, port } from '../flags.ts';
 import { accessOf } from '../operator.ts';
 import { never, type Part, withParts } from '../parts.ts';
-import type { Output } from '../terminal/output.ts';
 
 export default {
   console: (command, run) =>

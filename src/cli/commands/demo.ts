@@ -15,13 +15,21 @@ import { exportState, startExport } from '../../operations/exports.ts';
 import { startSync, syncState } from '../../operations/syncs.ts';
 import { counted, countText, sizeText, spanText } from '../../rules/text.ts';
 import { failoverFor } from '../../temporal/connection.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  type Output,
+  operationFailure,
+  type Paint,
+  usageFailure,
+} from '../context.ts';
 import { startEmbedded } from '../embedded.ts';
-import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../failure.ts';
+import { bundlePlace, withFeedbackStore } from '../operator.ts';
 import { type RunningParts, withParts } from '../parts.ts';
 import { type Session, withTemporal } from '../session.ts';
-import { bundlePlace, withFeedbackStore } from '../stores.ts';
-import type { Output, Paint } from '../terminal/output.ts';
 import { exportStep, syncStep } from '../terminal/progress.ts';
 import { factLines, indent } from '../terminal/text.ts';
 import { type SharedWait, type Waiting, waitTogether } from '../waiting.ts';

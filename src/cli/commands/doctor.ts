@@ -25,11 +25,16 @@ import {
   writingKey,
 } from '../../temporal/namespace.ts';
 import { bulkQueueOf, oldestServer } from '../../temporal/rules/failover.ts';
-import type { CommandContext, CommandFile } from '../context.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  type Paint,
+  type Surface,
+} from '../context.ts';
 import { explainFailure, workflowHint } from '../explain-failure.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
 import { packageVersion } from '../package-file.ts';
-import type { Paint, Surface } from '../terminal/output.ts';
 import { printable, tableLines } from '../terminal/text.ts';
 import { howToStart, noWorkerText, queuesWithoutWorker } from '../waiting.ts';
 import { keyInFile } from './config/config-check.ts';

@@ -6,12 +6,10 @@ import { servicesOf } from '../../organizations.ts';
 import { isLoopback } from '../../rules/proxy.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { createLog, logDestination } from '../../temporal/log.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import type { ExitCode } from '../failure.ts';
+import { type CommandContext, type CommandFile, type ExitCode, loadContextConfig, type Output } from '../context.ts';
 import { duration, type HostAndPort, hostAndPort, metricsHelp, port } from '../flags.ts';
+import { withFeedbackStore } from '../operator.ts';
 import { freeAddress, never, type Part, withParts } from '../parts.ts';
-import { withFeedbackStore } from '../stores.ts';
-import type { Output } from '../terminal/output.ts';
 
 export default {
   gateway: (command, run) =>

@@ -1,9 +1,8 @@
 import { endedRuns, endedText } from '../../operations/history.ts';
 import { spanText } from '../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { duration } from '../flags.ts';
-import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
-import { withFeedbackStore } from '../stores.ts';
+import { addSelectionFlags, duration, type SelectionFlags, selected } from '../flags.ts';
+import { withFeedbackStore } from '../operator.ts';
 import { tableLines, timeText } from '../terminal/text.ts';
 
 const dayMs = 86_400_000;

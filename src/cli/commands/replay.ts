@@ -1,11 +1,16 @@
 import { counted } from '../../rules/text.ts';
 import { type ReplayedRun, replayNamespace } from '../../temporal/replay.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes, operationFailure } from '../failure.ts';
-import { duration } from '../flags.ts';
-import { globOf } from '../selection.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  operationFailure,
+  type Paint,
+} from '../context.ts';
+import { duration, globOf } from '../flags.ts';
 import { withTemporal } from '../session.ts';
-import type { Paint } from '../terminal/output.ts';
 import { onInterrupt } from '../terminal/prompts.ts';
 import { indent, tableLines } from '../terminal/text.ts';
 

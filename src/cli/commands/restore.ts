@@ -12,8 +12,13 @@ import { findFreePort } from '../../local/ports.ts';
 import { lockUnusedDatabase } from '../../local/server-record.ts';
 import { searchAttributes } from '../../rules/workflow-ids.ts';
 import { connectClient } from '../../temporal/connection.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { operationFailure, usageFailure } from '../failure.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  loadContextConfig,
+  operationFailure,
+  usageFailure,
+} from '../context.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { factLines } from '../terminal/text.ts';
 import { type BackedUpFile, type BackupManifest, filesOfBackup, missingParts, readBackupManifest } from './backup.ts';

@@ -8,8 +8,7 @@ import {
   sandboxFlags,
 } from '../../../sandbox/options.ts';
 import { assertPortFree } from '../../local/ports.ts';
-import type { CommandContext, CommandFile } from '../context.ts';
-import { type ExitCode, usageFailure } from '../failure.ts';
+import { type CommandContext, type CommandFile, type ExitCode, usageFailure } from '../context.ts';
 import { never, type Part, withParts } from '../parts.ts';
 import { factLines } from '../terminal/text.ts';
 

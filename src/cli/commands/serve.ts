@@ -3,13 +3,11 @@ import { startBundleServer } from '../../exports/server/bundle-server.ts';
 import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { assertPortFree } from '../../local/ports.ts';
 import { isLoopback } from '../../rules/proxy.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import { type CommandContext, type CommandFile, type ExitCode, loadContextConfig, type Output } from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import type { ExitCode } from '../failure.ts';
 import { port } from '../flags.ts';
+import { bundlePlace } from '../operator.ts';
 import { never, type Part, withParts } from '../parts.ts';
-import { bundlePlace } from '../stores.ts';
-import type { Output } from '../terminal/output.ts';
 
 export default {
   serve: (command, run) =>

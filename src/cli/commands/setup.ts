@@ -9,9 +9,16 @@ import {
   searchAttributeState,
 } from '../../temporal/namespace.ts';
 import { retentionDays } from '../../temporal/rules/failover.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  noSuchThing,
+  operationFailure,
+} from '../context.ts';
 import { grpc, grpcStatus } from '../explain-failure.ts';
-import { type ExitCode, exitCodes, noSuchThing, operationFailure } from '../failure.ts';
 import { withTemporal } from '../session.ts';
 import { indent } from '../terminal/text.ts';
 

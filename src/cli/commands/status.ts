@@ -18,13 +18,25 @@ import {
   worstFirst,
 } from '../../operations/status.ts';
 import { clockTime, counted, spanText } from '../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
+import {
+  CliFailure,
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  failureOf,
+  fittingLines,
+  loadContextConfig,
+  type Output,
+  type Paint,
+  type Screen,
+  type Step,
+  type Surface,
+  usageFailure,
+} from '../context.ts';
 import { explainFailure } from '../explain-failure.ts';
-import { CliFailure, type ExitCode, exitCodes, failureOf, usageFailure } from '../failure.ts';
-import { duration } from '../flags.ts';
+import { addSelectionFlags, duration, type SelectionFlags, selected } from '../flags.ts';
 import { withInstallation } from '../operator.ts';
-import { addSelectionFlags, type SelectionFlags, selected } from '../selection.ts';
-import { fittingLines, type Output, type Paint, type Screen, type Step, type Surface } from '../terminal/output.ts';
 import { watching } from '../terminal/prompts.ts';
 import { tableLines } from '../terminal/text.ts';
 

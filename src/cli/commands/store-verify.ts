@@ -3,9 +3,16 @@ import type { BundleStore } from '../../exports/store/bundle-store.ts';
 import { openBundleStore } from '../../exports/store/open-bundle-store.ts';
 import { type AuditProgress, auditStore, type DomainAudit } from '../../exports/store/verify-store.ts';
 import { sizeText } from '../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../context.ts';
-import { type ExitCode, exitCodes, noSuchThing } from '../failure.ts';
-import type { Output, Paint } from '../terminal/output.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  noSuchThing,
+  type Output,
+  type Paint,
+} from '../context.ts';
 import { bar } from '../terminal/progress.ts';
 import { interruptible } from '../terminal/prompts.ts';
 import { indent } from '../terminal/text.ts';

@@ -1,9 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { replaceFile, rewriteFile } from '../../files.ts';
-import type { CommandContext } from '../context.ts';
-import { operationFailure, usageFailure } from '../failure.ts';
-import type { Output } from './output.ts';
+import { type CommandContext, type Output, operationFailure, usageFailure } from '../context.ts';
 import { onInterrupt } from './prompts.ts';
 
 type Chunks = AsyncIterable<string | Uint8Array>;

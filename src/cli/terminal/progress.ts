@@ -26,7 +26,7 @@ import {
   visibleText,
 } from '../../rules/text.ts';
 import { triedAgain } from '../../temporal/connection.ts';
-import type { Paint, Step } from './output.ts';
+import type { Paint, Step } from '../context.ts';
 import { factLines, indent, timeText } from './text.ts';
 
 /** A progress bar with its percentage; an empty bar when the progress is unknown. */

@@ -1,7 +1,6 @@
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { operationFailure, usageFailure } from '../failure.ts';
-import type { LiveView, Output } from './output.ts';
+import { type LiveView, type Output, operationFailure, usageFailure } from '../context.ts';
 
 /** Where a person is asked. */
 interface Terminal {

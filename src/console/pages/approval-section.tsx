@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { type AwaitedApproval, changesText, reasonText } from '../../exports/rules/site-export.ts';
 import { counted, countText, pagePath } from '../../rules/text.ts';
-import type { KnownSite } from '../readings/facts.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
 import {
   Act,
   changesAddress,

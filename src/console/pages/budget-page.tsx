@@ -4,7 +4,7 @@ import { delayText, type ExpectedDelays } from '../../feedback/rules/refresh/exp
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { targetAddress, targetName, targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import { times } from '../actions.ts';
-import type { OrganizationBudget } from '../readings/facts.ts';
+import type { OrganizationBudget } from '../readings/console-reader.ts';
 import { Page } from './layout.tsx';
 import {
   Act,

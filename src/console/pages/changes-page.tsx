@@ -1,7 +1,7 @@
 import type { ComparedVersion, FileCounts } from '../../exports/store/compare-manifests.ts';
 import type { ChangedPage, DiffPart, VersionChanges } from '../../exports/verify/compare-pages.ts';
 import { counted, countText, pagePath, sizeText } from '../../rules/text.ts';
-import type { KnownSite } from '../readings/facts.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
 import { ChangedPages, Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
 import {

@@ -1,5 +1,4 @@
-import { visible } from '../../feedback/report/figure.ts';
-import { nameText } from '../../feedback/report/report-words.ts';
+import { nameText, visible } from '../../feedback/report/figure.ts';
 import { knownSources, knownStatuses } from '../../feedback/rules/feedback-entry.ts';
 import { type FeedbackQuery, feedbackAddress, helpfulValues } from '../readings/feedback-query.ts';
 import { longestField } from '../readings/feedback-readings.ts';

@@ -1,5 +1,4 @@
-import { shortened, visible } from '../../feedback/report/figure.ts';
-import { nameText } from '../../feedback/report/report-words.ts';
+import { nameText, shortened, visible } from '../../feedback/report/figure.ts';
 import type { FoundEntry, FoundText, SearchAnswer } from '../../feedback/search/feedback-search.ts';
 import { pagePath } from '../../rules/text.ts';
 import { entryAddress, type FilterChoices } from './feedback-filter.tsx';

@@ -3,7 +3,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { Unavailable } from '../../operations/status.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import { countText } from '../../rules/text.ts';
-import { bulkVerbs, bulkWords } from '../bulk-actions.ts';
+import { bulkVerbs, bulkWords } from '../actions.ts';
 import { longestSearch } from '../readings/address.ts';
 import {
   type Chip,

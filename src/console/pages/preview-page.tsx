@@ -1,7 +1,7 @@
 import type { AwaitedApproval } from '../../exports/rules/site-export.ts';
 import { visible } from '../../feedback/report/figure.ts';
 import { pagePath } from '../../rules/text.ts';
-import type { KnownSite } from '../readings/facts.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
 import { ChangedPages, Decide } from './approval-section.tsx';
 import { Page } from './layout.tsx';
 import { changesAddress, Foreign, Section, shortVersion, siteAddress, useMayAct, Version } from './parts.tsx';

@@ -3,18 +3,17 @@ import type { Forecast } from '../../budget/rules/permits.ts';
 import { standstillText, usedText, type WindowView, waitText } from '../../budget/rules/window-view.ts';
 import type { StoredProject } from '../../feedback/figures/project-figures.ts';
 import { visible } from '../../feedback/report/figure.ts';
-import { type PassKind, passKinds } from '../../feedback/rules/pass-bounds.ts';
 import {
   delaysText,
   firstReadingText,
   measuredText,
   type ProjectDelays,
 } from '../../feedback/rules/refresh/expected.ts';
-import type { SyncState } from '../../feedback/rules/sync.ts';
+import { type PassKind, passKinds, type SyncState } from '../../feedback/rules/sync.ts';
 import type { Project } from '../../operations/operator.ts';
 import { counted, countText, spanText } from '../../rules/text.ts';
 import { syncWorkflowId } from '../../rules/workflow-ids.ts';
-import type { KnownProject, ProjectFacts } from '../readings/facts.ts';
+import type { KnownProject, ProjectFacts } from '../readings/console-reader.ts';
 import { feedbackAddress } from '../readings/feedback-query.ts';
 import { Page } from './layout.tsx';
 import {

@@ -11,7 +11,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { ExportRunRow } from '../../feedback/store/run-records.ts';
 import { counted, sizeText, spanText } from '../../rules/text.ts';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
-import type { KnownSite, SiteFacts, StoredSite } from '../readings/facts.ts';
+import type { KnownSite, SiteFacts, StoredSite } from '../readings/console-reader.ts';
 import { Approval } from './approval-section.tsx';
 import { auditWords } from './audit-page.tsx';
 import { Page } from './layout.tsx';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { openStatuses } from '../../feedback/rules/feedback-entry.ts';
-import { boundsProblem } from '../../feedback/rules/pass-bounds.ts';
+import { boundsProblem } from '../../feedback/rules/sync.ts';
 import type { EntrySelection } from '../../feedback/search/feedback-search.ts';
 import { isoInstant } from '../../rules/text.ts';
 import { ConsoleFailure } from '../console-failure.ts';

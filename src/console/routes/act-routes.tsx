@@ -4,14 +4,18 @@ import { targetOfWorkflowId } from '../../rules/workflow-ids.ts';
 import {
   type Action,
   budgetActions,
+  bulkVerbs,
+  bulkWords,
   type FormSubmission,
+  planBulk,
   projectActions,
+  runBulk,
   scheduleActions,
+  selectedIn,
   sessionActions,
   siteActions,
 } from '../actions.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
-import { bulkVerbs, bulkWords, planBulk, runBulk, selectedIn } from '../bulk-actions.ts';
 import { ConsoleFailure, reasonIn } from '../console-failure.ts';
 import { Page } from '../pages/layout.tsx';
 import { BulkQuestionPage, KeptFormPage, MessagePage, QuestionPage } from '../pages/message-page.tsx';

@@ -23,7 +23,7 @@ import {
 import { isoText } from '../rules/slice.ts';
 import { lockProject, ofProject } from '../store/queries.ts';
 import type { Db, Trx } from '../store/tables.ts';
-import { datesAreCoarse, everSwept } from './passes.ts';
+import { currentSlice, datesAreCoarse, everSwept } from './passes.ts';
 import {
   changePage,
   changeProject,
@@ -40,7 +40,6 @@ import {
   refreshProject,
   writePages,
 } from './refresh-state.ts';
-import { currentSlice } from './slices.ts';
 
 /* How the entries of a project are cut into the pages that refresh reads. */
 

@@ -5,7 +5,6 @@ import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { isIn, type RefreshPage } from '../rules/refresh/pages.ts';
 import { judged } from '../rules/refresh/queue.ts';
 import { hourMs } from '../rules/refresh/rates.ts';
-import type { ProjectFindings } from '../rules/refresh-run.ts';
 import {
   type Coverage,
   coverageOf,
@@ -16,11 +15,22 @@ import {
   pageSize,
   shifted,
 } from '../rules/slice.ts';
+import type { ProjectFindings } from '../rules/sync.ts';
 import { matching, ofProject } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
-import { tombstoneEntries } from './advance-pass.ts';
-import { cameWithoutId } from './pass-facts.ts';
-import { beginPass, datesAreCoarse, getPass, type PageUpsert, type PassRow, passRow, watermark } from './passes.ts';
+import { cameWithoutId, tombstoneEntries } from './pass-facts.ts';
+import {
+  appendPlanned,
+  beginPass,
+  currentSlice,
+  datesAreCoarse,
+  getPass,
+  listSlices,
+  type PageUpsert,
+  type PassRow,
+  passRow,
+  watermark,
+} from './passes.ts';
 import { cutProject, makeRoom } from './refresh-cuts.ts';
 import {
   changePage,
@@ -34,7 +44,6 @@ import {
   projectRow,
   refreshProject,
 } from './refresh-state.ts';
-import { appendPlanned, currentSlice, listSlices } from './slices.ts';
 
 interface RefreshRun {
   workflowId: string;

@@ -5,8 +5,8 @@ import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays 
 import { type KnownWindow, type Pace, paceFrom, requestsAnHour } from '../rules/refresh/pace.ts';
 import { type Cut, changeOfSums, type PageSums, type RefreshPage } from '../rules/refresh/pages.ts';
 import { arrived, dayMs, hourMs, type Lesson, lessonOf, type RefreshEntry } from '../rules/refresh/rates.ts';
-import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/refresh-run.ts';
 import { isoText } from '../rules/slice.ts';
+import { type ConfiguredRefresh, type RefreshedProject, refreshedProjects } from '../rules/sync.ts';
 import { noteChanges } from '../store/outgoing-entries.ts';
 import { batchesOf, liveEntries, ofProject, storedEntries, wantedKeys } from '../store/queries.ts';
 import { columnsOf, type Db, type FeedbackDatabase, type FeedbackTable, fieldsOf, type Trx } from '../store/tables.ts';

@@ -26,9 +26,9 @@ import {
   sameContent,
 } from '../store/queries.ts';
 import type { FeedbackDatabase, FeedbackTable, Trx } from '../store/tables.ts';
-import { takeStep } from './advance-pass.ts';
-import { passFacts } from './pass-facts.ts';
+import { passFacts, takeStep } from './pass-facts.ts';
 import {
+  currentSlice,
   getPass,
   type PageUpsert,
   type PassPosition,
@@ -39,7 +39,6 @@ import {
 } from './passes.ts';
 import { endReading, noteAnswer } from './refresh-readings.ts';
 import { noteRows, type RowChange } from './refresh-state.ts';
-import { currentSlice } from './slices.ts';
 
 /** What a page does to the table, worked out before anything is written. */
 interface PageChanges {

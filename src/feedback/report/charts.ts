@@ -8,13 +8,16 @@ import {
   drawCharts,
   fontSize,
   type Html,
+  type Interval,
   partsAxis,
+  percentText,
   seriesColors,
   shortened,
   valueAxis,
   visible,
+  waitText,
+  wilsonInterval,
 } from './figure.ts';
-import { type Interval, percentText, waitText, wilsonInterval } from './report-words.ts';
 
 const line = { top: 18, height: 190 };
 const strip = { top: 236, height: 44 };

@@ -12,17 +12,21 @@ import {
 } from '../rules/report-figures.ts';
 import type { TrendPart } from '../search/feedback-search.ts';
 import { helpfulOverTime, rowsChart, volumeChart, waitsChart } from './charts.ts';
-import { figure, type Html, type LegendEntry, seriesColors, visible } from './figure.ts';
 import {
   byUnit,
   dayText,
+  figure,
+  type Html,
+  type LegendEntry,
   nameText,
   partText,
   percentText,
+  seriesColors,
   severalText,
+  visible,
   waitText,
   wilsonInterval,
-} from './report-words.ts';
+} from './figure.ts';
 
 interface Section {
   id: string;

@@ -1,6 +1,6 @@
-import type { PassBounds } from './pass-bounds.ts';
 import type { DatedList, Target } from './plan-slices.ts';
 import { type Coverage, coverageOf, type PassOutline, type PassSlice } from './slice.ts';
+import type { PassBounds } from './sync.ts';
 
 /**
  * Facts about a pass and its project, which a decision asks for when it needs them: rare ones are read only then. They

@@ -1,6 +1,6 @@
 import { closedStatuses, knownSources, knownStatuses, openStatuses } from './feedback-entry.ts';
-import type { PassBounds, PassKind } from './pass-bounds.ts';
 import { dateSlackMs, everything, type PlannedSlice, pageSize, pagesOf, shifted } from './slice.ts';
+import type { PassBounds, PassKind } from './sync.ts';
 
 /** A run of places in a list sorted by date, both included. */
 interface PlaceRange {

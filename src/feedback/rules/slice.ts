@@ -1,5 +1,5 @@
 import { isoInstant } from '../../rules/text.ts';
-import type { PassBounds, ReadingKind } from './pass-bounds.ts';
+import type { PassBounds, ReadingKind } from './sync.ts';
 
 /** Entries a request brings at most (service-interface.md "Limits"). */
 export const pageSize = 100;

@@ -6,17 +6,18 @@ import { countUndated, entryRecords } from '../files/stored-records.ts';
 import { applyPrivacy, areWordsLeft, countUntreated, expire, recentlyScrubbed } from '../privacy/apply-privacy.ts';
 import { eraseContact } from '../privacy/erase-contact.ts';
 import type { Erasure, ErasureRequest, Privacy } from '../privacy/privacy.ts';
-import { cutSlice, endCheck } from '../reading/advance-pass.ts';
-import { planPass, verifiedRanges, verifiedUpTo } from '../reading/pass-facts.ts';
-import type { PageUpsert } from '../reading/passes.ts';
+import { cutSlice, endCheck, planPass, verifiedRanges, verifiedUpTo } from '../reading/pass-facts.ts';
 import {
   beginPass,
   countRequests,
+  currentSlice,
   everSwept,
   finishPass,
   getPass,
   listPasses,
+  listSlices,
   lockedPass,
+  type PageUpsert,
   watermark,
 } from '../reading/passes.ts';
 import { isCutDue, prepareProject } from '../reading/refresh-cuts.ts';
@@ -28,7 +29,6 @@ import {
   endRefreshRun,
 } from '../reading/refresh-readings.ts';
 import { changeProject, refreshDelays, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
-import { currentSlice, listSlices } from '../reading/slices.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { indexMore } from '../search/build-index.ts';

@@ -1,6 +1,6 @@
 import type { RunOutcome } from '../../exports/rules/site-export.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
-import type { PassKind } from '../rules/pass-bounds.ts';
+import type { PassKind } from '../rules/sync.ts';
 
 /** The row of a run of a site export (X4). */
 export interface ExportRunRow {

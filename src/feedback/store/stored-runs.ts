@@ -4,7 +4,7 @@ import { withoutFailureType } from '../../rules/errors.ts';
 import { clipped } from '../../rules/text.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { storedText } from '../rules/feedback-entry.ts';
-import { type PassKind, passKinds } from '../rules/pass-bounds.ts';
+import { type PassKind, passKinds } from '../rules/sync.ts';
 import { matching, wantedKeys } from './queries.ts';
 import type { ExportRunRow, LatestRecords, ProjectRecord, RunFilter, SiteKey, SiteRecord } from './run-records.ts';
 import { columnsOf, type Db, fieldsOf, type Trx } from './tables.ts';

@@ -1,9 +1,9 @@
 import type { Generated, Kysely, Transaction } from 'kysely';
 import type { AuditEntry } from '../../runs/rules/audit.ts';
 import type { NoticeType } from '../../runs/rules/notices.ts';
-import type { PassOutcome, ReadingKind } from '../rules/pass-bounds.ts';
 import type { RefreshList } from '../rules/refresh/pages.ts';
 import type { PassSlice, SliceStage } from '../rules/slice.ts';
+import type { PassOutcome, ReadingKind } from '../rules/sync.ts';
 import type { ExportRunRow } from './run-records.ts';
 
 type Camel<Name extends string> = Name extends `${infer Word}_${infer Rest}`

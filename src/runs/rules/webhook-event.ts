@@ -1,8 +1,7 @@
 import { z } from 'zod/mini';
 import type { ExportOutcome } from '../../exports/rules/site-export.ts';
 import type { EntryCounts, FeedbackEntry } from '../../feedback/rules/feedback-entry.ts';
-import type { PassKind } from '../../feedback/rules/pass-bounds.ts';
-import type { ProjectFindings } from '../../feedback/rules/refresh-run.ts';
+import type { PassKind, ProjectFindings } from '../../feedback/rules/sync.ts';
 import { count, expectation, instant, reader, text, writing } from '../../rules/messages.ts';
 import { type Notice, type NoticeType, noticeStates, noticeTypes } from './notices.ts';
 

@@ -1,6 +1,6 @@
 import { createColors } from 'picocolors';
 import { expect, it } from 'vitest';
-import { fittingLines } from '../../../src/cli/terminal/output.ts';
+import { fittingLines } from '../../../src/cli/context.ts';
 
 const paint = createColors(false);
 const lines = (count: number, text = 'line') => Array.from({ length: count }, (_, n) => `${text} ${n + 1}`).join('\n');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Output, type OutputOptions } from '../../../src/cli/terminal/output.ts';
+import { Output, type OutputOptions } from '../../../src/cli/context.ts';
 
 function captured(options: Partial<OutputOptions> = {}, isTTY = false) {
   const texts = { stdout: '', stderr: '' };

@@ -5,9 +5,14 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { guardUi } from '../../../src/cli/embedded.ts';
-import { budgetActions, projectActions, scheduleActions, siteActions } from '../../../src/console/actions.ts';
+import {
+  budgetActions,
+  bulkVerbs,
+  projectActions,
+  scheduleActions,
+  siteActions,
+} from '../../../src/console/actions.ts';
 import type { ConsoleOptions } from '../../../src/console/app-context.ts';
-import { bulkVerbs } from '../../../src/console/bulk-actions.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, roles, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 

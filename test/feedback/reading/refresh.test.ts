@@ -4,7 +4,7 @@ import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.t
 import { newPace } from '../../../src/feedback/rules/refresh/pace.ts';
 import type { RefreshPage } from '../../../src/feedback/rules/refresh/pages.ts';
 import { worthOf } from '../../../src/feedback/rules/refresh/queue.ts';
-import type { RefreshedProject } from '../../../src/feedback/rules/refresh-run.ts';
+import type { RefreshedProject } from '../../../src/feedback/rules/sync.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
 import {
   begin,

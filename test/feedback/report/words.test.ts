@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { shortened, visible } from '../../../src/feedback/report/figure.ts';
 import {
   axisLabels,
   nameText,
   partText,
   sharesDiffer,
+  shortened,
+  visible,
   waitText,
   wilsonInterval,
-} from '../../../src/feedback/report/report-words.ts';
+} from '../../../src/feedback/report/figure.ts';
 import { timeAxis } from '../../../src/feedback/rules/report-figures.ts';
 
 const minute = 60_000;

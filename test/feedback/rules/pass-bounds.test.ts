@@ -7,7 +7,7 @@ import {
   markVerified,
   unverified,
   type VerifiedRange,
-} from '../../../src/feedback/rules/pass-bounds.ts';
+} from '../../../src/feedback/rules/sync.ts';
 
 const watermark = '2026-11-21T08:31:07.250Z';
 

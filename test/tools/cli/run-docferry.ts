@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import type { OutputStream } from '../../../src/cli/context.ts';
 import { runIn } from '../../../src/cli/run.ts';
-import type { OutputStream } from '../../../src/cli/terminal/output.ts';
 
 /** The built command line; `npm test` builds it. */
 export const bin = fileURLToPath(new URL('../../../dist/src/starter.js', import.meta.url));

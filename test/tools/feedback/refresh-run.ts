@@ -1,7 +1,7 @@
 import type { SandboxOptions } from '../../../sandbox/index.ts';
 import { createRefreshActivities, type RefreshPagesResult } from '../../../src/activities/refresh-pages.ts';
 import type { WindowSettings } from '../../../src/budget/rules/permits.ts';
-import type { ProjectFindings } from '../../../src/feedback/rules/refresh-run.ts';
+import type { ProjectFindings } from '../../../src/feedback/rules/sync.ts';
 import { type ActivityScene, activityScene, mockActivity } from '../activity-dependencies.ts';
 
 export const hourMs = 3_600_000;

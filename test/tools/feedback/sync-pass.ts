@@ -2,8 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { createPageActivities, type FetchPagesResult } from '../../../src/activities/feedback-pages.ts';
 import { createPassActivities } from '../../../src/activities/feedback-passes.ts';
 import { noEntries } from '../../../src/feedback/rules/feedback-entry.ts';
-import type { PassKind } from '../../../src/feedback/rules/pass-bounds.ts';
-import type { SyncProgress, SyncResult } from '../../../src/feedback/rules/sync.ts';
+import type { PassKind, SyncProgress, SyncResult } from '../../../src/feedback/rules/sync.ts';
 import { type ActivityScene, mockActivity } from '../activity-dependencies.ts';
 
 /** How a pass ended: its result, or the failure it was recorded with. */

@@ -2,11 +2,9 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Limits } from '../../../budget/rules/permits.ts';
 import type { WindowView } from '../../../budget/rules/window-view.ts';
 import type { Operator } from '../../../operations/operator.ts';
-import type { CommandContext, CommandFile } from '../../context.ts';
-import { CliFailure, exitCodes, usageFailure } from '../../failure.ts';
-import { duration, wholeNumber } from '../../flags.ts';
-import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../../operator.ts';
-import { findOrganization } from '../../selection.ts';
+import { CliFailure, type CommandContext, type CommandFile, exitCodes, usageFailure } from '../../context.ts';
+import { type ActorFlags, addActorFlag, addActorFlags, duration, findOrganization, wholeNumber } from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { budgetDocument, budgetOrg, budgetText } from './budget-show.ts';
 
 export default {

@@ -9,14 +9,13 @@ import {
   expectedDelays,
 } from '../../../feedback/rules/refresh/expected.ts';
 import { requestsAnHour, useOfOthers } from '../../../feedback/rules/refresh/pace.ts';
-import { refreshedProjects } from '../../../feedback/rules/refresh-run.ts';
+import { refreshedProjects } from '../../../feedback/rules/sync.ts';
 import { counted, spanText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, type Surface } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
-import { findOrganization } from '../../selection.ts';
+import { findOrganization } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { withTemporal } from '../../session.ts';
-import { withFeedbackStore } from '../../stores.ts';
-import type { Surface } from '../../terminal/output.ts';
 import { indent, projectTitle, tableLines, withIsoMoments } from '../../terminal/text.ts';
 import { budgetOrg, readBudget } from './budget-show.ts';
 

@@ -12,11 +12,18 @@ import {
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import { clockTime, counted, momentText, naturalOrder, spanText } from '../../../rules/text.ts';
 import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { duration } from '../../flags.ts';
-import { findOrganization } from '../../selection.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  fittingLines,
+  loadContextConfig,
+  type Output,
+  type Paint,
+  type Step,
+  type Surface,
+} from '../../context.ts';
+import { duration, findOrganization } from '../../flags.ts';
 import { type Session, withTemporal } from '../../session.ts';
-import { fittingLines, type Output, type Paint, type Step, type Surface } from '../../terminal/output.ts';
 import { watching } from '../../terminal/prompts.ts';
 import { factLines, indent, tableLines, withIsoMoments } from '../../terminal/text.ts';
 import { askWorker } from '../../waiting.ts';

@@ -15,9 +15,8 @@ import {
   siteRuleTexts,
 } from '../../../exports/rules/verification-rules.ts';
 import { spanText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { bundlePlace } from '../../stores.ts';
-import type { Paint } from '../../terminal/output.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, type Paint } from '../../context.ts';
+import { bundlePlace } from '../../operator.ts';
 import { factLines, indent, projectTitle } from '../../terminal/text.ts';
 
 export default {

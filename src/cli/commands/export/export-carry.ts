@@ -16,11 +16,18 @@ import { type CarriedManifest, packVersion, readCarriedVersion } from '../../../
 import { requireListed } from '../../../exports/store/verify-store.ts';
 import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, operationFailure, usageFailure } from '../../failure.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  noSuchThing,
+  operationFailure,
+  usageFailure,
+} from '../../context.ts';
 import { currentVersion, findVersion } from '../../find-version.ts';
-import { siteHelp } from '../../flags.ts';
-import { findSite } from '../../selection.ts';
+import { findSite, siteHelp } from '../../flags.ts';
 import { namedPublicKey } from '../../signed-manifest.ts';
 import { isToStdout, reportOut, writeOut } from '../../terminal/files.ts';
 import { onInterrupt } from '../../terminal/prompts.ts';

@@ -1,15 +1,26 @@
 import type { BundleStore } from '../../../exports/store/bundle-store.ts';
 import { compareManifests } from '../../../exports/store/compare-manifests.ts';
-import { planApprovals, planHolds } from '../../../operations/bulk.ts';
 import { waitingVersion } from '../../../operations/exports.ts';
-import { runningExport } from '../../../operations/operator.ts';
+import { planApprovals, planHolds, runningExport } from '../../../operations/operator.ts';
 import { onSelected, runBulk, runningNow } from '../../bulk.ts';
-import type { CommandContext, CommandFile } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing } from '../../failure.ts';
+import { type CommandContext, type CommandFile, type ExitCode, exitCodes, noSuchThing } from '../../context.ts';
 import { findVersion } from '../../find-version.ts';
-import { addWaitFlags, onRunning, reason, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
-import { type ActorFlags, addActorFlag, addActorFlags, withOperator } from '../../operator.ts';
-import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
+import {
+  type ActorFlags,
+  addActorFlag,
+  addActorFlags,
+  addBulkFlags,
+  addWaitFlags,
+  type BulkFlags,
+  findSite,
+  isBulk,
+  onRunning,
+  reason,
+  siteHelp,
+  type WaitFlags,
+  waitTimeout,
+} from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { confirm, startInterruptibly } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 import { waitForExport } from './export-run.ts';

@@ -6,12 +6,18 @@ import { type BundleStore, NoSuchVersion, SiteHeld, VersionDamaged } from '../..
 import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { verifyVersion } from '../../../exports/store/verify-store.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, operationFailure, usageFailure } from '../../failure.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  operationFailure,
+  type Paint,
+  usageFailure,
+} from '../../context.ts';
 import { findVersion } from '../../find-version.ts';
-import { siteHelp } from '../../flags.ts';
-import { findSite } from '../../selection.ts';
-import type { Paint } from '../../terminal/output.ts';
+import { findSite, siteHelp } from '../../flags.ts';
 import { reasonLines, rolloutFacts } from '../../terminal/progress.ts';
 import { interruptible } from '../../terminal/prompts.ts';
 import { factLines, indent } from '../../terminal/text.ts';

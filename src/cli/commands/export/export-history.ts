@@ -3,9 +3,8 @@ import { type EndDetail, type RunOutcome, runOutcomes, whyEnded } from '../../..
 import type { ExportRunRow } from '../../../feedback/store/run-records.ts';
 import { spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { addListFlags, type HistoryFlags, historyFilter, siteHelp } from '../../flags.ts';
-import { findSite } from '../../selection.ts';
-import { withFeedbackStore } from '../../stores.ts';
+import { addListFlags, findSite, type HistoryFlags, historyFilter, siteHelp } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
 
 export default {

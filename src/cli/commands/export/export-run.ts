@@ -8,17 +8,42 @@ import {
   type RollbackInput,
   type RollbackResult,
 } from '../../../exports/rules/site-export.ts';
-import { type Ended, exportOf, forEach, planCancel, runIdOf, runs } from '../../../operations/bulk.ts';
 import { exportState } from '../../../operations/exports.ts';
-import { runningExport, type Site } from '../../../operations/operator.ts';
+import {
+  type Ended,
+  exportOf,
+  forEach,
+  planCancel,
+  runIdOf,
+  runningExport,
+  runs,
+  type Site,
+} from '../../../operations/operator.ts';
 import { type Answer, EndedBadly, isRunning, onSelected, runBulk, runningNow } from '../../bulk.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
-import { addWaitFlags, duration, onRunning, siteHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
-import { type ActorFlags, addActorFlag, withInstallation, withOperator } from '../../operator.ts';
-import { addBulkFlags, type BulkFlags, findSite, isBulk } from '../../selection.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  type Paint,
+} from '../../context.ts';
+import {
+  type ActorFlags,
+  addActorFlag,
+  addBulkFlags,
+  addWaitFlags,
+  type BulkFlags,
+  duration,
+  findSite,
+  isBulk,
+  onRunning,
+  siteHelp,
+  type WaitFlags,
+  waitTimeout,
+} from '../../flags.ts';
+import { withInstallation, withOperator } from '../../operator.ts';
 import { refusedKey, type Session } from '../../session.ts';
-import type { Paint } from '../../terminal/output.ts';
 import { exportResultText, exportStep, rollbackResultText } from '../../terminal/progress.ts';
 import { type Interrupt, startInterruptibly } from '../../terminal/prompts.ts';
 import { type SharedWait, type Waiting, waitShowing, waitTogether } from '../../waiting.ts';

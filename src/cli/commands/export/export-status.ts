@@ -18,13 +18,11 @@ import { describeWorkflow, exportHandle, exportState, withFailedStart } from '..
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { clockTime, counted, countText, ignoredFacts, spanText } from '../../../rules/text.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, type Surface } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
-import { siteHelp } from '../../flags.ts';
-import { findSite } from '../../selection.ts';
+import { findSite, siteHelp } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { type Session, withTemporal } from '../../session.ts';
-import { withFeedbackStore } from '../../stores.ts';
-import type { Surface } from '../../terminal/output.ts';
 import { holdText } from '../../terminal/progress.ts';
 import { factLines, indent, tableLines, timeText, withIsoMoments, wrapped } from '../../terminal/text.ts';
 import { answersOrNull } from '../../waiting.ts';

@@ -9,10 +9,16 @@ import { type VerificationReport, withRendering } from '../../../exports/verify/
 import { verifyInThread } from '../../../exports/verify/verify-in-thread.ts';
 import { errorCode } from '../../../files.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import type { CommandContext, CommandFile } from '../../context.ts';
-import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  noSuchThing,
+  type Paint,
+  usageFailure,
+} from '../../context.ts';
 import { namedPublicKey, signedManifestOf } from '../../signed-manifest.ts';
-import type { Paint } from '../../terminal/output.ts';
 import { reasonLines } from '../../terminal/progress.ts';
 import { interruptible } from '../../terminal/prompts.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';

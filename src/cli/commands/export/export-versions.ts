@@ -13,14 +13,17 @@ import { openBundleStore } from '../../../exports/store/open-bundle-store.ts';
 import { waitingVersion } from '../../../operations/exports.ts';
 import type { Site } from '../../../operations/operator.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  loadContextConfig,
+  operationFailure,
+  type Paint,
+} from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
-import { operationFailure } from '../../failure.ts';
 import { currentVersion, findVersion, versionBefore } from '../../find-version.ts';
-import { siteHelp } from '../../flags.ts';
+import { findSite, siteHelp } from '../../flags.ts';
 import { withInstallation } from '../../operator.ts';
-import { findSite } from '../../selection.ts';
-import type { Paint } from '../../terminal/output.ts';
 import { holdText } from '../../terminal/progress.ts';
 import { factLines, indent, tableLines, timeText, wrapped } from '../../terminal/text.ts';
 

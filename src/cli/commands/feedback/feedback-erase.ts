@@ -2,12 +2,9 @@ import { text as textOfStream } from 'node:stream/consumers';
 import type { Erasure } from '../../../feedback/privacy/privacy.ts';
 import { reindex, vacuum } from '../../../feedback/store/queries.ts';
 import { counted } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failure.ts';
-import { projectHelp } from '../../flags.ts';
-import { type ActorFlags, actorOf, addActorFlag } from '../../operator.ts';
-import { findProject } from '../../selection.ts';
-import { withFeedbackStore } from '../../stores.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, usageFailure } from '../../context.ts';
+import { type ActorFlags, actorOf, addActorFlag, findProject, projectHelp } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { confirm } from '../../terminal/prompts.ts';
 
 export default {

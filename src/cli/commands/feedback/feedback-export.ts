@@ -3,22 +3,26 @@ import type { FeedbackRecord, Piece, RecordEncoder } from '../../../feedback/fil
 import { csv, jsonLines, lines } from '../../../feedback/files/text-files.ts';
 import { knownSources, knownStatuses } from '../../../feedback/rules/feedback-entry.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failure.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type LiveView,
+  loadContextConfig,
+  usageFailure,
+} from '../../context.ts';
 import {
   addOutAndDates,
   anyOf,
   type FilterFlags,
+  findProjects,
   formulaSafeHelp,
   projectHelp,
   recordFilter,
   unmetValues,
 } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { keepHeapLean } from '../../parts.ts';
-import { findProjects } from '../../selection.ts';
-import { withFeedbackStore } from '../../stores.ts';
 import { isToStdout, reportOut, stdoutName, writeOut } from '../../terminal/files.ts';
-import type { LiveView } from '../../terminal/output.ts';
 
 const formats = ['jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof formats)[number];

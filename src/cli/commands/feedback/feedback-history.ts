@@ -1,12 +1,11 @@
 import { Option } from 'commander';
 import type { PassRow } from '../../../feedback/reading/passes.ts';
-import { type PassOutcome, passOutcomes } from '../../../feedback/rules/pass-bounds.ts';
+import { type PassOutcome, passOutcomes } from '../../../feedback/rules/sync.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
 import { countText, spanText } from '../../../rules/text.ts';
 import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { addListFlags, type HistoryFlags, historyFilter, projectHelp } from '../../flags.ts';
-import { findProject } from '../../selection.ts';
-import { withFeedbackStore } from '../../stores.ts';
+import { addListFlags, findProject, type HistoryFlags, historyFilter, projectHelp } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { historyList, printable, timeText } from '../../terminal/text.ts';
 
 export default {

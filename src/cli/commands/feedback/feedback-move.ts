@@ -1,8 +1,7 @@
 import { parsePostgresAddress, postgresStore } from '../../../config/secrets.ts';
 import { isThere } from '../../../files.ts';
 import { counted, countText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { noSuchThing, usageFailure } from '../../failure.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, noSuchThing, usageFailure } from '../../context.ts';
 import { confirm } from '../../terminal/prompts.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
 

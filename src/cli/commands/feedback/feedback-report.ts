@@ -1,16 +1,20 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import { overviewPage, type RankedProject, ranked } from '../../../feedback/report/report-overview.ts';
-import { type ReportBounds, type ReportProject, reportPage } from '../../../feedback/report/report-page.ts';
+import {
+  overviewPage,
+  type RankedProject,
+  type ReportBounds,
+  type ReportProject,
+  ranked,
+  reportPage,
+} from '../../../feedback/report/report-page.ts';
 import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { errorCode, isThere } from '../../../files.ts';
 import { counted, sizeText } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failure.ts';
-import { addOutAndDates, projectHelp, recordFilter } from '../../flags.ts';
-import { type FoundProject, findProjects } from '../../selection.ts';
-import { withFeedbackStore } from '../../stores.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, usageFailure } from '../../context.ts';
+import { addOutAndDates, type FoundProject, findProjects, projectHelp, recordFilter } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { isToStdout, reportOut, writeOut } from '../../terminal/files.ts';
 
 export default {

@@ -16,13 +16,29 @@ import {
 } from '../../../feedback/search/feedback-search.ts';
 import type { FeedbackStore } from '../../../feedback/store/feedback-store.ts';
 import { counted, countText, pagePath } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { noSuchThing, usageFailure } from '../../failure.ts';
-import { anyOf, formulaSafeHelp, listLimit, moment, projectHelp, recordFilter } from '../../flags.ts';
-import { addSelectionFlags, findProject, type SelectionFlags, selected } from '../../selection.ts';
-import { withFeedbackStore } from '../../stores.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  loadContextConfig,
+  noSuchThing,
+  type Output,
+  type Paint,
+  usageFailure,
+} from '../../context.ts';
+import {
+  addSelectionFlags,
+  anyOf,
+  findProject,
+  formulaSafeHelp,
+  listLimit,
+  moment,
+  projectHelp,
+  recordFilter,
+  type SelectionFlags,
+  selected,
+} from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { stdoutName, writeOut } from '../../terminal/files.ts';
-import type { Output, Paint } from '../../terminal/output.ts';
 import { printable, tableLines, timeText } from '../../terminal/text.ts';
 
 export default {

@@ -2,11 +2,9 @@ import type { FeedbackStats } from '../../../feedback/figures/project-figures.ts
 import type { Count } from '../../../feedback/figures/read-report-figures.ts';
 import type { PassRow } from '../../../feedback/reading/passes.ts';
 import { barText, counted, countText, pagePath } from '../../../rules/text.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { projectHelp } from '../../flags.ts';
-import { type FoundProject, findProjects } from '../../selection.ts';
-import { withFeedbackStore } from '../../stores.ts';
-import type { Output } from '../../terminal/output.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, type Output } from '../../context.ts';
+import { type FoundProject, findProjects, projectHelp } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { indent, printable, projectTitle, tableLines, utcText } from '../../terminal/text.ts';
 
 export default {

@@ -3,7 +3,6 @@ import { standstillText, untouchedView } from '../../../budget/rules/window-view
 import type { OrganizationConfig, PrivacyConfig } from '../../../config/config.ts';
 import type { StoredProject } from '../../../feedback/figures/project-figures.ts';
 import type { PassRow } from '../../../feedback/reading/passes.ts';
-import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import {
   delaysText,
   delayText,
@@ -11,7 +10,7 @@ import {
   measuredText,
   type ProjectDelays,
 } from '../../../feedback/rules/refresh/expected.ts';
-import type { SyncState } from '../../../feedback/rules/sync.ts';
+import { type PassKind, passKinds, type SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow } from '../../../operations/exports.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { withoutFailureType } from '../../../rules/errors.ts';
@@ -19,12 +18,10 @@ import { counted, countText } from '../../../rules/text.ts';
 import { searchAttributes, workflowTypes } from '../../../rules/workflow-ids.ts';
 import { type Retry, retriesIn, triedAgain } from '../../../temporal/connection.ts';
 import { runningWork } from '../../../temporal/runs.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { projectHelp } from '../../flags.ts';
-import { type FoundProject, findProjects } from '../../selection.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, type Paint, type Surface } from '../../context.ts';
+import { type FoundProject, findProjects, projectHelp } from '../../flags.ts';
+import { withFeedbackStore } from '../../operator.ts';
 import { type Session, withTemporal } from '../../session.ts';
-import { withFeedbackStore } from '../../stores.ts';
-import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
 import {
   indent,

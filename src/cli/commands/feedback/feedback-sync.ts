@@ -1,22 +1,37 @@
 import { Option } from 'commander';
 import type { PassQuestion, PlannedPass } from '../../../feedback/reading/pass-facts.ts';
-import { type PassKind, passKinds } from '../../../feedback/rules/pass-bounds.ts';
 import type { PlannedSlice } from '../../../feedback/rules/slice.ts';
-import type { SyncResult, SyncState } from '../../../feedback/rules/sync.ts';
-import { runIdOf, runs } from '../../../operations/bulk.ts';
+import { type PassKind, passKinds, type SyncResult, type SyncState } from '../../../feedback/rules/sync.ts';
 import { describeWorkflow } from '../../../operations/exports.ts';
-import { type Project, usualPass } from '../../../operations/operator.ts';
+import { type Project, runIdOf, runs, usualPass } from '../../../operations/operator.ts';
 import { syncHandle, syncState } from '../../../operations/syncs.ts';
 import { counted, countText, spanText } from '../../../rules/text.ts';
 import { onSelected, runBulk, runningNow } from '../../bulk.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes, usageFailure } from '../../failure.ts';
-import { addWaitFlags, dateRange, projectHelp, type WaitFlags, waitTimeout } from '../../flags.ts';
-import { addActorFlag, withOperator } from '../../operator.ts';
-import { addBulkFlags, type BulkFlags, findProject, isBulk, refuseInBulk } from '../../selection.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  type Paint,
+  type Surface,
+  usageFailure,
+} from '../../context.ts';
+import {
+  addActorFlag,
+  addBulkFlags,
+  addWaitFlags,
+  type BulkFlags,
+  dateRange,
+  findProject,
+  isBulk,
+  projectHelp,
+  refuseInBulk,
+  type WaitFlags,
+  waitTimeout,
+} from '../../flags.ts';
+import { withFeedbackStore, withOperator } from '../../operator.ts';
 import { refusedKey } from '../../session.ts';
-import { withFeedbackStore } from '../../stores.ts';
-import type { Paint, Surface } from '../../terminal/output.ts';
 import { syncStep } from '../../terminal/progress.ts';
 import { startInterruptibly } from '../../terminal/prompts.ts';
 import { factLines, indent, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';

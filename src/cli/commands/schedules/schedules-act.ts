@@ -1,18 +1,31 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { longestReason } from '../../../exports/rules/site-export.ts';
-import { forEach } from '../../../operations/bulk.ts';
-import type { Operator } from '../../../operations/operator.ts';
+import { forEach, type Operator } from '../../../operations/operator.ts';
 import { counted, isoInstant } from '../../../rules/text.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../rules/workflow-ids.ts';
 import { desiredSchedules } from '../../../schedules/rules/desired-schedules.ts';
 import { describeSchedules, type NamedSchedule, namedSchedules, scheduledTimes } from '../../../schedules/schedules.ts';
-import type { CommandContext, CommandFile } from '../../context.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  noSuchThing,
+  usageFailure,
+} from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
-import { type ExitCode, exitCodes, noSuchThing, usageFailure } from '../../failure.ts';
-import { dateRange } from '../../flags.ts';
-import { type ActorFlags, addActorFlag, withOperator } from '../../operator.ts';
-import { addSelectionFlags, findOrganization, matcherOf, type SelectionFlags, suggesting } from '../../selection.ts';
+import {
+  type ActorFlags,
+  addActorFlag,
+  addSelectionFlags,
+  dateRange,
+  findOrganization,
+  matcherOf,
+  type SelectionFlags,
+  suggesting,
+} from '../../flags.ts';
+import { withOperator } from '../../operator.ts';
 import { confirm } from '../../terminal/prompts.ts';
 import { indent } from '../../terminal/text.ts';
 

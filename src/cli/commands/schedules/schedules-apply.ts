@@ -3,10 +3,15 @@ import { type DesiredSchedule, isEmptyPlan, type SchedulePlan } from '../../../s
 import { whenText } from '../../../schedules/rules/schedule-settings.ts';
 import { applySchedules, readSchedulePlan } from '../../../schedules/schedules.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { type ExitCode, exitCodes } from '../../failure.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  loadContextConfig,
+  type Paint,
+} from '../../context.ts';
 import { withTemporal } from '../../session.ts';
-import type { Paint } from '../../terminal/output.ts';
 import { indent } from '../../terminal/text.ts';
 
 export default {

@@ -2,11 +2,9 @@ import { withoutFailureType } from '../../../rules/errors.ts';
 import { targetName } from '../../../rules/workflow-ids.ts';
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../schedules/schedule-views.ts';
 import { failoverFor } from '../../../temporal/connection.ts';
-import { type CommandContext, type CommandFile, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failure.ts';
+import { type CommandContext, type CommandFile, loadContextConfig, type Output, usageFailure } from '../../context.ts';
 import { wholeNumber } from '../../flags.ts';
 import { withTemporal } from '../../session.ts';
-import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 
 export default {

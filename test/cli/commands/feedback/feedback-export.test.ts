@@ -3,7 +3,7 @@ import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exportFeedback } from '../../../../src/cli/commands/feedback/feedback-export.ts';
-import { Output } from '../../../../src/cli/terminal/output.ts';
+import { Output } from '../../../../src/cli/context.ts';
 import type { FeedbackEntry } from '../../../../src/feedback/rules/feedback-entry.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { Database } from '../../../../src/sqlite.ts';

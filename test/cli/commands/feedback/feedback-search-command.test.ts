@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { entriesText } from '../../../../src/cli/commands/feedback/feedback-search.ts';
-import { Output } from '../../../../src/cli/terminal/output.ts';
+import { Output } from '../../../../src/cli/context.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
