@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 const faces = [
   'src/cli/commands/console.ts',
   'src/cli/commands/export/export-decide.ts',
+  'src/cli/commands/export/export-history.ts',
   'src/cli/commands/feedback/feedback-move.ts',
   'src/cli/commands/history.ts',
   'src/cli/commands/serve.ts',

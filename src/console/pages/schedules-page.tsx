@@ -17,7 +17,6 @@ import {
   pageOf,
   Table,
   Troubles,
-  useLook,
   useMayAct,
   When,
 } from './parts.tsx';
@@ -97,7 +96,7 @@ export function SchedulesPage({ query, organizations, lines, unavailable, at }: 
             />
             <NextDay lines={shown} at={at} />
             <div class="bulk-of">
-              {shown.length === 0 ? <p class="under">No results.</p> : <Lines lines={onPage(shown)} />}
+              {shown.length === 0 ? <p class="under">No results.</p> : <Lines lines={onPage(shown)} at={at} />}
               <BulkBar verbs={bulkVerbs} />
             </div>
             <Paging
@@ -173,7 +172,7 @@ function TimeLine({ label, starts, at }: Drawn) {
   );
 }
 
-function Lines({ lines }: { lines: readonly ScheduleLine[] }) {
+function Lines({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) {
   const mayAct = useMayAct();
   return (
     <Table
@@ -195,7 +194,7 @@ function Lines({ lines }: { lines: readonly ScheduleLine[] }) {
         ],
         ['when', ({ when }) => when],
         ['state', ({ state, running }) => stateText(state, running)],
-        ['next start', ({ state, thenAt }) => <Starts starts={[state?.nextAt ?? null, ...thenAt]} />],
+        ['next start', ({ state, thenAt }) => <Starts starts={[state?.nextAt ?? null, ...thenAt]} now={at} />],
         mayAct && [
           '',
           ({ id, state }) =>
@@ -216,8 +215,7 @@ function Lines({ lines }: { lines: readonly ScheduleLine[] }) {
   );
 }
 
-function Starts({ starts }: { starts: readonly (string | null)[] }) {
-  const now = useLook().read?.at ?? Date.now();
+function Starts({ starts, now }: { starts: readonly (string | null)[]; now: number }) {
   return (
     <>
       {starts.map((at, index) => (

@@ -91,11 +91,7 @@ function readerNoting(troubles: Trouble[], { explain }: Pick<ConsoleSetting, 'ex
   };
 }
 
-async function readSite(
-  setting: ConsoleSetting,
-  installation: Installation,
-  site: KnownSite,
-): Promise<SiteFacts> {
+async function readSite(setting: ConsoleSetting, installation: Installation, site: KnownSite): Promise<SiteFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
   const [running, stored, runs, auditEntries] = await Promise.all([

@@ -146,7 +146,7 @@ describe('why the latest run ended', () => {
       return found?.lastReason;
     };
     expect(await reasons('failed', { error: 'JobFailed: it broke' })).toBe('it broke');
-    expect(await reasons('failed', { error: 'ü'.repeat(400) })).toBe(`${'ü'.repeat(300)}…`);
+    expect(await reasons('failed', { error: 'ü'.repeat(400) })).toBe(`${'ü'.repeat(299)}…`);
     expect(await reasons('rejected', { reasons: [{ rule: 'ratio', path: null, detail: 'too much' }] })).toBe(
       'ratio: too much',
     );

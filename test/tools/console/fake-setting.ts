@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
 import type { BundleStore } from '../../../src/exports/store/bundle-store.ts';
 import type { FeedbackStore } from '../../../src/feedback/store/feedback-store.ts';
@@ -63,6 +64,13 @@ export function fakeSetting(
     schedule: { list: nothing, getHandle: () => schedule },
     connection: { close: async () => {} },
     withDeadline: (_at: number, work: () => unknown) => work(),
+    options: {
+      loadedDataConverter: {
+        payloadConverter: defaultPayloadConverter,
+        failureConverter: defaultFailureConverter,
+        payloadCodecs: [],
+      },
+    },
   };
   const version = '20261121T040200Z-aaaaaaaaaaaa';
   const hold = { version, since: '2026-11-21T04:02:00.000Z', reason, waiting: null };
