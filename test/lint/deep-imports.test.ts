@@ -23,6 +23,7 @@ it('a version of the SDK without what the sources take from inside it is found h
   const { version } = createRequire(import.meta.url)('@temporalio/common/package.json');
   const imports = deepImports();
   expect([...imports.keys()].sort()).toEqual([
+    '@temporalio/common/lib/internal-non-workflow/index.js',
     '@temporalio/common/lib/time.js',
     '@temporalio/workflow/lib/global-attributes.js',
   ]);

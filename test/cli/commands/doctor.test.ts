@@ -273,7 +273,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     await createNamespace(client, 1);
     await expect.poll(() => searchAttributeState(client).catch(() => null)).not.toBeNull();
     const bare = await named(namespace);
-    expect(bare.check('namespace')).toMatchObject({ level: 'ok', detail: expect.stringContaining('1 days') });
+    expect(bare.check('namespace')).toMatchObject({ level: 'ok', detail: expect.stringContaining('1 day') });
     expect(bare.check('search-attributes')).toMatchObject({
       level: 'error',
       detail: expect.stringContaining('DocferryOrg, DocferryDomain, DocferryProject, DocferryPhase, DocferryOutcome'),
