@@ -11,16 +11,28 @@ export { Agent, buildConnector, type Dispatcher, errors, fetch, ProxyAgent, requ
 subscribe('undici:client:connected', (message) => {
   const { socket } = message as { socket: Socket };
   const { destroy, push, read } = socket;
-  let isEnding = false;
-  socket.push = (chunk, encoding) => {
-    isEnding ||= chunk === null;
-    return push.call(socket, chunk, encoding);
+  let [isEndHeld, isAsked] = [false, false];
+  /** undici reads what there is, unless a body waits; it reads once more as the body goes on, which may wait again. */
+  const askForEnd = () => {
+    isAsked = true;
+    socket.emit('readable');
+    isAsked = false;
   };
-  // Node reads nothing to learn of the end, and with the last bytes. Now only a further read does, which a waiting body
-  // puts off.
+  socket.push = (chunk, encoding) => {
+    if (chunk !== null) return push.call(socket, chunk, encoding);
+    isEndHeld = true;
+    process.nextTick(askForEnd);
+    return false;
+  };
   socket.read = (size) => {
-    if (isEnding && size === 0) return null;
-    return read.call(socket, size ?? (socket.readableLength || undefined));
+    const chunk = read.call(socket, size);
+    if (chunk !== null || size !== undefined || !isEndHeld) return chunk;
+    if (!isAsked) process.nextTick(askForEnd);
+    else {
+      isEndHeld = false;
+      push.call(socket, null);
+    }
+    return null;
   };
   // undici would take a reset for the end of a body without a length.
   socket.destroy = (error) => {
