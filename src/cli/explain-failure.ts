@@ -89,7 +89,7 @@ function systemFailure(error: unknown): Failure | null {
 const hints: Readonly<Record<FailureType, string>> = {
   Unauthorized:
     'put a working key into organizations[].apiKeyFile and run `docferry doctor --key`, or set organizations[].apiKey and restart the workers; then start it again',
-  PlanRequired: "ask the service's vendor for a plan with static export, or use the key of an organization that has it",
+  PlanRequired: 'check that it is an admin API key of this organization; static export also needs an Enterprise plan',
   BadRequest: 'check the ids, dates and domain in the command and in the configuration',
   NotFound: 'check that the service knows the id, and that the key belongs to its organization',
   NotReady: 'start it again later: a job at the service has not finished yet',

@@ -155,14 +155,15 @@ function projectState(org: string, works: readonly RunningWork[], syncs: Waiting
   return works.every(({ workflowId }) => syncs.waiting.has(workflowId)) ? 'waiting' : 'running';
 }
 
-/** Those that fail, with `failed`; those that run or ended a run since the moment `since` (ISO 8601), with one. */
+/** Those that fail or stop at a refused key, with `failed`; those that run or ended a run since the moment `since` (ISO 8601), with one. */
 export function shownLines<Line extends SiteLine | ProjectLine>(
   lines: readonly Line[],
   { failed, since }: { failed: boolean; since: string | null },
 ): Line[] {
   const isRecent = ({ state, lastAt }: Line, moment: string) =>
     (state !== null && state !== 'idle' && state !== 'held') || (lastAt ?? '') >= moment;
-  return lines.filter((line) => (!failed || line.failingSince !== null) && (since === null || isRecent(line, since)));
+  const fails = ({ failingSince, state }: Line) => failingSince !== null || state === 'unauthorized';
+  return lines.filter((line) => (!failed || fails(line)) && (since === null || isRecent(line, since)));
 }
 
 export function totalsOf(lines: readonly (SiteLine | ProjectLine)[]): Totals {

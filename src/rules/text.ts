@@ -181,16 +181,18 @@ export function pagePath(path: string): string {
 }
 
 const isoPattern =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+  /^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
 /**
- * An ISO 8601 date-time or date (`YYYY-MM-DD`, its midnight) in milliseconds since the epoch; null for anything else and
- * outside the years 1000 to 9999. Without a zone it counts as UTC. Never throws.
+ * An ISO 8601 date-time or date (`YYYY-MM-DD`, its midnight), the first also in the basic form, in milliseconds since the epoch;
+ * null for anything else and outside the years 1000 to 9999. Without a zone it counts as UTC. Never throws.
  */
 export function isoInstant(text: string): number | null {
-  const [iso, date, time = '00:00', seconds = '00', fraction = '', zone = 'Z'] = isoPattern.exec(text) ?? [];
-  if (iso === undefined) return null;
-  const local = `${date}T${time}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
+  const [iso, year, month, day, hours = '00', minutes = '00', seconds = '00', fraction = '', zone = 'Z'] =
+    isoPattern.exec(text) ?? [];
+  // Eight digits alone may be anything.
+  if (iso === undefined || /^\d{8}$/.test(text)) return null;
+  const local = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const localMs = Date.parse(local);
   // Date.parse rolls 30 February over into March.
   if (Number.isNaN(localMs) || new Date(localMs).toISOString() !== local) return null;

@@ -81,7 +81,7 @@ export function errorFor(answer: Answer, secrets: readonly string[], nowMs: numb
   if (status === 403) {
     return new PlanRequired(
       `the organization's plan or API key does not allow this (403)${said}`,
-      'static export needs an Enterprise plan and an admin API key',
+      'check that it is an admin API key of this organization; static export also needs an Enterprise plan',
     );
   }
   if (status === 404) return new NotFound(`the service knows no such project or job (404)${said}`, 'check the id');

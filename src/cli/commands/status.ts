@@ -43,7 +43,10 @@ import { tableLines } from '../terminal/text.ts';
 export default {
   status: (command, run) =>
     addSelectionFlags(command, 'those')
-      .option('--failed', 'only what fails: failed, refused by verification, or failed at a target')
+      .option(
+        '--failed',
+        'only what fails: failed, refused by verification, failed at a target, or stopped by a refused key',
+      )
       .option(
         '--since <duration>',
         'only what is running or ended its last run within this time, e.g. 24h',
