@@ -66,7 +66,7 @@ it('names first the sites that are not good', async () => {
   const { cwd, root, newer } = await published();
   await rename(join(root, domain), join(root, 'z.acme.example'));
   await truncate(join(root, 'z.acme.example', 'versions', newer, 'bundle.tar.gz'), 1);
-  await publish(await openDirectoryStore({ root, publicUrl: 'http://x' }), newer, 'two');
+  await publish(await DirectoryBundleStore.open({ root, publicUrl: 'http://x' }), newer, 'two');
   const { stdout } = await docferry(['store', 'verify'], { cwd });
   const named = [...stdout.matchAll(/^([a-z.]+\.example):/gm)].map(([, name]) => name);
   expect(named).toEqual(['z.acme.example', domain]);
