@@ -29,7 +29,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import type { OnReadOpts } from 'node:net';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { Database } from './sqlite.ts';
 
 /** The code of a system or SQLite error, like `EACCES`; undefined when the error has none. */
@@ -230,6 +230,9 @@ export interface FileLock {
  * could hold a lock on it for ever. Throws system errors and what SQLite throws.
  */
 export function tryLock(file: string): FileLock | undefined {
+  const path = resolve(file);
+  // A process that closes any descriptor of a file loses its locks on that file (POSIX).
+  if (locked.has(path)) return undefined;
   closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
   const database = new Database(file, { timeout: 0 });
   try {
@@ -239,8 +242,16 @@ export function tryLock(file: string): FileLock | undefined {
     if (errorCode(error)?.startsWith('SQLITE_BUSY')) return undefined;
     throw error;
   }
-  return { release: () => database.close() };
+  locked.add(path);
+  const release = () => {
+    locked.delete(path);
+    database.close();
+  };
+  return { release };
 }
+
+/** Locks of this process. */
+const locked = new Set<string>();
 
 /** Paths of the regular files below a folder, with slashes, sorted. Throws system errors. */
 export async function filesBelow(folder: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { tryLock } from '../src/files.ts';
+
+const sqlite = createRequire(import.meta.url).resolve('@photostructure/sqlite');
 
 let folder: string;
 let file: string;
@@ -29,8 +31,17 @@ it('has one owner at a time and can be taken again after its release', () => {
   second?.release();
 });
 
+it('stays with this process, which tries to take it once more', () => {
+  const lock = tryLock(file);
+  expect(tryLock(file)).toBeUndefined();
+  const program = `
+    const database = new (require(${JSON.stringify(sqlite)}).DatabaseSync)(${JSON.stringify(file)}, { timeout: 0 });
+    try { database.exec('BEGIN EXCLUSIVE'); console.log('taken'); } catch { console.log('refused'); }`;
+  expect(spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' }).stdout).toBe('refused\n');
+  lock?.release();
+});
+
 it('excludes other processes and is free after a kill -9 of its owner', async () => {
-  const sqlite = createRequire(import.meta.url).resolve('@photostructure/sqlite');
   const program = `
     const database = new (require(${JSON.stringify(sqlite)}).DatabaseSync)(${JSON.stringify(file)});
     database.exec('BEGIN EXCLUSIVE');
