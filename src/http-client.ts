@@ -12,7 +12,7 @@ subscribe('undici:client:connected', (message) => {
   const { socket } = message as { socket: Socket };
   const { destroy, push, read } = socket;
   let [isEndHeld, isAsked] = [false, false];
-  /** undici reads what there is, unless a body waits; it reads once more as the body goes on, which may wait again. */
+  /** Makes undici read, unless a body waits. It reads by itself when the body goes on, but that may wait again at once. */
   const askForEnd = () => {
     isAsked = true;
     socket.emit('readable');
@@ -35,8 +35,8 @@ subscribe('undici:client:connected', (message) => {
     return null;
   };
   // undici would take a reset for the end of a body without a length.
-  socket.destroy = (error) => {
-    const isReset = error !== undefined && 'code' in error && error.code === 'ECONNRESET';
-    return destroy.call(socket, isReset ? new errors.SocketError('the connection was cut') : error);
+  socket.destroy = (error, ...more) => {
+    const isReset = (error as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET';
+    return destroy.call(socket, isReset ? new errors.SocketError('the connection was cut') : error, ...more);
   };
 });

@@ -320,11 +320,11 @@ function unlessUnanswered(error: unknown): null {
  */
 export async function budgetView(client: Client, org: string): Promise<WindowView> {
   const handle = client.workflow.getHandle(budgetWorkflowId(org));
-  const { status, closeTime } = await handle.describe();
+  const { closeTime } = await handle.describe();
   const now = Date.now();
-  if (status.name === 'RUNNING') return handle.query(budgetStateQuery, { at: now });
+  if (closeTime === undefined) return handle.query(budgetStateQuery, { at: now });
   const { settings } = await handle.query(budgetLedgerQuery);
-  return viewOf(windowAfter(settings, closeTime?.getTime() ?? now, now), now);
+  return viewOf(windowAfter(settings, closeTime.getTime(), now), now);
 }
 
 /** Like `retryKeys`, of one organization. */

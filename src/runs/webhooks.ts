@@ -117,6 +117,7 @@ function signatureHeaders(secret: string, messageId: string, body: string): Reco
 /** E.g. `ECONNREFUSED`. Messages of errors name addresses, so they are left out. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'UND_ERR_SOCKET') return 'the connection was cut';
   return /^[A-Z_]{3,60}$/.test(code) ? code : 'the connection failed';
 }
 

@@ -383,7 +383,7 @@ type Step<Name extends keyof Activities> = {
 type StepInput<Name extends keyof Activities> = Parameters<Activities[Name]>[0];
 type StepResult<Name extends keyof Activities> = Awaited<ReturnType<Activities[Name]>>;
 
-/** Runs an activity with options of this file. The summary, which may quote the service, is for the Temporal UI. */
+/** Runs an activity. The summary, which may quote the service, is for the Temporal UI. */
 export function runStep<Name extends keyof Activities>(
   name: Name,
   options: ActivityOptions,

@@ -127,7 +127,7 @@ const briefly = {
   ...lateRecordOptions,
   startToCloseTimeout: '5s',
   scheduleToCloseTimeout: '10s',
-  retry: { initialInterval: '500ms' },
+  retry: { ...lateRecordOptions.retry, initialInterval: '500ms' },
 } satisfies ActivityOptions;
 
 /**

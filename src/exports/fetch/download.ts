@@ -46,7 +46,8 @@ const neverBetter = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 /** Only the code of a network error is kept: its message and fields may contain addresses and headers. */
 function interruption(error: unknown): Interrupted {
   const code = errorCode(error) ?? 'unknown';
-  return new Interrupted(`the connection failed (${code})`, neverBetter.test(code) ? 'never' : 'now');
+  const what = code === 'UND_ERR_SOCKET' ? 'the connection was cut' : `the connection failed (${code})`;
+  return new Interrupted(what, neverBetter.test(code) ? 'never' : 'now');
 }
 
 interface BodyReceiver {

@@ -211,5 +211,6 @@ function dispatcherFor(url: URL): Agent | ProxyAgent {
 function networkWord(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? errorCode(error.cause) : undefined;
   const code = errorCode(error) ?? cause ?? '';
+  if (code === 'UND_ERR_SOCKET') return 'the connection was cut';
   return /^[A-Z0-9_]{3,60}$/.test(code) ? code : 'the connection failed';
 }

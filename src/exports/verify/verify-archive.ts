@@ -52,7 +52,9 @@ function judgeSite(paths: readonly string[], notes: readonly SiteNotes[], levels
   for (const path of paths) judgeName(path, findings);
   for (const note of notes) findings.merge(note.findings);
   // The parts stand in the order of the archive: of two places, the first one counts.
-  for (const [reader, path] of new Map(notes.toReversed().flatMap(({ stops }) => [...stops]))) {
+  const stops = new Map<string, string | null>();
+  for (const note of notes) for (const [reader, path] of note.stops) if (!stops.has(reader)) stops.set(reader, path);
+  for (const [reader, path] of stops) {
     findings.add(
       'narrow-reader',
       path,

@@ -344,7 +344,11 @@ async function handOn(db: Trx, row: PassRow, { workflowId, runId, finishedAt }: 
   const { org, project, pass, dateFrom, dateTo } = row;
   const next = { passId, org, project, pass, workflowId, runId, dateFrom, dateTo, startedAt: finishedAt };
   await beginPass(db, { ...next, slices: [] });
-  await db.updateTable('sync_passes').set({ next_cursor: row.position.cursor }).where('pass_id', '=', passId).execute();
+  await db
+    .updateTable('sync_passes')
+    .set({ next_cursor: row.position.cursor, expected_pages: null })
+    .where('pass_id', '=', passId)
+    .execute();
   for (const table of ['sync_slices', 'sync_cursors', 'refresh_pages'] as const) {
     await db.updateTable(table).set({ pass_id: passId }).where('pass_id', '=', row.passId).execute();
   }

@@ -39,8 +39,9 @@ function expandedConfig({ temporal, organizations, store, ...rest }: Config): ob
   return asWritten({
     temporal: where,
     service: rest.service,
-    organizations: organizations.map(({ refresh, webhooks, projects, sites, ...organization }) => ({
+    organizations: organizations.map(({ budget, refresh, webhooks, projects, sites, ...organization }) => ({
       ...organization,
+      budget: { ...budget, configuredAt: undefined },
       refresh: expandedRefresh(refresh),
       webhooks: webhooks.map(({ digestMs, ...webhook }) => ({
         ...webhook,
@@ -59,7 +60,9 @@ function expandedConfig({ temporal, organizations, store, ...rest }: Config): ob
 /** Durations in the units of docferry.yaml, under names without `Ms`; a secret writes where it is from. */
 function asWritten(config: object): object {
   const written = ([name, value]: [string, unknown]): [string, unknown] =>
-    name.endsWith('Ms') ? [name.slice(0, -2), typeof value === 'number' ? durationText(value) : value] : [name, value];
+    /Ms$/.test(name) && typeof value !== 'string'
+      ? [name.slice(0, -2), typeof value === 'number' ? durationText(value) : value]
+      : [name, value];
   return JSON.parse(JSON.stringify(config), (_name, part: unknown) => {
     const isMapping = typeof part === 'object' && part !== null && !Array.isArray(part);
     return isMapping ? Object.fromEntries(Object.entries(part).map(written)) : part;
