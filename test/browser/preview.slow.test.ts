@@ -49,6 +49,7 @@ const loads = (tag, src) => new Promise((resolve, reject) => {
   await new Promise((resolve) => { frame.onload = resolve; setTimeout(resolve, 2000); });
   await attempt('frame', () => frame.contentDocument.title);
   await attempt('leaves', () => { if (parent === window) throw new Error(); top.location = '${elsewhere}/'; return 'asked'; });
+  if (document.readyState !== 'complete') await new Promise((resolve) => addEventListener('load', resolve));
   tried.own = document.querySelector('#own').naturalWidth > 0 && getComputedStyle(document.body).color;
   tried.module = String(window.moduleRan);
   document.querySelector('#said').textContent = JSON.stringify(tried);
