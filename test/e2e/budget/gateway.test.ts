@@ -147,7 +147,7 @@ describe('the gateway between foreign programs and passes (B1, B6)', () => {
     process.stderr.write(
       `  requests in ${(4 * windowMs) / 1_000} s, at most ${scene.sandbox.maxInAnyWindow('acme')} of 20 in any ${windowMs / 1_000} s: ${figures}; Python by ${library}\n`,
     );
-    expect(names).toContain('gateway:python');
+    await expect.poll(() => [...names]).toContain('gateway:python');
     const { document } = await docferryJson(['budget', 'show', org, '--config', scene.configFile]);
     expect(document).toMatchObject({
       programs: expect.arrayContaining([
