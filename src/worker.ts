@@ -274,7 +274,8 @@ async function createWorkers(
     );
     // This worker may have other keys than the previous one: one search finds what waits for any of them.
     void untilAllDone([new Set(config.organizations.map(({ id }) => id))], (orgs) => retryKeys(client, orgs), {
-      onFailure: (_, error) => settings.log.warn({ err: error }, 'what waits for a key does not try it at once yet'),
+      onFailure: (_, error) =>
+        settings.log.warn({ err: error }, 'what waits for a key has not been asked to try it yet'),
       stopped,
     });
     void completeIndex({

@@ -292,7 +292,7 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-/** Secrets that this process needs and cannot read: those of its own work, and what the file itself says wrongly. */
+/** The secrets that cannot be read, of those that this process uses or that the file itself contains. */
 function findMissingSecrets(
   config: Config,
   yaml: YamlFile,

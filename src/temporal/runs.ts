@@ -165,7 +165,7 @@ export async function inBatches<Item, Result>(
 
 const againAfterMs = 5_000;
 
-/** Does what a worker that has started owes to all items, a few at a time: again what failed, until all is done or it stops. */
+/** Does the work for every item, a few at a time, and repeats what failed until all is done or the worker stops. */
 export async function untilAllDone<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<void>,

@@ -366,7 +366,7 @@ export class ExportJob {
         usualJobsMs,
       });
       await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
-      const summary = summaryText(`poll ${this.#progress.polls + 1} of ${jobId}`);
+      const summary = `poll ${this.#progress.polls + 1} of ${jobId}`;
       const reading = await this.#key.through(() =>
         runStep('readJob', requestOptions, summary, { org: this.#input.org, jobId }),
       );

@@ -303,7 +303,7 @@ export function returnToBefore(
 
 function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout, 'known'>): TakeStep {
   return async ({ target, step }) => {
-    const summary = summaryText(`${wanted.version} to ${target}${step === 'place' ? '' : `: ${step}`}`);
+    const summary = `${wanted.version} to ${target}${step === 'place' ? '' : `: ${step}`}`;
     try {
       return await runStep('rollOut', rolloutOptions[step], summary, { org, domain, storeId, ...wanted, target, step });
     } catch (error) {

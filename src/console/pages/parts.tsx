@@ -41,10 +41,10 @@ export function Foreign({ text }: { text: string }) {
 }
 
 /** A name that leads to an address, where there is one. */
-export function Linked({ to, name, id, title }: { to: string | null; name: string; id?: string; title?: string }) {
+export function Linked({ to, name, title }: { to: string | null; name: string; title?: string }) {
   if (to === null) return <Foreign text={name} />;
   return (
-    <a id={id} href={to} title={title}>
+    <a href={to} title={title}>
       <Foreign text={name} />
     </a>
   );

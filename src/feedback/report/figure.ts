@@ -232,7 +232,7 @@ export function drawAllWidths(
   })}`;
 }
 
-/** The same, drawn by ECharts. */
+/** Like `drawAllWidths`, drawn by ECharts. */
 export function drawCharts(
   label: string,
   height: number,

@@ -148,7 +148,6 @@ export interface WebhookReceipt {
   attempts: number;
 }
 
-/** What docferry shows of each kind of event: receivers get the event as it is, that of a newer version too. */
 const maybe = z.nullable(writing());
 
 const passShape = z.object({
@@ -186,6 +185,7 @@ const noticeShape = z.object({
   facts: z.object({}),
 });
 
+/** What docferry shows of each kind of event: receivers get the event as it is, that of a newer version too. */
 const shapes = {
   'feedback.entries': entriesShape,
   digest: digestShape,
