@@ -320,9 +320,9 @@ function unlessUnanswered(error: unknown): null {
  */
 export async function budgetView(client: Client, org: string): Promise<WindowView> {
   const handle = client.workflow.getHandle(budgetWorkflowId(org));
-  const { closeTime } = await handle.describe();
   const now = Date.now();
-  if (closeTime === undefined) return handle.query(budgetStateQuery, { at: now });
+  const [{ closeTime }, view] = await Promise.all([handle.describe(), handle.query(budgetStateQuery, { at: now })]);
+  if (closeTime === undefined) return view;
   const { settings } = await handle.query(budgetLedgerQuery);
   return viewOf(windowAfter(settings, closeTime.getTime(), now), now);
 }

@@ -237,7 +237,7 @@ describe('readers who get no page', () => {
         more();
       },
     ],
-    ['a cut connection', /no answer \(\w+\)$/, (_, answer) => answer.destroy()],
+    ['a cut connection', /no answer \(the connection was cut\)$/, (_, answer) => answer.destroy()],
   ])('%s', async (_what, message, answer) => {
     const { request } = await scene();
     const url = await listening(answer);
