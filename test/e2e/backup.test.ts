@@ -10,7 +10,7 @@ import { ChaosScene } from '../chaos/chaos-scene.ts';
 import { releaseLocks } from '../tools/feedback/temporary-store.ts';
 
 const domain = 'docs.acme.example';
-const entries = 3_000;
+const entries = 6_000;
 const [windowMs, arrivalMs] = [3_000, 1_000];
 
 let scene: ChaosScene;
