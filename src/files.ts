@@ -223,6 +223,9 @@ export interface FileLock {
   release(): void;
 }
 
+/** Paths of the locks that this process holds. */
+const locked = new Set<string>();
+
 /**
  * Takes the lock `file`, which is created when absent; undefined when another process, or this one, has it. The lock is
  * SQLite's on an empty database, and so the operating system's: it is freed when its owner dies, even by kill -9, and
@@ -249,9 +252,6 @@ export function tryLock(file: string): FileLock | undefined {
   };
   return { release };
 }
-
-/** Locks of this process. */
-const locked = new Set<string>();
 
 /** Paths of the regular files below a folder, with slashes, sorted. Throws system errors. */
 export async function filesBelow(folder: string): Promise<string[]> {

@@ -12,7 +12,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
-/** At most so many characters; `…` at the end stands for the rest. */
+/** The text, or its beginning with `…` for the rest: at most `longest` characters. */
 export function clipped(text: string, longest: number): string {
   const characters = [...text];
   return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join('')}…`;

@@ -38,7 +38,7 @@ export function bar(percent: number | null, paint: Paint): string {
 
 interface Shown {
   key: string;
-  /** What stands for the phase on a terminal. */
+  /** What a terminal shows for the phase. */
   phase: string;
   facts: readonly string[];
   /** What a log says instead. */

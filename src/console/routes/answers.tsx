@@ -11,7 +11,7 @@ interface PageAnswer {
   status?: ContentfulStatusCode;
   /** What the page shows, as it was read. */
   read?: { at: number; late: boolean } | null;
-  /** Stands in the place of its `<Written />`: a long part that many pages have is encoded once. */
+  /** Replaces the page's `<Written />`: a long part that many pages share is encoded once. */
   written?: Uint8Array | null;
 }
 

@@ -270,7 +270,7 @@ interface CarriedRefresh extends RefreshProgress {
   ignored?: number;
 }
 
-/** So many projects are named in the result of a run: a result stays below 4 KiB. */
+/** The most projects that a run's result names, so that it stays below 4 KiB. */
 export const mostNamed = 20;
 
 export interface RefreshResult extends Omit<RefreshProgress, 'storeId'> {
