@@ -12,7 +12,7 @@ import { type Scene, setScene } from '../tools/scene.ts';
 import { shapeProblem } from '../tools/servers/chat-shapes.ts';
 import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
-import { replayChain } from '../tools/temporal/workflow-run.ts';
+import { replayChains } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 let receivers: WebhookReceiver[] = [];
@@ -159,7 +159,7 @@ describe('people are told (X9)', () => {
     const query = `WorkflowId STARTS_WITH "${watchWorkflowId(org)}-" AND ExecutionStatus = "Completed"`;
     let looks = 0;
     for await (const look of client.workflow.list({ query, pageSize: 2 })) {
-      await replayChain(await devServerEnvironment(), look);
+      await replayChains(await devServerEnvironment(), [look]);
       looks += 1;
       if (looks === 2) break;
     }

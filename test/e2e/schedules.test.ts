@@ -3,7 +3,7 @@ import { type ScheduledRun, scheduleViews } from '../../src/schedules/schedule-v
 import { applySchedules } from '../../src/schedules/schedules.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
-import { replayChain } from '../tools/temporal/workflow-run.ts';
+import { replayChains } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 afterEach(async () => {
@@ -40,7 +40,7 @@ describe('schedules start the work by themselves', () => {
     expect(second?.detail).toBe(first?.detail);
     const env = await devServerEnvironment();
     const handle = scene.client.workflow.getHandle(`${first?.workflowId}`);
-    await replayChain(env, { workflowId: handle.workflowId, runId: (await handle.describe()).runId });
+    await replayChains(env, [{ workflowId: handle.workflowId, runId: (await handle.describe()).runId }]);
 
     const removed = await applySchedules(scene.client, scene.taskQueue, [], 'fast');
     expect(removed.delete).toHaveLength(1);

@@ -9,7 +9,7 @@ import { startSync } from '../../src/operations/syncs.ts';
 import { storedFeedback } from '../tools/feedback/stored-feedback.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
-import { replayChain } from '../tools/temporal/workflow-run.ts';
+import { replayChains } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 afterEach(async () => {
@@ -37,9 +37,7 @@ async function replayAll(): Promise<void> {
   const env = await devServerEnvironment();
   const query = `DocferryOrg = "${scene.org}"`;
   await expect.poll(async () => (await scene.client.workflow.count(query)).count).toBeGreaterThan(0);
-  for await (const { workflowId, runId } of scene.client.workflow.list({ query })) {
-    await replayChain(env, { workflowId, runId });
-  }
+  await replayChains(env, scene.client.workflow.list({ query }));
 }
 
 describe('the whole thread on a real server', () => {

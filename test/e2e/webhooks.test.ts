@@ -11,7 +11,7 @@ import {
   webhookSecret,
 } from '../tools/servers/webhook-receiver.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
-import { replayChain } from '../tools/temporal/workflow-run.ts';
+import { replayChains } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 let receiver: WebhookReceiver;
@@ -100,8 +100,8 @@ describe('webhooks', () => {
     });
     const env = await devServerEnvironment();
     const [, ops] = await deliveries(3);
-    if (ops) await replayChain(env, ops);
-    await replayChain(env, { workflowId: sync.workflowId, runId: runId ?? '' });
+    if (ops) await replayChains(env, [ops]);
+    await replayChains(env, [{ workflowId: sync.workflowId, runId: runId ?? '' }]);
   });
 
   it('tell of passes that failed or were cancelled', async () => {

@@ -7,7 +7,7 @@ import { emptyWindow } from '../../src/budget/rules/window-state.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
-import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChains, withWorker } from '../tools/temporal/workflow-run.ts';
 
 const env = await forThisFile(devServerEnvironment());
 
@@ -89,7 +89,7 @@ describe('a budget that was reset (B7)', () => {
         expect(answer).toMatchObject({ kind: 'wait', reason: 'window-full' });
         expect(answer).toHaveProperty('waitUntil', expect.closeTo(resetAt + fullForMs, -4.5));
         expect(await budgetView(env.client, org)).toMatchObject({ countsAsFullUntil: expect.any(Number) });
-        await replayChain(env, { workflowId: budgetWorkflowId(org), runId });
+        await replayChains(env, [{ workflowId: budgetWorkflowId(org), runId }]);
       }),
     );
   });
@@ -107,7 +107,7 @@ it('a budget that was reset forgets who waited and is gone (B2)', async () => {
       await client.configure(org);
       const runId = await resetRun(env.client, budgetWorkflowId(org), 'latest');
       await expect.poll(waiting).toEqual([]);
-      await replayChain(env, { workflowId: budgetWorkflowId(org), runId });
+      await replayChains(env, [{ workflowId: budgetWorkflowId(org), runId }]);
     }),
   );
 });
@@ -129,7 +129,7 @@ it('a budget whose clock was ahead counts as full for a window, and tells who wa
       expect(answer).toHaveProperty('waitUntil', expect.closeTo(Date.now() + fullForMs, -4.5));
       // The waiter was told, and is gone.
       await expect.poll(async () => (await budgetView(env.client, org)).waiters.length).toBe(1);
-      await replayChain(env, { workflowId, runId });
+      await replayChains(env, [{ workflowId, runId }]);
     }),
   );
 });

@@ -4,7 +4,7 @@ import { askForKeyCheck, BudgetClient, budgetView } from '../../src/budget/clien
 import type { KeyCheck } from '../../src/budget/rules/permits.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
-import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChains, withWorker } from '../tools/temporal/workflow-run.ts';
 
 const env = await forThisFile(timeSkippingEnvironment());
 
@@ -22,7 +22,7 @@ describe('checkKey', () => {
       expect(asked).toEqual(['acme']);
     });
     const { workflowId, runId } = await env.client.workflow.getHandle('check:acme').describe();
-    await replayChain(env, { workflowId, runId });
+    await replayChains(env, [{ workflowId, runId }]);
   });
 
   it('is started once by the 401s of programs, waits for its permit, and stops nobody when the key is accepted', async () => {

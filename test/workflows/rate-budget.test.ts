@@ -7,7 +7,7 @@ import { permitsFreedSignal, retryKeySignal } from '../../src/contract.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { AuditEntry } from '../../src/runs/rules/audit.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
-import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChains, withWorker } from '../tools/temporal/workflow-run.ts';
 
 const env = await forThisFile(devServerEnvironment());
 
@@ -37,7 +37,7 @@ async function withBudget(
     const { raw } = await handle.describe();
     const runId = raw.workflowExecutionInfo?.firstRunId;
     if (!runId) throw new Error('the budget has no first run');
-    await replayChain(env, { workflowId: handle.workflowId, runId });
+    await replayChains(env, [{ workflowId: handle.workflowId, runId }]);
     await handle.terminate();
   });
 }

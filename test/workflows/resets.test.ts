@@ -6,7 +6,7 @@ import type { runScheduled } from '../../src/workflows/runs.ts';
 import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
-import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChains, withWorker } from '../tools/temporal/workflow-run.ts';
 
 /* `temporal workflow reset` of runs in their middle; `budget-lost.test.ts` has the budget's. */
 
@@ -43,7 +43,7 @@ describe('a run that is reset in its middle', () => {
       release();
       const result = await exportHandle(env.client, request.org, request.domain).result();
       expect(result).toMatchObject({ outcome: 'published', runId });
-      await replayChain(env, { workflowId, runId });
+      await replayChains(env, [{ workflowId, runId }]);
     });
     expect(calls.startJob).toHaveLength(jobs);
     // Both runs keep the download in the same place, and one row is written: that of the run that ended.

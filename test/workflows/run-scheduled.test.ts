@@ -8,7 +8,7 @@ import type { ScheduledInput } from '../../src/schedules/rules/desired-schedules
 import type { runScheduled } from '../../src/workflows/runs.ts';
 import { bundle, sitePlan, targetsOf } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
-import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChains, withWorker } from '../tools/temporal/workflow-run.ts';
 
 const env = await forThisFile(devServerEnvironment());
 
@@ -87,7 +87,7 @@ describe('runScheduled', () => {
         detail: expect.stringMatching(/^\d{8}T\d{6}Z-abababababab; not rolled out to directory:\.\/site$/),
       });
       expect(child.searchAttributes).toMatchObject({ DocferryOrg: ['acme'], DocferryDomain: [target.domain] });
-      await replayChain(env, { workflowId: workflowIdOf(target), runId: child.runId });
+      await replayChains(env, [{ workflowId: workflowIdOf(target), runId: child.runId }]);
     });
   });
 

@@ -10,7 +10,7 @@ import * as workflows from '../../src/workflows/index.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
 import { sitePlan } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
-import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChains, withWorker } from '../tools/temporal/workflow-run.ts';
 
 /*
  * Payloads that no reader understands, as other programs, other SDKs or a wrong codec send them: the SDK's client makes
@@ -198,9 +198,10 @@ describe('an input that cannot be decoded, or makes no sense (X5)', () => {
   it.each(Object.keys(workflows))('ends %s with a failure that says so', async (name) => {
     await withWorker(env, {}, async ({ taskQueue }) => {
       const { namespace = 'default' } = env;
+      const started: { workflowId: string; runId: string }[] = [];
       for (const input of [...undecodable, ...senseless.map((text) => payload('json/plain', text)), null]) {
         const workflowId = crypto.randomUUID();
-        await env.client.workflowService.startWorkflowExecution({
+        const { runId } = await env.client.workflowService.startWorkflowExecution({
           namespace,
           workflowId,
           workflowType: { name },
@@ -215,9 +216,9 @@ describe('an input that cannot be decoded, or makes no sense (X5)', () => {
             message: expect.stringMatching(/^(the input|org|kind|entryId|workflowId): expected /),
           },
         });
-        const { runId } = await handle.describe();
-        await replayChain(env, { workflowId, runId });
+        started.push({ workflowId, runId });
       }
+      await replayChains(env, started);
     });
   });
 });

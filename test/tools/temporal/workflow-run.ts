@@ -13,6 +13,14 @@ interface WorkflowRun {
   taskQueue: string;
 }
 
+/** The first run of a workflow. */
+interface Start {
+  workflowId: string;
+  runId: string;
+}
+
+type Starts = Iterable<Start> | AsyncIterable<Start>;
+
 /**
  * Runs `test` beside a worker with these activities, then replays the whole chain of every workflow it started, so
  * that no test passes with a workflow that cannot be replayed (X2).
@@ -41,7 +49,7 @@ export async function withWorker(
   } finally {
     started.stop();
   }
-  for (const handle of started.handles()) await replayChain(env, handle);
+  await replayChains(env, started.handles());
 }
 
 /**
@@ -56,16 +64,22 @@ export async function untilChildrenEnd({ client }: TestWorkflowEnvironment, hand
   }
 }
 
-/** Replays a workflow's runs from the first one on. */
-export async function replayChain(
-  env: TestWorkflowEnvironment,
-  id: { workflowId: string; runId: string },
-): Promise<void> {
-  let runId: string | undefined = id.runId;
-  while (runId !== undefined) {
-    const history: History = await env.client.workflow.getHandle(id.workflowId, runId).fetchHistory();
-    await Worker.runReplayHistory({ workflowBundle: workflowBundle() }, history, id.workflowId);
-    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+/** Replays the workflows' runs, each from the first one on, with one worker: starting it takes longer than most replays. */
+export async function replayChains(env: TestWorkflowEnvironment, starts: Starts): Promise<void> {
+  const options = { workflowBundle: workflowBundle(), debugMode: true };
+  for await (const { error } of Worker.runReplayHistories(options, histories(env, starts))) {
+    if (error !== undefined) throw error;
+  }
+}
+
+async function* histories({ client }: TestWorkflowEnvironment, starts: Starts) {
+  for await (const { workflowId, runId: first } of starts) {
+    let runId: string | undefined = first;
+    while (runId !== undefined) {
+      const history: History = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+      yield { workflowId, history };
+      runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+    }
   }
 }
 
@@ -73,7 +87,7 @@ export async function replayChain(
 function recordStarts(env: TestWorkflowEnvironment) {
   const { workflow } = env.client;
   const original = workflow.start;
-  const started: { workflowId: string; runId: string }[] = [];
+  const started: Start[] = [];
   const start = async (...args: Parameters<typeof original>): Promise<WorkflowHandle> => {
     const handle = await original.apply(workflow, args);
     started.push({ workflowId: handle.workflowId, runId: handle.firstExecutionRunId });
