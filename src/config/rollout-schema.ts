@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { absolute, address, bucketFields, duration, InPlace, type Placed, secret, text } from './field-schemas.ts';
 import type { SecretSource } from './secrets.ts';
 
-/** Where a version goes, by kind; the wiring of each kind is in exports/rollout/roll-out-version.ts. */
+/** Where a version goes, by kind. `placeIn` names its targets, exports/rollout/roll-out-version.ts makes the place. */
 const placeFields = {
   directory: z
     .strictObject({
@@ -30,6 +30,8 @@ const placeFields = {
     .describe('Write the files of the site into a bucket, from which a web server or a CDN serves them.'),
 };
 type PlaceKind = keyof typeof placeFields;
+const kinds = Object.keys(placeFields) as PlaceKind[];
+const anyKind = new Intl.ListFormat('en', { type: 'disjunction' }).format(kinds).replace(', or ', ' or ');
 
 /** Addresses as git understands them; options and other programs are not among them. */
 const remotePattern = /^((ssh|https?|git|file):\/\/|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:|\/)[^\s]+$/;
@@ -90,9 +92,7 @@ const run = z
 
 export const rolloutSchema = z
   .strictObject({
-    directory: placeFields.directory.optional(),
-    helmValues: placeFields.helmValues.optional(),
-    bucket: placeFields.bucket.optional(),
+    ...z.object(placeFields).partial().shape,
     git: git.optional(),
     run: run
       .optional()
@@ -109,20 +109,18 @@ export const rolloutSchema = z
     minProperties: 1,
     not: {
       anyOf: [
-        { required: ['directory', 'helmValues'] },
-        { required: ['directory', 'bucket'] },
-        { required: ['helmValues', 'bucket'] },
+        ...kinds.flatMap((kind, n) => kinds.slice(n + 1).map((other) => ({ required: [kind, other] }))),
         { required: ['git', 'bucket'] },
       ],
     },
     dependentRequired: { runTimeout: ['run'] },
   })
-  .superRefine(({ directory, helmValues, bucket, ...target }, context) => {
+  .superRefine((target, context) => {
+    const { directory, helmValues } = target;
     const refuse = (message: string, path: string[] = []) => context.addIssue({ code: 'custom', path, message });
-    const places = [directory, helmValues, bucket].filter((place) => place !== undefined).length;
-    if (places > 1) refuse('expected one place at most: directory, helmValues or bucket');
-    if (places === 0 && !target.run && !target.check)
-      refuse('expected a place (directory, helmValues or bucket), run or check');
+    const places = kinds.filter((kind) => target[kind] !== undefined).length;
+    if (places > 1) refuse(`expected one place at most: ${anyKind}`);
+    if (places === 0 && !target.run && !target.check) refuse(`expected a place (${anyKind}), run or check`);
     if (target.runTimeout !== undefined && !target.run) refuse('goes with "run" only', ['runTimeout']);
     if (!target.git) return;
     const inside = directory?.path ?? helmValues?.file;
@@ -131,8 +129,8 @@ export const rolloutSchema = z
       refuse('expected a path within the repository', directory ? ['directory', 'path'] : ['helmValues', 'file']);
     }
   })
-  .transform(({ directory, helmValues, bucket, git = null, run = null, runTimeout, check = null }) => ({
-    ...placeIn({ directory, helmValues, bucket }, git, run, check),
+  .transform(({ git = null, run = null, runTimeout, check = null, ...places }) => ({
+    ...placeIn(places, git, run, check),
     run: run && { command: run, timeoutMs: runTimeout ?? usualRunMs },
     check,
   }));

@@ -146,7 +146,7 @@ export function rolloutTargets(config: Config, { rollout }: SiteConfig): Rollout
   }));
 }
 
-/** A kind of place is its schema, its file and a line here. */
+/** A kind of place is its schema and name (config/rollout-schema.ts), its file and a line here. */
 function placeOf({ kind, settings, git }: PlaceConfig, publicUrl: string): Place {
   if (kind === 'bucket') return new BucketPlace(settings);
   if (kind === 'directory')

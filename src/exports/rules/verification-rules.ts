@@ -1,7 +1,10 @@
 import { counted, sizeText } from '../../rules/text.ts';
 import type { Reason } from './site-export.ts';
 
-/** What a rule of verification refuses, why, and where the danger is documented. */
+/**
+ * What a rule of verification refuses, why, and where the danger is documented. The checks: exports/archive for an
+ * archive's structure, exports/verify for the site in it.
+ */
 export interface RuleText {
   refuses: string;
   why: string;
