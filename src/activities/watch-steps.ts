@@ -1,14 +1,24 @@
 import { activityInfo, log } from '@temporalio/activity';
 import { observedTarget } from '../exports/rollout/roll-out-version.ts';
-import { observe } from '../exports/rollout/rollout-target.ts';
+import { observe, type Place, type RolloutTarget } from '../exports/rollout/rollout-target.ts';
+import type { Observed } from '../exports/rules/rollout-steps.ts';
 import type { BundleStore, InService, ObservedTargets, SiteHold } from '../exports/store/bundle-store.ts';
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
+import { spanText } from '../rules/text.ts';
 import { workflowTypes } from '../rules/workflow-ids.ts';
 import { changesSince, type LastLook, passNotices, type Sight, watchedConditions } from '../runs/rules/notices.ts';
 import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
-import { type ActivityDependencies, nameOf, type Organization, organizationOf, scheduledAt } from './dependencies.ts';
+import { inBatches } from '../temporal/runs.ts';
+import {
+  type ActivityDependencies,
+  answerWithin,
+  nameOf,
+  type Organization,
+  organizationOf,
+  scheduledAt,
+} from './dependencies.ts';
 import {
   entriesAtOnce,
   goneWebhooks,
@@ -64,50 +74,89 @@ export async function heldSites(
 type Drifted = NonNullable<Sight['drifted']>;
 
 /** What is recorded, while `current` was the current version: most looks see nothing new and read nothing. */
-const recorded = new WeakMap<BundleStore, Map<string, { observed: ObservedTargets; current: string | null }>>();
+interface Look {
+  observed: ObservedTargets;
+  current: string | null;
+  /** By the monotonic clock, in milliseconds. */
+  lookedAt: number;
+}
+const recorded = new WeakMap<BundleStore, Map<string, Look>>();
 
-/** Reads all targets back and records what differs from the look before (E9). `listed`: what is in service. */
+const sitesAtOnce = 10;
+/**
+ * A place that takes longer than `place` cannot be read by this look. After `look` no further site is begun: those left
+ * over are the first of the next look. In milliseconds; together they stay below the time-out of the step.
+ */
+const usualPatience = { place: 10_000, look: 60_000 };
+
+/** Places that have been asked and have not answered yet: nobody asks them again meanwhile. */
+const asked = new WeakSet<Place>();
+
+/** What the target runs now; unknown if its place does not say so in time, so that none holds up the look at others. */
+async function observeInTime({ place }: Pick<RolloutTarget, 'place'>, withinMs: number): Promise<Observed> {
+  const late = { runs: 'unknown', why: `it did not answer within ${spanText(withinMs)}` } as const;
+  if (!place) return observe({});
+  if (asked.has(place)) return late;
+  asked.add(place);
+  const answer = place.observe().finally(() => asked.delete(place));
+  return (await answerWithin(withinMs, answer)) ?? late;
+}
+
+/**
+ * Reads targets back and records what differs from the look before (E9). `listed`: what is in service. The result lacks
+ * sites for which there was no time.
+ */
 export async function observeTargets(
   { bundles }: Pick<ActivityDependencies, 'bundles'>,
   { sites }: Pick<Organization, 'sites'>,
   at: Date,
   listed: ReadonlyMap<string, InService> | null = null,
+  patience = usualPatience,
 ): Promise<ReadonlyMap<string, ObservedTargets>> {
-  const known = recorded.get(bundles) ?? new Map<string, { observed: ObservedTargets; current: string | null }>();
+  const known = recorded.get(bundles) ?? new Map<string, Look>();
   recorded.set(bundles, known);
+  const began = performance.now();
   const seen = new Map<string, ObservedTargets>();
-  for (const { domain, targets } of sites) {
-    if (targets.length === 0) continue;
+  const lookedAt = ({ domain }: { domain: string }) => known.get(domain)?.lookedAt ?? 0;
+  const wanted = sites.filter(({ targets }) => targets.length > 0).sort((a, b) => lookedAt(a) - lookedAt(b));
+  await inBatches(wanted, sitesAtOnce, async ({ domain, targets }) => {
+    if (performance.now() - began > patience.look) return;
     const current = listed?.get(domain)?.current ?? null;
     const last = known.get(domain);
     const before = last?.current === current ? last.observed : await bundles.observed(domain);
     const found = await Promise.all(
       targets.map(
-        async (target) => [target.name, observedTarget(await observe(target), before[target.name], at)] as const,
+        async (target) =>
+          [target.name, observedTarget(await observeInTime(target, patience.place), before[target.name], at)] as const,
       ),
     );
     const now = Object.fromEntries(found);
     if (JSON.stringify(now) !== JSON.stringify(before)) await bundles.recordObserved(domain, now);
-    known.set(domain, { observed: now, current });
+    known.set(domain, { observed: now, current, lookedAt: performance.now() });
     seen.set(domain, now);
-  }
+  });
   return seen;
 }
 
 /**
  * Targets whose last rollout put the current version there, but that run another one now, or none, as read back from
- * them. What is unknown is no drift. Only a target that differs from the listing costs requests to the store, which say
+ * them; and the domains of which not all targets could be read. Only a target that differs from the listing costs requests to the store, which say
  * what is current now: a rollout may have followed the listing.
  */
 export async function driftedTargets(
   deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
   organization: Organization,
   at: Date,
-): Promise<Drifted> {
+): Promise<{ drifted: Drifted; unread: string[] }> {
   const { bundles } = deps;
   const listed = await listedSites(deps, organization);
   const seen = await observeTargets(deps, organization, at, listed);
   const found: Drifted = [];
+  const unread = organization.sites.flatMap(({ domain, targets }) => {
+    const observed = seen.get(domain);
+    const isRead = targets.every(({ name, place }) => !place || (observed?.[name]?.runs ?? 'unknown') !== 'unknown');
+    return isRead ? [] : [domain];
+  });
   for (const [domain, observed] of seen) {
     const listedVersion = listed.get(domain)?.current;
     if (!listedVersion) continue;
@@ -119,7 +168,7 @@ export async function driftedTargets(
       found.push({ domain, target, version, running: running ?? 'nothing' });
     }
   }
-  return found;
+  return { drifted: found, unread };
 }
 
 interface LookedAround extends LastLook {
@@ -196,7 +245,7 @@ type SendNotices = () => Promise<void>;
 
 async function recordCutExport(
   deps: ActivityDependencies,
-  { target: { org }, workflowId, runId, type, startedAt, endedAt, why, wasReset }: CutRun,
+  { target: { org }, workflowId, runId, type, startedAt, endedAt, why, outcome }: CutRun,
   domain: string,
 ): Promise<SendNotices | null> {
   const detail = JSON.stringify({ error: why });
@@ -210,7 +259,7 @@ async function recordCutExport(
     domain,
     startedAt: startedAt.toISOString(),
     finishedAt: endedAt.toISOString(),
-    outcome: wasReset ? 'cancelled' : 'failed',
+    outcome,
     jobId: null,
     jobsStarted: 0,
     version: null,
@@ -226,7 +275,7 @@ async function recordCutExport(
 
 async function recordCutPass(
   { feedback, ...deps }: ActivityDependencies,
-  { target, workflowId, runId, firstRunId, startedAt, endedAt, why, wasReset }: CutRun,
+  { target, workflowId, runId, firstRunId, startedAt, endedAt, why, wasReset, outcome }: CutRun,
 ): Promise<SendNotices | null> {
   const { org } = target;
   const isPass = target.kind === 'sync';
@@ -237,7 +286,6 @@ async function recordCutPass(
   const passId = isPass ? firstRunId : `refresh:${org}:${runId}`;
   const about = { passId, org, project, pass, workflowId, runId, dateFrom: null, dateTo: null, startedAt };
   const { waitedMs } = await feedback.beginPass(about);
-  const outcome = wasReset ? 'cancelled' : 'failed';
   const row = await feedback.finishPass(passId, { outcome, error: why, waitedMs, finishedAt: endedAt });
   if (!isPass || row.error !== why) return null;
   return async () => {
@@ -312,9 +360,9 @@ async function deliver(deps: ActivityDependencies, org: string, { name }: Webhoo
 /** An approval that no run has ended so long after its time has no run any more. */
 const lateMs = hourMs;
 
-type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'budget' | 'refusedRuns'>;
+type Looked = Pick<Sight, 'projects' | 'sites' | 'holds' | 'drifted' | 'unread' | 'budget' | 'refusedRuns'>;
 
-async function lookAt(deps: ActivityDependencies, organization: Organization, at: Date): Promise<Look> {
+async function lookAt(deps: ActivityDependencies, organization: Organization, at: Date): Promise<Looked> {
   const { id: org } = organization;
   const [exported, holds, drifted, view, count] = await Promise.all([
     deps.feedback.lastExports(org),
@@ -329,7 +377,8 @@ async function lookAt(deps: ActivityDependencies, organization: Organization, at
       limitMs === undefined ? [] : [{ domain, limitMs, lastExport: exported.get(domain) ?? null }],
     ),
     holds,
-    drifted,
+    drifted: drifted?.drifted ?? null,
+    unread: drifted?.unread ?? [],
     budget: view === null ? null : { org, view },
     refusedRuns: count === null ? null : { org, count },
   };

@@ -70,13 +70,14 @@ async function siteWithTarget() {
 
 it('names a target that was rolled out to and runs another version, and no other', async () => {
   const { running, watched, deps } = await siteWithTarget();
-  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual({ drifted: [], unread: [] });
   running.version = second;
-  expect(await driftedTargets(deps, watched, noon)).toEqual([
-    { domain, target: 'shelf', version: first, running: second },
-  ]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual({
+    drifted: [{ domain, target: 'shelf', version: first, running: second }],
+    unread: [],
+  });
   running.version = null;
-  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toEqual({ drifted: [], unread: [domain] });
 });
 
 it('records what every target runs and since when, with or without webhooks, and writes only what is new (E9)', async () => {
@@ -104,16 +105,36 @@ it('takes a target that has lost what it ran for drift', async () => {
   const [target] = watched.sites[0]?.targets ?? [];
   const gone: Observed = { runs: 'none', why: 'there is no current', since: null };
   if (target?.place) target.place.observe = async () => gone;
-  expect(await driftedTargets(deps, watched, noon)).toMatchObject([{ target: 'shelf', running: 'nothing' }]);
+  expect(await driftedTargets(deps, watched, noon)).toMatchObject({
+    drifted: [{ target: 'shelf', running: 'nothing' }],
+  });
 });
 
 it('is not misled by a listing from before a rollout that is not recorded yet, and shares it with other looks', async () => {
   const { bundles, running, watched, deps } = await siteWithTarget();
   const [listed, read] = [vi.spyOn(bundles, 'inService'), vi.spyOn(bundles, 'current')];
-  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toMatchObject({ drifted: [] });
   expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, []]);
   await bundles.moveCurrent(domain, second, 1, new Date());
   running.version = second;
-  expect(await driftedTargets(deps, watched, noon)).toEqual([]);
+  expect(await driftedTargets(deps, watched, noon)).toMatchObject({ drifted: [] });
   expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, [[domain]]]);
+});
+
+it('waits neither for a place that does not answer nor for many sites, and asks no place twice meanwhile', async () => {
+  const { bundles, watched } = await siteWithTarget();
+  const [site] = watched.sites;
+  const [shelf] = site?.targets ?? [];
+  if (!site || !shelf?.place) expect.fail();
+  const hangs = vi.fn(() => new Promise<Observed>(() => {}));
+  const silent = { name: 'silent', place: { ...shelf.place, observe: hangs } };
+  const sites = [{ ...site, domain: 'silent.example', targets: [silent] }, site];
+  const look = (patience: { place: number; look: number }) =>
+    observeTargets({ bundles }, { sites }, noon, null, patience);
+  const seen = await look({ place: 1_000, look: 60_000 });
+  expect(seen.get('silent.example')?.silent).toMatchObject({ runs: 'unknown', why: 'it did not answer within 1 s' });
+  expect(seen.get(domain)?.shelf).toMatchObject({ runs: 'version' });
+  await look({ place: 1_000, look: 60_000 });
+  expect(hangs).toHaveBeenCalledTimes(1);
+  expect([...(await look({ place: 50, look: -1 })).keys()]).toEqual([]);
 });

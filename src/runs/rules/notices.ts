@@ -321,6 +321,8 @@ export interface Sight {
   holds: { domain: string; version: string; since: string; waiting: string | null }[] | null;
   /** Targets that were rolled out to and run another version now. */
   drifted: { domain: string; target: string; version: string; running: string }[] | null;
+  /** Sites of which a target could not be read: their drift is not over. */
+  unread: readonly string[];
   approvals: { domain: string; since: string; until: string }[] | null;
   budget: { org: string; view: WindowView } | null;
   /** Runs that wait because the service refuses the key. */
@@ -331,6 +333,8 @@ export interface Sight {
 interface Seen {
   holding: Noticed[];
   types: NoticeType[];
+  /** Sites of whose targets not all could be read: their `rollout.drifted` stands. */
+  unread?: readonly string[];
 }
 
 /** Windows after which an unserved waiter of the budget is starved. */
@@ -342,7 +346,11 @@ const longestWarningMs = 86_400_000;
 export function watchedConditions(sight: Sight): Seen {
   const found = [late, stale, held, drifted, expiring, starved, refused].map((look) => look(sight));
   const seen = found.filter((each) => each !== null);
-  return { holding: seen.flatMap(({ holding }) => holding), types: seen.flatMap(({ types }) => types) };
+  return {
+    holding: seen.flatMap(({ holding }) => holding),
+    types: seen.flatMap(({ types }) => types),
+    unread: sight.unread,
+  };
 }
 
 function late({ sites, now, since }: Sight): Seen | null {
@@ -424,14 +432,16 @@ const unsteady: ReadonlySet<NoticeType> = new Set(['key.refused', 'budget.starve
 
 /** What begins and what ends, given what was sent; `absent` are unsteady types that the next look may end. */
 export function changesSince(
-  { holding, types }: Seen,
+  { holding, types, unread = [] }: Seen,
   open: readonly { type: NoticeType; subject: string }[],
   absentBefore: readonly NoticeType[],
 ): { changes: Noticed[]; absent: NoticeType[] } {
   const keyOf = ({ type, subject }: { type: NoticeType; subject: string }) => `${type} ${subject}`;
   const [held, known] = [new Set(holding.map(keyOf)), new Set(open.map(keyOf))];
   const begun = holding.filter((condition) => !known.has(keyOf(condition)));
-  const over = open.filter((notice) => types.includes(notice.type) && !held.has(keyOf(notice)));
+  const stands = ({ type, subject }: { type: NoticeType; subject: string }) =>
+    type === 'rollout.drifted' && unread.includes(subject);
+  const over = open.filter((notice) => types.includes(notice.type) && !held.has(keyOf(notice)) && !stands(notice));
   const waits = over.filter(({ type }) => unsteady.has(type) && !absentBefore.includes(type));
   const ended = over.filter((notice) => !waits.includes(notice));
   return {

@@ -13,6 +13,7 @@ const nothing: Sight = {
   sites: [],
   holds: [],
   drifted: [],
+  unread: [],
   approvals: [],
   budget: null,
   refusedRuns: { org: 'acme', count: 0 },
@@ -90,6 +91,13 @@ describe('the watch of an organization finds', () => {
       },
       { type: 'rollout.drifted', subject: 'b.example', facts: { version: 'v2', targets: 1 } },
     ]);
+  });
+
+  it('no end of a drift while a target of the site cannot be read', () => {
+    const open = [{ type: 'rollout.drifted', subject: 'a.example' }] as const;
+    const changed = (unread: string[]) => changesSince(watchedConditions({ ...nothing, unread }), open, []).changes;
+    expect(changed(['a.example'])).toEqual([]);
+    expect(changed(['b.example'])).toEqual([{ type: 'rollout.drifted', subject: 'a.example', state: 'ended' }]);
   });
 
   it('holds, without the words of the person', () => {
