@@ -2,8 +2,11 @@ import {
   type Client,
   WorkflowExecutionAlreadyStartedError,
   type WorkflowExecutionInfo,
+  WorkflowFailedError,
+  type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
+import { rootCause } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { budgetView } from '../budget/client.ts';
 import type { WindowView } from '../budget/rules/window-view.ts';
@@ -62,7 +65,10 @@ export async function countRefusedRuns(client: Client, org: string): Promise<num
   return (await client.workflow.count(query)).count;
 }
 
-/** A run that ended without its own code: terminated, timed out, or left behind by a reset. */
+/**
+ * A run that ended without its own code (terminated, timed out, left behind by a reset), or a pass that failed or was
+ * cancelled, perhaps while the database was down.
+ */
 export interface CutRun {
   target: ScheduleTarget;
   /** Name of the workflow, e.g. `exportSite`. */
@@ -75,6 +81,7 @@ export interface CutRun {
   endedAt: Date;
   /** In words, `terminated by anna@host: it was stuck`. */
   why: string;
+  outcome: 'failed' | 'cancelled';
   /** Another run of the workflow goes on from an earlier point. */
   wasReset: boolean;
 }
@@ -88,7 +95,7 @@ export async function cutRuns(client: Client, taskQueue: string, org: string, si
   const query = [
     `${searchAttributes.org} = "${org}"`,
     `WorkflowType IN ("${[exportSite, rollBack, syncFeedback, refreshFeedback].join('", "')}")`,
-    'ExecutionStatus IN ("Terminated", "TimedOut")',
+    `(ExecutionStatus IN ("Terminated", "TimedOut") OR (WorkflowType = "${syncFeedback}" AND ExecutionStatus IN ("Failed", "Canceled")))`,
     `CloseTime >= "${new Date(Math.max(0, since - listedWithinMs)).toISOString()}"`,
   ].join(' AND ');
   const listed: WorkflowExecutionInfo[] = [];
@@ -99,12 +106,13 @@ export async function cutRuns(client: Client, taskQueue: string, org: string, si
 /** Null for what Temporal no longer keeps. */
 async function cutRun(
   client: Client,
-  { workflowId, runId, type, startTime, closeTime = startTime }: WorkflowExecutionInfo,
+  { workflowId, runId, type, status, startTime, closeTime = startTime }: WorkflowExecutionInfo,
 ): Promise<CutRun | null> {
   const target = targetOfWorkflowId(workflowId);
   if (target === null) return null;
   try {
-    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    const handle = client.workflow.getHandle(workflowId, runId);
+    const { raw } = await handle.describe();
     const { history } = await client.workflowService.getWorkflowExecutionHistory({
       namespace: client.options.namespace,
       execution: { workflowId, runId },
@@ -113,16 +121,22 @@ async function cutRun(
     const end = history?.events?.[0]?.workflowExecutionTerminatedEventAttributes;
     const wasReset = end?.identity === resetter;
     const firstRunId = raw.workflowExecutionInfo?.firstRunId || runId;
-    const common = { target, type, workflowId, runId, firstRunId, startedAt: startTime, endedAt: closeTime };
-    return {
-      ...common,
-      wasReset,
-      why: end ? howItEnded(end, wasReset) : 'timed out, by the limit it was started with',
-    };
+    const common = { target, type, workflowId, runId, firstRunId, startedAt: startTime, endedAt: closeTime, wasReset };
+    if (status.name === 'CANCELLED') return { ...common, outcome: 'cancelled', why: 'cancelled' };
+    const timedOut = 'timed out, by the limit it was started with';
+    const failed = status.name === 'FAILED' ? await reasonOf(handle) : timedOut;
+    return { ...common, outcome: wasReset ? 'cancelled' : 'failed', why: end ? howItEnded(end, wasReset) : failed };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;
   }
+}
+
+/** The reason of a run's own failure, as its row would have it. */
+async function reasonOf(handle: WorkflowHandle): Promise<string> {
+  const failure = await handle.result().catch((error: unknown) => error);
+  const cause = failure instanceof WorkflowFailedError ? failure.cause : failure;
+  return visibleText(rootCause(cause) ?? 'failed').slice(0, longestWhy);
 }
 
 /** By this name the server ends a run that was reset. */

@@ -267,6 +267,7 @@ describe('a look around', () => {
     endedAt: new Date('2026-11-21T08:01:30.000Z'),
     why: 'terminated by op@host: stuck',
     wasReset: false,
+    outcome: more.wasReset ? 'cancelled' : 'failed',
     ...more,
   });
   /** Looks as the watch does, look after look. */
