@@ -61,7 +61,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     const { org, project, passId } = input;
     const at = new Date(input.finishedAt);
     // Personal data may have become too old since the last pass: by Temporal's clock, since what is removed is gone.
-    await deps.feedback.expire(project, at);
+    await deps.feedback.expire([project], at);
     await recordNotices(deps, passNotices(row), { org, by: `pass ${passId}`, at });
     const { pages, requests, throttled, entries } = row;
     const totals = {

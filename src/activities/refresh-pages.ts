@@ -112,7 +112,10 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
       finishedAt: at,
     });
     const { projects: configured } = organizationOf(deps, org);
-    for (const { id } of configured) await deps.feedback.expire(id, at);
+    await deps.feedback.expire(
+      configured.map(({ id }) => id),
+      at,
+    );
     const open = (await deps.feedback.noticeRows(org)).filter((row) => row.open);
     const failing = new Map(problems.map(({ project, problem }) => [project, problem]));
     const noticed = configured.flatMap(({ id: project }) => {

@@ -1,7 +1,7 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type ExpressionBuilder, sql } from 'kysely';
 import { sameInIndex, upsertRows } from '../search/entry-index.ts';
-import { type EntryKeys, entriesAfter, isPostgres, lockProject, nextRows } from '../store/queries.ts';
+import { batchesOf, type EntryKeys, entriesAfter, isPostgres, lockProject, nextRows } from '../store/queries.ts';
 import type { Db, FeedbackDatabase, Trx } from '../store/tables.ts';
 import { hashLength, hashPrefix, namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, type PrivacyChanges, retentionStart, storeKey } from './privacy.ts';
@@ -60,27 +60,59 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
   return treated;
 }
 
-/** Removes entries and contacts of one project that have become too old; an index finds them. */
-export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<PrivacyChanges> {
-  if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
-  return await treatOld(write, project, { privacy, at, leavesWords: false });
+/**
+ * Removes entries and contacts of these projects that have become too old. Most projects have none: a few queries for
+ * hundreds of them say which have, since transactions for each of a thousand would take longer than a step of a run may.
+ */
+export async function expire(
+  db: Db,
+  write: Write,
+  projects: readonly string[],
+  privacy: Privacy,
+  at: Date,
+): Promise<PrivacyChanges> {
+  const treated = { entries: 0, rejects: 0 };
+  if (keepsAll(privacy)) return treated;
+  for (const project of await projectsToTreat(db, projects, privacy, at)) {
+    const { entries, rejects } = await treatOld(write, project, { privacy, at, leavesWords: false });
+    treated.entries += entries;
+    treated.rejects += rejects;
+  }
+  return treated;
+}
+
+/** The projects with entries that are too old, or with rejects, whose age only their text tells. */
+async function projectsToTreat(db: Db, projects: readonly string[], privacy: Privacy, at: Date): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const batch of batchesOf(projects)) {
+    const entries = db
+      .selectFrom('feedback')
+      .select('project_id')
+      .where('project_id', 'in', batch)
+      .where(holdsPersonal);
+    const rejects = db.selectFrom('feedback_rejects').select('project_id').where('project_id', 'in', batch);
+    const queries = [...tooOld(privacy, at).map((condition) => entries.where(condition)), rejects.where(isWhole)];
+    for (const query of queries) for (const { project_id } of await query.distinct().execute()) found.add(project_id);
+  }
+  return found;
+}
+
+/** What makes an entry too old; an index answers each. */
+function tooOld(privacy: Privacy, at: Date) {
+  const [since, now] = [retentionStart(privacy, at), at.toISOString()];
+  if (since === null) return [];
+  return [
+    ({ eb }: Where) => eb('created_at_utc', '<', since),
+    ({ eb }: Where) => eb.and([eb('created_at_utc', 'is', null), eb('first_seen_at', '<', since)]),
+    ({ eb }: Where) => eb.and([eb('created_at_utc', '>', now), eb('first_seen_at', '<', since)]),
+  ];
 }
 
 async function treatOld(write: Write, project: string, treating: Treating): Promise<PrivacyChanges> {
-  const { privacy, at } = treating;
-  const [since, now] = [retentionStart(privacy, at), at.toISOString()];
-  const tooOld: ((keys: EntryKeys) => EntryKeys)[] =
-    since === null
-      ? []
-      : [
-          (keys) => keys.where('created_at_utc', '<', since),
-          (keys) => keys.where('created_at_utc', 'is', null).where('first_seen_at', '<', since),
-          (keys) => keys.where('created_at_utc', '>', now).where('first_seen_at', '<', since),
-        ];
   let entries = 0;
-  for (const condition of tooOld) {
+  for (const condition of tooOld(treating.privacy, treating.at)) {
     entries += await inTransactions(write, project, async (trx) => {
-      const tooOldKeys = condition(entriesAfter(trx, project).where(holdsPersonal));
+      const tooOldKeys = entriesAfter(trx, project).where(holdsPersonal).where(condition);
       const batch = await treatEntries(trx, tooOldKeys, personalBy(treating), treating);
       // Treated rows no longer meet the condition; where none had to change, the next batch would be the same.
       return batch.changed === 0 ? { ...batch, last: null } : batch;

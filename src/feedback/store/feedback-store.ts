@@ -171,8 +171,8 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       }
       return treated;
     },
-    async expire(project: string, at: Date) {
-      const treated = await expire(write, project, privacy, at);
+    async expire(projects: readonly string[], at: Date) {
+      const treated = await expire(db, write, projects, privacy, at);
       // Also if nothing was too old: an earlier worker may have been killed before it scrubbed.
       if (treated.entries + treated.rejects > 0 || (privacy.retentionMs !== null && !(await recentlyScrubbed(db)))) {
         scrubbing ??= scrub('daily').finally(() => {

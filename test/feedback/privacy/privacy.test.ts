@@ -190,10 +190,10 @@ describe('retention', () => {
       jane('c', { createdAt: '2999-01-01' }),
     ];
     await sync(at.store, [...entries, young]);
-    expect(await at.store.expire('prj_1', new Date('2026-11-29T00:00:00Z'))).toEqual({ entries: 0, rejects: 0 });
+    expect(await at.store.expire(['prj_1'], new Date('2026-11-29T00:00:00Z'))).toEqual({ entries: 0, rejects: 0 });
     const later = new Date(tenDaysLater.getTime() + 1_000);
-    expect(await at.store.expire('prj_1', later)).toEqual({ entries: 3, rejects: 0 });
-    expect(await at.store.expire('prj_1', later)).toEqual({ entries: 0, rejects: 0 });
+    expect(await at.store.expire(['prj_1'], later)).toEqual({ entries: 3, rejects: 0 });
+    expect(await at.store.expire(['prj_1'], later)).toEqual({ entries: 0, rejects: 0 });
     expect(await at.rows("select * from feedback where id = 'a'")).toMatchObject([
       { contact: null, comment: null, code: null, extra: null, helpful: 1, path: '/docs/start', status: 'pending' },
     ]);
@@ -216,7 +216,7 @@ describe('retention', () => {
     await sync(at.store, [], [reject, undated]);
     const raws = () => at.rows('select raw from feedback_rejects order by id');
     expect(await raws()).toEqual([{ raw: reject.raw }, { raw: 'field names: id, comment' }]);
-    expect(await at.store.expire('prj_1', tenDaysLater)).toEqual({ entries: 0, rejects: 1 });
+    expect(await at.store.expire(['prj_1'], tenDaysLater)).toEqual({ entries: 0, rejects: 1 });
     expect(await raws()).toEqual([
       { raw: 'field names: id, contact, …, createdAt' },
       { raw: 'field names: id, comment' },

@@ -43,7 +43,7 @@ describe('the bytes of what was removed are in no file of SQLite', () => {
     await using db = await temporarySqliteStore();
     await wholePass(db.store, 'p', many);
     const ageing = await db.open(privacyWith({ retentionMs: 30 * 86_400_000 }));
-    expect(await ageing.expire('prj_1', at)).toEqual({ entries: 300, rejects: 0 });
+    expect(await ageing.expire(['prj_1'], at)).toEqual({ entries: 300, rejects: 0 });
     expect(bytesIn(db.folder)).not.toMatch(/bob-1@kept|bob-601@kept/);
     expect(bytesIn(db.folder)).toContain('bob-2@kept');
     const dropping = await db.open(privacyWith({ contacts: 'drop', comments: 'hash' }));

@@ -42,7 +42,7 @@ describe('the words of what was removed are in no file of SQLite', () => {
     await using db = await temporarySqliteStore();
     await wholePass(db.store, 'p', many);
     const ageing = await db.open(privacyWith({ retentionMs: 30 * 86_400_000 }));
-    await ageing.expire('prj_1', at);
+    await ageing.expire(['prj_1'], at);
     expect(left(db.folder, (n) => n % 2 === 1)).toEqual([]);
     expect(left(db.folder, (n) => n % 2 === 0)).toHaveLength(300);
   });
@@ -51,15 +51,15 @@ describe('the words of what was removed are in no file of SQLite', () => {
     await using db = await temporarySqliteStore();
     await wholePass(db.store, 'p', many);
     const lasting = await db.open(privacyWith({ retentionMs: 3_650 * 86_400_000 }));
-    await lasting.expire('prj_1', at);
+    await lasting.expire(['prj_1'], at);
     // As rows that were moved: in no row any more, and not overwritten.
     await db.run(
       'pragma secure_delete = off; update feedback set comment = null, code = null; delete from search_entries',
     );
-    await lasting.expire('prj_1', at);
+    await lasting.expire(['prj_1'], at);
     expect(left(db.folder, () => true).length).toBeGreaterThan(0);
     await db.run(`update search_progress set cleaned_at = '2026-11-20T00:00:00.000Z'`);
-    await Promise.all(['prj_1', 'prj_2', 'prj_3'].map((project) => lasting.expire(project, at)));
+    await Promise.all(['prj_1', 'prj_2', 'prj_3'].map((project) => lasting.expire([project], at)));
     expect(left(db.folder, () => true)).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('the words of what was removed are in no file of SQLite', () => {
       many.map((one) => ({ ...one, comment: 'other', code: null })),
     );
     // SQLite leaves a few behind where it moved rows: they go within a day where a retention is set (privacy.md).
-    await (await db.open(privacyWith({ retentionMs: 3_650 * 86_400_000 }))).expire('prj_1', at);
+    await (await db.open(privacyWith({ retentionMs: 3_650 * 86_400_000 }))).expire(['prj_1'], at);
     expect(left(db.folder, () => true)).toEqual([]);
   });
 

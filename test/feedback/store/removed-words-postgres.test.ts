@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres())('the index of words in PostgreSQL', () => {
 
     const ageing = await db.open(privacyWith({ retentionMs: 30 * 86_400_000 }));
     await database.run(`update search_progress set cleaned_at = '2026-11-20T00:00:00.000Z'`);
-    await ageing.expire('prj_1', at);
+    await ageing.expire(['prj_1'], at);
     expect((await inIndex(database)).filter((n) => n % 2 === 1)).toEqual([]);
     expect(await inIndex(database)).toHaveLength(100);
     expect((await store.findEntries({ words: secret(2), limit: 1 })).entries).toHaveLength(1);
@@ -88,13 +88,13 @@ describe.skipIf(!hasPostgres())('the index of words in PostgreSQL', () => {
     await other.connect();
     try {
       await other.query('select pg_advisory_lock(7301180745)');
-      await ageing.expire('prj_1', at);
+      await ageing.expire(['prj_1'], at);
       expect(await cleaned()).toEqual([{ is: false }]);
     } finally {
       await other.end();
     }
     const oneDay = new Date(at.getTime() + 86_400_000 * 30);
-    await Promise.all([ageing.expire('prj_1', oneDay), ageing.expire('prj_1', oneDay)]);
+    await Promise.all([ageing.expire(['prj_1'], oneDay), ageing.expire(['prj_1'], oneDay)]);
     expect(await cleaned()).toEqual([{ is: true }]);
     expect(await inIndex(database)).toEqual([]);
   });
@@ -122,7 +122,7 @@ describe.skipIf(!hasPostgres())('the index of words in PostgreSQL', () => {
     await wholePass(db.store, 'p', many);
     const ageing = await db.open(privacyWith({ retentionMs: 30 * 86_400_000 }));
     const release = await holding(database, 'select 1 from search_entries limit 1');
-    expect(await ageing.expire('prj_1', at)).toMatchObject({ entries: 150 });
+    expect(await ageing.expire(['prj_1'], at)).toMatchObject({ entries: 150 });
     await isWaiting(database, reindex).toHaveLength(1);
     await release();
     await expect.poll(() => inIndex(database)).toHaveLength(150);
