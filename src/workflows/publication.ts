@@ -284,21 +284,17 @@ export function returnToBefore(
 ): ReturnType<typeof returnFrom> {
   const { domain, storeId, targets } = site;
   const summary = `${domain} returns to the version before ${version}`;
-  return returnFrom(version, taken, refused, {
-    targets,
-    moveBack: async (reason) => {
-      const input = { domain, storeId, version, reason, at: Date.now() };
-      const moved = await CancellationScope.nonCancellable(() =>
-        runStep('returnToVersionBefore', storeOptions, summary, input),
-      );
-      return moved.version;
-    },
-    takeWith: (back) => taker(site, { version: back, previous: version, force: false }),
-    problemOf: (error) => {
-      if (isCancellation(error)) throw error;
-      return withoutFailureType(failureSummary(error));
-    },
-  });
+  return CancellationScope.nonCancellable(() =>
+    returnFrom(version, taken, refused, {
+      targets,
+      moveBack: async (reason) => {
+        const input = { domain, storeId, version, reason, at: Date.now() };
+        return (await runStep('returnToVersionBefore', storeOptions, summary, input)).version;
+      },
+      takeWith: (back) => taker(site, { version: back, previous: version, force: false }),
+      problemOf: (error) => withoutFailureType(failureSummary(error)),
+    }),
+  );
 }
 
 function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout, 'known'>): TakeStep {

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { JobReading } from '../../src/activities/export-steps.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
-import { exportState } from '../../src/operations/exports.ts';
+import { exportHandle, exportState } from '../../src/operations/exports.ts';
 import { eventCounts } from '../tools/temporal/event-counts.ts';
 import {
   bundle,
@@ -382,10 +382,10 @@ describe('a version that a step refuses (E9)', () => {
   const current = { version: before, contentDigest: 'ef'.repeat(32), publishedAt: 'x', epoch: 4 };
   const refuse = (detail: string) => Promise.reject(ApplicationFailure.nonRetryable(detail, 'VersionRefused'));
 
-  /** What the rollout of an export whose check at `us` fails does, in order, and its result. */
-  async function refused(replace: Parameters<typeof exportActivities>[0] = {}) {
+  /** Activities of an export whose check at `us` fails, and what they do, in order. */
+  function refusing(replace: Parameters<typeof exportActivities>[0] = {}) {
     const order: string[] = [];
-    const { activities, calls } = exportActivities({
+    const made = exportActivities({
       planExport: async () => ({ ...sitePlan, targets }),
       fetchBundle: async () => ({ ...bundle, current }),
       rollOut: async ({ target, step, version }) => {
@@ -399,6 +399,11 @@ describe('a version that a step refuses (E9)', () => {
       },
       ...replace,
     });
+    return { order, ...made };
+  }
+
+  async function refused(replace: Parameters<typeof exportActivities>[0] = {}) {
+    const { order, activities, calls } = refusing(replace);
     let result: Awaited<ReturnType<Awaited<ReturnType<typeof start>>['result']>> | undefined;
     await withWorker(env, activities, async ({ taskQueue }) => {
       const handle = await start(taskQueue, input());
@@ -430,6 +435,23 @@ describe('a version that a step refuses (E9)', () => {
     expect(calls.rollOut?.at(-1)).toMatchObject({ version: before, previous: version, force: false });
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version }]);
     expect(JSON.parse(calls.recordExportRun?.[0]?.detail ?? '{}')).toMatchObject({ held: before });
+  });
+
+  it('returns it to the end even when it is cancelled half-way', async () => {
+    const request = input();
+    const { order, activities, calls } = refusing({
+      returnToVersionBefore: async () => {
+        await exportHandle(env.client, request.org, request.domain).cancel();
+        return { version: before };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, request);
+      expect(await handle.result()).toMatchObject({ outcome: 'rollout-failed', held: before });
+      await untilChildrenEnd(env, handle);
+    });
+    expect(order.slice(-4)).toEqual(['before eu place', 'before eu check', 'before us place', 'before us check']);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed' }]);
   });
 
   it('says loudly what of the return failed, and tries the other targets', async () => {
