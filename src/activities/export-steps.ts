@@ -142,6 +142,8 @@ const withBeats = <Result>(request: (signal: AbortSignal) => Promise<Result>): P
 function startFailure(error: unknown): Error {
   // The worker shut down or the activity was paused during the request, which may have arrived: the workflow repeats it.
   if (error instanceof CancelledFailure) return error;
+  // Nothing was sent.
+  if (error instanceof ApplicationFailure && error.type === 'HeartbeatRefused') return error;
   if (isTemporalFailure(error)) return permanent('WorkerShutdown', error.message);
   const startedNothing =
     error instanceof RateLimited ||

@@ -319,6 +319,11 @@ export class PassReading {
     }
   }
 
+  /** Throws while the store takes no writes, as on a full disk: a page that cannot be stored would waste its permit. */
+  async requireWritable(): Promise<void> {
+    this.#row = await this.#deps.feedback.countRequests(this.#passId, { requests: 0, throttled: 0 });
+  }
+
   /** Stores a page. If the pass cannot continue from it, requests it again, then stores only its rows. */
   async #storeOrRetry(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     try {
@@ -411,6 +416,7 @@ class FetchPagesRun {
     let row = await reading.reload();
     this.#progress.pages = row.pages;
     if (row.position.complete) return this.#result('complete');
+    if (activityInfo().attempt > 1) await reading.requireWritable();
     const lease = await requestLease(this.#deps.permits, this.#input.org, this.#request());
     if (!(lease instanceof Lease)) {
       // A check is worth its request, but no wait for the budget.

@@ -3,8 +3,9 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJobActivities, createRolloutActivities } from '../../src/activities/export-steps.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
+import { whileMine } from '../../src/activities/heartbeats.ts';
 import { NotReady } from '../../src/service/errors.ts';
-import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
+import { type ActivityScene, activityScene, mockActivity } from '../tools/activity-dependencies.ts';
 
 let scene: ActivityScene;
 beforeAll(async () => {
@@ -47,6 +48,18 @@ describe('startJob', () => {
       type: 'WorkerShutdown',
       nonRetryable: true,
     });
+  });
+});
+
+describe('startJob whose heartbeat Temporal refuses', () => {
+  it('has sent nothing, and is tried again', async () => {
+    const recordHeartbeat = () => Promise.reject(new Error('16 UNAUTHENTICATED'));
+    const { startJob } = createJobActivities(whileMine({ ...scene.deps, recordHeartbeat }));
+    await expect(mockActivity().run(() => startJob({ ...site, parameters: {} }))).rejects.toMatchObject({
+      type: 'HeartbeatRefused',
+      nonRetryable: false,
+    });
+    expect(scene.sandbox.log()).toEqual([]);
   });
 });
 

@@ -157,6 +157,14 @@ describe('fetchPages', () => {
     expect((asked[1] ?? 0) - (reported[0] ?? 0)).toBeGreaterThan(400);
   });
 
+  it('sends nothing in a later attempt while the store takes no writes: the page would be lost, and its permit with it', async () => {
+    await begin({ entries: 250 });
+    vi.spyOn(scene.deps.feedback, 'countRequests').mockRejectedValue(new Error('the disk is full'));
+    const env = mockActivity({ attempt: 2 });
+    await expect(fetchPages({ env })).rejects.toThrow('the disk is full');
+    expect([analytics(), scene.asks]).toEqual([[], []]);
+  });
+
   it('counts the tries of a broken page from lease to lease, so that they cannot continue for ever (S3)', async () => {
     await begin({ entries: 1_000 }, { settings: { requests: 1, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 } });
     scene.sandbox.setFaults({ badJson: 5 });
