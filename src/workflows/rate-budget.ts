@@ -178,7 +178,8 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   const keep = (sent: Sent, action: AuditAction, asked: object | null) => {
     sending.push(writeAuditEntry({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
   };
-  const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
+  // By the budget's clock, which stands still while it is ahead of the server's.
+  const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Math.max(window.now, Date.now()) + forMs);
 
   onUpdate(askPermitsUpdate, readQuestion, {
     answer: (question) => {

@@ -4,6 +4,7 @@ import { packed } from '../../src/budget/rules/carry-window.ts';
 import { ask } from '../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs, type WindowSettings } from '../../src/budget/rules/permits.ts';
 import { emptyWindow } from '../../src/budget/rules/window-state.ts';
+import { pauseBudgetUpdate } from '../../src/contract.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
@@ -108,6 +109,27 @@ it('a budget that was reset forgets who waited and is gone (B2)', async () => {
       const runId = await resetRun(env.client, budgetWorkflowId(org), 'latest');
       await expect.poll(waiting).toEqual([]);
       await replayChains(env, [{ workflowId: budgetWorkflowId(org), runId }]);
+    }),
+  );
+});
+
+it('a pause lasts as long as it should while the clock of the budget is ahead', async () => {
+  await withOrganization((org) =>
+    withWorker(env, {}, async ({ taskQueue }) => {
+      // Less than a budget takes for a clock that was ahead.
+      const later = Date.now() + settings.windowMs / 3;
+      const [carried] = ask(emptyWindow(settings, later), { ...question, id: 'q1' }, later);
+      const workflowId = budgetWorkflowId(org);
+      const args = [{ org, settings, carried: packed(carried) }];
+      const { firstExecutionRunId: runId } = await env.client.workflow.start('rateBudget', {
+        workflowId,
+        taskQueue,
+        args,
+      });
+      const handle = env.client.workflow.getHandle(workflowId);
+      await handle.executeUpdate(pauseBudgetUpdate, { args: [{ forMs: 60_000 }] });
+      expect((await budgetView(env.client, org)).pausedBy).toBe('paused');
+      await replayChains(env, [{ workflowId, runId }]);
     }),
   );
 });

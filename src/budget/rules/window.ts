@@ -304,8 +304,8 @@ function latestReleased(state: WindowState, isOccupied: (moment: number) => bool
   return latest;
 }
 
-/** Ids of returned questions that are remembered. */
-const returnedKept = 20;
+/** Ids of returned questions that are remembered: more than a client returns while no worker answers. */
+const returnedKept = 200;
 
 /**
  * Takes in the report of a lease: used permits occupy their slots for one window from now, unused ones come back. Of an

@@ -129,12 +129,12 @@ describe('a sliding window', () => {
     expect(scene.granted('a').notBefore).toHaveLength(5);
   });
 
-  it('remembers the last twenty returned questions', () => {
+  it('remembers the last two hundred returned questions', () => {
     const scene = new Scene();
-    for (let i = 0; i < 21; i += 1) {
+    for (let i = 0; i < 201; i += 1) {
       scene.apply((state, at) => report(state, { leaseId: `q${i}`, arrived: [] }, at));
     }
-    expect(scene.state.returned).toEqual(Array.from({ length: 20 }, (_, i) => `q${i + 1}`));
+    expect(scene.state.returned).toEqual(Array.from({ length: 200 }, (_, i) => `q${i + 1}`));
   });
 
   it('refuses an attempt older than the latest seen', () => {
