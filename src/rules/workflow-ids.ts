@@ -23,8 +23,8 @@ export const webhookWorkflowId = (org: string, webhook: string, messageId: strin
   `webhook:${org}:${webhook}:${messageId}`;
 
 /** One workflow per row that could not be written when its run ended. */
-export const recordWorkflowId = (org: string, domain: string, runId: string): string =>
-  `record:${org}:${domain}:${runId}`;
+export const recordWorkflowId = (org: string, domain: string, unique: string): string =>
+  `record:${org}:${domain}:${unique}`;
 
 /** One workflow per audit entry. */
 export const auditWorkflowId = (org: string, unique: string): string => `audit:${org}:${unique}`;

@@ -16,6 +16,7 @@ import {
   isCancellation,
   log,
   ParentClosePolicy,
+  patched,
   startChild,
   uuid4,
   workflowInfo,
@@ -88,7 +89,8 @@ export async function recordOrLater(ended: Omit<RunRow, 'workflowId' | 'runId' |
     await recordRow(row);
   } catch (failure) {
     await writeLater<typeof recordRun>(failure, workflowTypes.recordRun, {
-      workflowId: recordWorkflowId(org, domain, runId),
+      // Replay compares the ids of children, and a reset gives the run another one.
+      workflowId: recordWorkflowId(org, domain, patched('record-ids-are-drawn') ? uuid4() : runId),
       staticSummary: `row of the run of ${domain} (${org})`,
       typedSearchAttributes: attributesOf({ org, domain }),
       args: [row],

@@ -40,8 +40,7 @@ describe('an export that is cancelled or cannot clean up', () => {
       expect(result.outcome).toBe('published');
       away = false;
       const { workflowId, runId } = result;
-      const rest = env.client.workflow.getHandle(`record:acme:${result.domain}:${runId}`);
-      await rest.result();
+      await untilChildrenEnd(env, handle);
       expect(calls.recordExportRun?.at(-1)).toMatchObject({ workflowId, runId, outcome: 'published' });
     });
   });
