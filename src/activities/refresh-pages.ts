@@ -286,6 +286,7 @@ class RefreshCall {
 
   async #spend(lease: Lease, choice: Choice, before: Pace, settings: PaceSettings): Promise<void> {
     const reading = await this.#readingFor(choice);
+    if (reading === null) return;
     // Before the request: one that is lost with this worker has been sent.
     await this.#deps.feedback.saveRefreshPace(this.#org, afterRequest(before, settings, this.#now, choice.pays));
     this.#requests += 1;
@@ -302,7 +303,8 @@ class RefreshCall {
     }
   }
 
-  async #readingFor(choice: Choice): Promise<PassReading> {
+  /** Null when nothing is left to read of what was chosen. */
+  async #readingFor(choice: Choice): Promise<PassReading | null> {
     const at = new Date(this.#now);
     const project = choice.kind === 'page' ? choice.page.project : choice.project;
     const { feedback } = this.#deps;
@@ -310,8 +312,9 @@ class RefreshCall {
       choice.kind === 'going on'
         ? choice.passId
         : choice.kind === 'first'
-          ? (await feedback.beginFirstReading({ org: this.#org, project }, runOf(), at)).passId
+          ? (await feedback.beginFirstReading({ org: this.#org, project }, runOf(), at))?.passId
           : (await feedback.beginReading(this.#org, choice.page, runOf(), at)).passId;
+    if (passId === undefined) return null;
     const known = this.#readings.get(passId);
     const reading =
       known ??
@@ -333,8 +336,6 @@ class RefreshCall {
     if (choice.kind !== 'first') return;
     const key = { org: this.#org, project: row.project };
     if (row.position.complete) {
-      const end = { outcome: 'completed', error: null, waitedMs: 0, finishedAt: new Date(this.#now) } as const;
-      await this.#deps.feedback.finishPass(row.passId, end);
       await this.#deps.feedback.endFirstReading(row.passId, new Date(this.#now));
       this.#readings.delete(row.passId);
     } else if (row.pages === 1) {

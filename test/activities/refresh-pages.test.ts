@@ -124,6 +124,21 @@ describe('a project', () => {
     expect(compareWithTruth(scene)).toMatchObject({ missing: 0, different: 0, surplus: 0 });
   });
 
+  it('whose first reading was interrupted after its last page competes in the next run', async () => {
+    scene = await refreshScene({ entries: 150, requests: 1e6 });
+    const { feedback } = scene.deps;
+    const dying = { ...feedback, endFirstReading: () => Promise.reject(new Error('killed')) };
+    Object.assign(scene.deps, { feedback: dying });
+    await expect(refresh(scene)).rejects.toThrow('killed');
+    Object.assign(scene.deps, { feedback });
+    scene.sandbox.addEntries('prj_1', { count: 2 });
+    await refresh(scene);
+    later(hourMs / 2);
+    await refresh(scene);
+    expect(compareWithTruth(scene)).toMatchObject({ entries: 152, missing: 0, surplus: 0 });
+    expect(rows("select outcome from sync_passes where pass = 'sweep'")).toEqual([{ outcome: 'completed' }]);
+  });
+
   it('that was emptied loses its entries only by a reading in another hour, and a person is told before', async () => {
     scene = await refreshScene({ entries: 250, nullDates: 0, requests: 1e6 });
     await refresh(scene);

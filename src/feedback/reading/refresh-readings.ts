@@ -24,6 +24,7 @@ import {
   beginPass,
   currentSlice,
   datesAreCoarse,
+  finishPass,
   getPass,
   listSlices,
   type PageUpsert,
@@ -59,18 +60,26 @@ interface RefreshEnd extends RefreshRun {
   finishedAt: Date;
 }
 
-/** Begins the first reading of a project, or goes on with it: a sweep, newest entries first where the service sends them so. */
-export async function beginFirstReading(db: Trx, key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow> {
+/**
+ * Begins the first reading of a project, or goes on with it: a sweep, newest entries first where the service sends them so.
+ * Null when a worker that died has stored its last page: it ends here.
+ */
+export async function beginFirstReading(db: Trx, key: ProjectKey, run: RefreshRun, at: Date): Promise<PassRow | null> {
   const { first_pass } = await refreshProject(db, key);
   const begun = first_pass === null ? null : await getPass(db, first_pass);
-  if (begun !== null) return begun;
+  if (begun?.position.complete) {
+    await endFirstReading(db, begun, at);
+    return null;
+  }
+  if (begun?.outcome === 'running') return begun;
   const passId = randomUUID();
   await changeProject(db, key, { first_pass: passId });
   return await beginPass(db, { passId, ...key, pass: 'sweep', ...run, dateFrom: null, dateTo: null, startedAt: at });
 }
 
-/** The first reading of a project is done: its pages compete. */
+/** The first reading of a project is done: its pass ends, and its pages compete. */
 export async function endFirstReading(db: Trx, pass: PassRow, at: Date): Promise<void> {
+  await finishPass(db, pass.passId, { outcome: 'completed', error: null, waitedMs: 0, finishedAt: at });
   await changeProject(db, pass, { first_pass: null, head_read_at: pass.startedAt });
   await cutProject(db, pass, at.getTime(), null);
 }

@@ -233,6 +233,27 @@ describe('the pages of a project', () => {
   });
 });
 
+describe('the first reading of a project', () => {
+  const key = { org: 'acme', project: 'prj_1' };
+  const begins = (at: TemporaryStore, moment = begun) => at.store.beginFirstReading(key, run, new Date(moment));
+
+  it('has nothing left to read once its last page is stored, whoever ended its pass', async () => {
+    for (const wasEnded of [false, true]) {
+      await using at = await temporaryStore();
+      const pass = await begins(at);
+      if (pass === null) throw new Error('no pass');
+      expect((await begins(at))?.passId).toBe(pass.passId);
+      await at.store.upsertPage(page(pass.passId, entries(60), { from: pass.position }));
+      if (wasEnded) await at.store.finishPass(pass.passId, finished);
+      expect(await begins(at)).toBeNull();
+      expect(await at.store.getPass(pass.passId)).toMatchObject({ outcome: 'completed' });
+      const { pages, projects: views } = await at.store.refreshView('acme', projects, begun + dayMs);
+      expect(views).toMatchObject([{ firstPass: null, cutAt: begun }]);
+      expect(pages.length).toBeGreaterThan(0);
+    }
+  });
+});
+
 describe('an entry that a complete reading has missed', () => {
   it('is tombstoned by the second reading, and counted in the row', async () => {
     await using at = await temporaryStore();

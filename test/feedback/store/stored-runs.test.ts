@@ -190,6 +190,8 @@ describe('the latest passes of projects', () => {
       new Date(1_000),
     );
     expect(await first()).toEqual([true]);
+    if (pass === null) throw new Error('no pass');
+    await at.store.upsertPage(page(pass.passId, []));
     await at.store.endFirstReading(pass.passId, new Date(2_000));
     expect(await first()).toEqual([false]);
   });
