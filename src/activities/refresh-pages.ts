@@ -17,7 +17,7 @@ import type { RefreshPage } from '../feedback/rules/refresh/pages.ts';
 import { nextPage } from '../feedback/rules/refresh/queue.ts';
 import { mostNamed, type ProjectFindings, type RefreshSettings, type SyncState } from '../feedback/rules/sync.ts';
 import { passNotices } from '../runs/rules/notices.ts';
-import { NetworkError, ServerError, ServiceError } from '../service/errors.ts';
+import { NetworkError, NotFound, PlanRequired, ServerError, ServiceError } from '../service/errors.ts';
 import {
   type ActivityDependencies,
   notConfigured,
@@ -344,15 +344,17 @@ class RefreshCall {
     }
   }
 
-  /** A page that cannot be read is named and left alone for a while. Throws what concerns all of them. */
+  /** A page or a project that cannot be read is named and left alone for a while. Throws what concerns all of them. */
   async #cannotRead(row: PassRow, error: unknown): Promise<void> {
     const failure = serviceFailure(error);
     const mayPass = error instanceof ServerError || error instanceof NetworkError;
     const isOfPage = failure instanceof ApplicationFailure && (error instanceof ServiceError || failure.nonRetryable);
     if (mayPass) this.#failures += 1;
     if (!isOfPage || this.#signal.aborted || this.#failures >= mostFailures) throw failure;
-    const notBefore = this.#now + (mayPass ? this.#settings.everyMs : brokenPauseMs);
-    if (row.pass === 'refresh') await this.#deps.feedback.abandonReading(row.passId, notBefore);
+    const at = this.#now;
+    const notBefore = at + (mayPass ? this.#settings.everyMs : brokenPauseMs);
+    const wholeProject = error instanceof NotFound || error instanceof PlanRequired;
+    if (row.pass === 'refresh') await this.#deps.feedback.abandonReading(row.passId, { at, notBefore, wholeProject });
     else await this.#deps.feedback.deferFirstReading({ org: this.#org, project: row.project }, notBefore);
     this.#readings.delete(row.passId);
     this.#findingsOf(row.project).problem = `${failure.type}: ${failure.message}`;

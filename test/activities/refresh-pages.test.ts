@@ -234,6 +234,29 @@ describe('what cannot be read', () => {
     expect(analytics().length - spent).toBeLessThan(3);
   });
 
+  it('costs a request a pause, however many pages a project has that is gone, and is read when it is back', async () => {
+    scene = await refreshScene({ entries: 1_500, days: 150, requests: 1e6 });
+    await refresh(scene);
+    const [organization] = scene.deps.organizations;
+    if (!organization) throw new Error('no organization');
+    const { service } = organization;
+    const renamed = {
+      ...service,
+      getFeedbackPage: (_: string, ...rest: [never, never]) => service.getFeedbackPage('renamed', ...rest),
+    };
+    Object.assign(organization, { service: renamed });
+    const spent = analytics().length;
+    for (let run = 0; run < 12; run += 1) {
+      later(300_000);
+      await refresh(scene);
+    }
+    expect(analytics().length - spent).toBeLessThanOrEqual(4);
+    Object.assign(organization, { service });
+    scene.sandbox.addEntries('prj_1', { count: 2 });
+    later(hourMs / 2);
+    expect(await refresh(scene)).toMatchObject({ entries: { inserted: 2 } });
+  });
+
   it('goes on behind a page that cannot be read', async () => {
     scene = await refreshScene(
       { entries: 300, organizations: [{ id: 'acme', projects: [{ id: 'prj_1' }, { id: 'prj_2' }], domains: [] }] },

@@ -38,6 +38,7 @@ import {
   changeProject,
   cutOf,
   entriesOfPage,
+  longestPauseMs,
   neighbour,
   noteLeft,
   pageOf,
@@ -162,11 +163,35 @@ async function readingsUnderWay(db: Trx, { org, project }: { org: string; projec
   return rows.map(passRow);
 }
 
-/** Gives up the reading of a page that cannot be read: others go before it until `notBefore`, in milliseconds. */
-export async function abandonReading(db: Trx, pass: PassRow, notBefore: number): Promise<void> {
-  const pages = pagesOfProject(db, pass).where('pass_id', '=', pass.passId);
-  for (const row of await pages.execute()) {
-    await changePage(db, pass.org, pageOf(row)).set({ pass_id: null, not_before: notBefore }).execute();
+/** How a reading is given up. Moments in milliseconds. */
+export interface GivenUp {
+  at: number;
+  /** Until then, others go before it. */
+  notBefore: number;
+  /** Whether the service refuses the whole project. */
+  wholeProject: boolean;
+}
+
+/**
+ * Gives up the reading of a page that cannot be read. If the service refuses the project, or has answered nothing of it
+ * since another page was given up, all of its pages wait: they would cost a request each. One of several pages that
+ * cannot be read waits longer, so that the next request tries another.
+ */
+export async function abandonReading(db: Trx, pass: PassRow, { at, notBefore, wholeProject }: GivenUp): Promise<void> {
+  const { answered_at } = await refreshProject(db, pass);
+  const others = pagesOfProject(db, pass).where('pass_id', 'is', null);
+  const answered = Date.parse(answered_at ?? isoText(0));
+  const pauseMs = notBefore - at;
+  const isSecond = (await others.where('not_before', '>', answered + pauseMs).execute()).length > 0;
+  const pages = db.updateTable('refresh_pages').where(ofProject(pass.org, pass.project));
+  const longer = at + Math.min(4 * pauseMs, longestPauseMs);
+  await pages
+    .set({ pass_id: null, not_before: isSecond && !wholeProject ? longer : notBefore })
+    .where('pass_id', '=', pass.passId)
+    .execute();
+  if (isSecond || wholeProject) {
+    await pages.set({ not_before: notBefore }).where('not_before', '<', notBefore).execute();
+    await changeProject(db, pass, { not_before: notBefore });
   }
   await clearReading(db, pass.passId);
 }

@@ -27,6 +27,7 @@ import {
   beginReading,
   endFirstReading,
   endRefreshRun,
+  type GivenUp,
 } from '../reading/refresh-readings.ts';
 import { changeProject, refreshDelays, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
@@ -152,8 +153,8 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
         if (await isCutDue(db, { org, project }, at)) await write((trx) => prepareProject(trx, { org, project }, at));
       }
     },
-    abandonReading: (passId: string, notBefore: number) =>
-      write(async (trx) => abandonReading(trx, await lockedPass(trx, passId), notBefore)),
+    abandonReading: (passId: string, how: GivenUp) =>
+      write(async (trx) => abandonReading(trx, await lockedPass(trx, passId), how)),
     endFirstReading: (passId: string, at: Date) =>
       write(async (trx) => endFirstReading(trx, await lockedPass(trx, passId), at)),
     /** A first reading that failed does not go on before this moment, in milliseconds. */

@@ -254,6 +254,61 @@ describe('the first reading of a project', () => {
   });
 });
 
+describe('pages that cannot be read', () => {
+  const minuteMs = 60_000;
+  const pauseMs = 15 * minuteMs;
+
+  /** Chooses as refresh does, by the place in the view, and gives up. */
+  async function fails(at: TemporaryStore, moment: number, wholeProject = false): Promise<void> {
+    const [chosen] = await pagesOf(at.store, moment);
+    if (!chosen) throw new Error('no page');
+    const { passId } = await at.store.beginReading('acme', chosen, run, new Date(moment));
+    await at.store.abandonReading(passId, { at: moment, notBefore: moment + pauseMs, wholeProject });
+  }
+
+  it('have their whole project left alone when nothing was read between two of them, but for one a pause', async () => {
+    await using at = await temporaryStore();
+    const all = entries(1_000);
+    await swept(at.store, all);
+    const now = begun + dayMs;
+    const count = (await pagesOf(at.store, now)).length;
+    await fails(at, now);
+    expect(await pagesOf(at.store, now)).toHaveLength(count - 1);
+    const [other] = await pagesOf(at.store, now);
+    if (!other) throw new Error('no page');
+    await read(at.store, now + minuteMs, other, all);
+    await fails(at, now + 2 * minuteMs);
+    expect(await pagesOf(at.store, now + 2 * minuteMs)).toHaveLength(count - 2);
+    await fails(at, now + 10 * minuteMs);
+    expect(await pagesOf(at.store, now + 24 * minuteMs)).toEqual([]);
+    const probed = new Set<number | null>();
+    for (let probe = 0; probe < 3; probe += 1) {
+      const moment = now + 25 * minuteMs + probe * pauseMs;
+      probed.add((await pagesOf(at.store, moment))[0]?.from ?? null);
+      await fails(at, moment);
+      expect(await pagesOf(at.store, moment + pauseMs - 1)).toEqual([]);
+    }
+    // The one that was tried last is not tried first again: others may be readable.
+    expect(probed.size).toBe(3);
+    const back = now + 25 * minuteMs + 3 * pauseMs;
+    const [good] = await pagesOf(at.store, back);
+    if (!good) throw new Error('no page');
+    await read(at.store, back, good, all);
+    expect((await pagesOf(at.store, back + minuteMs)).length).toBeGreaterThan(count - 6);
+  });
+
+  it('have it left alone at once, with its first reading, when the service refuses the project', async () => {
+    await using at = await temporaryStore();
+    await swept(at.store, entries(1_000));
+    const now = begun + dayMs;
+    await fails(at, now, true);
+    const { pages, projects: views } = await at.store.refreshView('acme', projects, now + pauseMs - 1);
+    expect(pages).toEqual([]);
+    expect(views).toMatchObject([{ notBefore: now + pauseMs }]);
+    expect(await pagesOf(at.store, now + pauseMs)).not.toEqual([]);
+  });
+});
+
 describe('an entry that a complete reading has missed', () => {
   it('is tombstoned by the second reading, and counted in the row', async () => {
     await using at = await temporaryStore();
