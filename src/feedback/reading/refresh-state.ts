@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { refreshWorkflowId } from '../../rules/workflow-ids.ts';
-import type { ProjectKey } from '../rules/feedback-entry.ts';
+import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
 import { type ExpectedDelays, expectedDelays, measuredDelay, type ProjectDelays } from '../rules/refresh/expected.ts';
 import { type KnownWindow, type Pace, paceFrom, requestsAnHour } from '../rules/refresh/pace.ts';
 import { type Cut, changeOfSums, type PageSums, type RefreshPage } from '../rules/refresh/pages.ts';
@@ -295,7 +295,7 @@ export function notedEntries(db: Db, { org, project }: ProjectKey) {
     .select(['f.id', 'f.created_at_utc', 'f.status', 'f.last_seen_at', 'm.changed_at', 'm.left_at']);
 }
 
-/** The entries within the dates of a page, newest first; of the page without dates, those that have none. */
+/** The entries of a page's list within its dates, newest first. */
 export async function entriesOfPage(
   db: Db,
   org: string,
@@ -303,6 +303,8 @@ export async function entriesOfPage(
 ): Promise<(RefreshEntry & { id: string; moment: string | null })[]> {
   const rows = await notedEntries(db, { org, project })
     .where('f.created_at_utc', list === 'undated' ? 'is' : 'is not', null)
+    // As `isOpen`: closed ones may be many thousand for a page of open ones.
+    .$if(list === 'open', (query) => query.where('f.status', 'in', openStatuses).where('m.left_at', 'is', null))
     .$if(from !== null, (query) => query.where('f.created_at_utc', '>=', isoText(from ?? 0)))
     .$if(to !== null, (query) => query.where('f.created_at_utc', '<', isoText(to ?? 0)))
     .orderBy('f.created_at_utc', 'desc')

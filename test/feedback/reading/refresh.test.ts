@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { PageUpsert, PassRow } from '../../../src/feedback/reading/passes.ts';
 import type { FeedbackEntry } from '../../../src/feedback/rules/feedback-entry.ts';
 import { newPace } from '../../../src/feedback/rules/refresh/pace.ts';
@@ -230,6 +230,26 @@ describe('the pages of a project', () => {
       n,
     }));
     expect(after).toEqual(before);
+  });
+});
+
+describe('the open list', () => {
+  it('is read without a look at closed entries, however many there are', async () => {
+    const all = entries(3_000).map((one, place) => ({ ...one, status: place % 100 === 0 ? 'pending' : 'resolved' }));
+    const looks = async (served: FeedbackEntry[]) => {
+      await using at = await temporaryStore();
+      await swept(at.store, served);
+      const chosen = await pageOf(at.store, 'open', true);
+      // The dates of each row that is loaded are parsed.
+      const parse = vi.spyOn(Date, 'parse');
+      await read(at.store, begun + dayMs, chosen, served.slice(1));
+      const count = parse.mock.calls.length;
+      parse.mockRestore();
+      expect(await at.rows('select id from refresh_entries where left_at is not null')).toEqual([{ id: 'e0' }]);
+      return count;
+    };
+    const open = all.filter(({ status }) => status === 'pending');
+    expect(await looks(all)).toBeLessThan((await looks(open)) + 100);
   });
 });
 
