@@ -357,7 +357,12 @@ class RefreshCall {
     if (row.pass === 'refresh') await this.#deps.feedback.abandonReading(row.passId, { at, notBefore, wholeProject });
     else await this.#deps.feedback.deferFirstReading({ org: this.#org, project: row.project }, notBefore);
     this.#readings.delete(row.passId);
-    this.#findingsOf(row.project).problem = `${failure.type}: ${failure.message}`;
+    const problem = `${failure.type}: ${failure.message}`;
+    this.#findingsOf(row.project).problem = problem;
+    if (row.pass === 'refresh' || failure.type !== 'OutOfReach') return;
+    // Its cursor stays dead, and nothing shows where to go on: the next request begins another reading.
+    const end = { outcome: 'failed', error: problem, waitedMs: 0, finishedAt: new Date(at) } as const;
+    await this.#deps.feedback.finishPass(row.passId, end);
   }
 
   #count(before: PassRow, after: PassRow): void {

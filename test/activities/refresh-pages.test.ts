@@ -257,6 +257,32 @@ describe('what cannot be read', () => {
     expect(await refresh(scene)).toMatchObject({ entries: { inserted: 2 } });
   });
 
+  it('begins a first reading anew when its cursor died and nothing shows where to go on', async () => {
+    scene = await refreshScene({ entries: 250, requests: 1e6 });
+    const [organization] = scene.deps.organizations;
+    if (!organization) throw new Error('no organization');
+    const { service } = organization;
+    let isDead = true;
+    const byNothing = {
+      ...service,
+      getFeedbackPage: async (...[project, query, options]: Parameters<typeof service.getFeedbackPage>) => {
+        const cursor = query.cursor !== undefined && isDead ? { cursor: 'dead' } : {};
+        const page = await service.getFeedbackPage(project, { ...query, ...cursor }, options);
+        return { ...page, entries: page.entries.map((_, n, all) => all[(n * 37) % all.length] ?? all[0]) };
+      },
+    };
+    Object.assign(organization, { service: byNothing });
+    expect((await refresh(scene)).projects).toMatchObject([{ problem: expect.stringContaining('OutOfReach') }]);
+    isDead = false;
+    later(hourMs);
+    await refresh(scene);
+    expect(compareWithTruth(scene)).toMatchObject({ missing: 0, different: 0 });
+    expect(rows("select outcome from sync_passes where pass = 'sweep' order by outcome")).toEqual([
+      { outcome: 'completed' },
+      { outcome: 'failed' },
+    ]);
+  });
+
   it('goes on behind a page that cannot be read', async () => {
     scene = await refreshScene(
       { entries: 300, organizations: [{ id: 'acme', projects: [{ id: 'prj_1' }, { id: 'prj_2' }], domains: [] }] },

@@ -23,7 +23,7 @@ import {
 import { isoText } from '../rules/slice.ts';
 import { lockProject, ofProject } from '../store/queries.ts';
 import type { Db, Trx } from '../store/tables.ts';
-import { currentSlice, datesAreCoarse, everSwept } from './passes.ts';
+import { currentSlice, datesAreCoarse, everSwept, finishPass } from './passes.ts';
 import {
   changePage,
   changeProject,
@@ -52,12 +52,16 @@ export async function isCutDue(db: Db, key: ProjectKey, at: number): Promise<boo
 
 /** Cuts the lists of a project into pages as far as it has been read. */
 export async function prepareProject(db: Trx, key: ProjectKey, at: number): Promise<void> {
-  const row = await refreshProject(db, key);
-  if (row.first_pass === null) {
-    if (row.cut_at !== null || (await everSwept(db, key.org, key.project))) await cutProject(db, key, at, null);
-    return;
+  const { first_pass: first, cut_at: cutAt } = await refreshProject(db, key);
+  const isSwept = await everSwept(db, key.org, key.project);
+  if (isSwept && first !== null) {
+    // Another sweep came to its end first.
+    await finishPass(db, first, { outcome: 'cancelled', error: null, waitedMs: 0, finishedAt: new Date(at) });
+    await changeProject(db, key, { first_pass: null });
   }
-  const slice = await currentSlice(db, row.first_pass);
+  if (isSwept || (first === null && cutAt !== null)) await cutProject(db, key, at, null);
+  if (isSwept || first === null) return;
+  const slice = await currentSlice(db, first);
   // Services that send the oldest first have no head before everything is read.
   if (slice?.order === 'newest' && slice.reached !== null) await cutProject(db, key, at, Date.parse(slice.reached));
 }

@@ -272,6 +272,22 @@ describe('the first reading of a project', () => {
       expect(pages.length).toBeGreaterThan(0);
     }
   });
+
+  it('is not needed any more when another sweep has read everything, though it has come to its end', async () => {
+    await using at = await temporaryStore();
+    const pass = await begins(at);
+    if (pass === null) throw new Error('no pass');
+    const all = entries(300);
+    const mixed = all.map((_, place) => all[(place * 7_919) % 300] ?? entry('none')).slice(0, 100);
+    await at.store.upsertPage(page(pass.passId, mixed, { from: pass.position, hasMore: true, nextCursor: 'c1' }));
+    await expect(at.store.cutSlice(pass.passId, 'c1')).rejects.toThrow('cursor');
+    await wholePass(at.store, 'by-a-person', all, { startedAt: new Date(begun + hourMs) });
+    await at.store.prepareRefresh('acme', ['prj_1'], begun + 2 * hourMs);
+    const view = await at.store.refreshView('acme', projects, begun + dayMs);
+    expect(view.projects).toMatchObject([{ firstPass: null, cutAt: begun + 2 * hourMs }]);
+    expect(view.pages.length).toBeGreaterThan(0);
+    expect(await at.store.getPass(pass.passId)).toMatchObject({ outcome: 'cancelled' });
+  });
 });
 
 describe('pages that cannot be read', () => {
