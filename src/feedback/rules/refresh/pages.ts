@@ -225,17 +225,18 @@ function inheriting(pages: readonly RefreshPage[], before: readonly RefreshPage[
   });
 }
 
-/** What a page takes over from those of its list that covered its dates. */
+/**
+ * What a page takes over from those of its list that covered its dates: no entry counts as read later than it was, nor as
+ * missed where it was not.
+ */
 function inherited(page: RefreshPage, before: readonly RefreshPage[]): RefreshPage {
   const old = before.filter((other) => overlap(other, page));
-  const readings = old.map(({ readAt }) => readAt);
-  const again = old.filter(({ again }) => again !== null);
-  return {
-    ...page,
-    readAt: readings.length === 0 || readings.includes(null) ? null : Math.min(...readings.map((at) => at ?? 0)),
-    again: again.length === 0 ? null : Math.max(...again.map((one) => one.again ?? 0)),
-    againFrom: again.length === 0 ? null : Math.max(...again.map((one) => one.againFrom ?? 0)),
-  };
+  const earliest = (name: 'readAt' | 'again' | 'againFrom') =>
+    old.reduce<number | null>(
+      (least, { [name]: at }) => (least === null || at === null ? null : Math.min(least, at)),
+      old[0]?.[name] ?? null,
+    );
+  return { ...page, readAt: earliest('readAt'), again: earliest('again'), againFrom: earliest('againFrom') };
 }
 
 type Stretch = Pick<RefreshPage, 'from' | 'to'>;

@@ -151,6 +151,23 @@ describe('the pages of a project', () => {
     expect(half[0]?.readAt).toBeNull();
   });
 
+  it('are to be read again for what was missed only if all their predecessors are, since the first of them', () => {
+    const before = cutPages('p', entries(400), cut);
+    /** The head of lists without the newest entries, which reaches over the first two pages before. */
+    const head = (...moments: (number | null)[]) => {
+      const old = before.map((page, place) => {
+        const again = moments[place] ?? null;
+        return { ...page, again, againFrom: again && again + hour };
+      });
+      const [page] = cutPages('p', entries(400).slice(40), { ...cut, at: now + hour }, old);
+      return [page?.again, page?.againFrom];
+    };
+    expect(head(now + 1, now + 2)).toEqual([now + 1, now + 1 + hour]);
+    // It holds entries that no reading has missed yet.
+    expect(head(now + 1)).toEqual([null, null]);
+    expect(head(null, now + 2)).toEqual([null, null]);
+  });
+
   it('make room in a head that fills, with nothing counted twice or lost', () => {
     let pages = cutPages('p', entries(130), cut).filter(({ list }) => list === 'all');
     let rows = entries(130);
