@@ -216,7 +216,7 @@ export class PassReading {
   readonly #onCounts: (before: PassRow, after: PassRow) => void;
   #row: PassRow | null = null;
   slice: PassSlice | null = null;
-  /** Entries missing from a page of the refresh, if a person must know. */
+  /** Entries that the last answer showed to be missing from a page of the refresh, if a person must know. */
   massMissing: number | null = null;
 
   /** Calls `onCounts` after each change of the pass's row. */
@@ -254,6 +254,7 @@ export class PassReading {
   }
 
   async sendRequest(lease: Lease): Promise<PassRow> {
+    this.massMissing = null;
     const slice = this.slice;
     const row = this.row;
     if (!slice) throw new Error('a pass that is not complete has a slice to read');

@@ -290,10 +290,12 @@ class RefreshCall {
     // Before the request: one that is lost with this worker has been sent.
     await this.#deps.feedback.saveRefreshPace(this.#org, afterRequest(before, settings, this.#now, choice.pays));
     this.#requests += 1;
+    const { pages } = reading.row;
     try {
       await reading.sendRequest(lease);
       await this.#afterAnswer(reading, choice);
-      this.#failures = 0;
+      // A first failure is no error: it brings no page.
+      if (reading.row.pages > pages) this.#failures = 0;
       if (reading.reader.mustPause) await reading.reader.pause();
     } catch (error) {
       const refusal = refusalOf(error);

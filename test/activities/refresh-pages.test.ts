@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
+import { ServerError } from '../../src/service/errors.ts';
 import { Database } from '../../src/sqlite.ts';
 import { type ActivityScene, mockActivity } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
@@ -294,6 +295,42 @@ describe('what cannot be read', () => {
     later(hourMs);
     for (let run = 0; run < 3; run += 1) await refresh(scene);
     for (const project of ['prj_1', 'prj_2']) expect(compareWithTruth(scene, project)).toMatchObject({ missing: 0 });
+  });
+
+  it('is the service after three failures in a row: the run ends for Temporal to try again', async () => {
+    const projects = ['prj_1', 'prj_2'];
+    const organizations = [{ id: 'acme', projects: projects.map((id) => ({ id })), domains: [] }];
+    scene = await refreshScene({ entries: 400, nullDates: 0, requests: 1e6, organizations }, { projects });
+    await refresh(scene);
+    for (const project of projects) {
+      const ids = [...scene.sandbox.truth(project)].map((entry) => (entry as { id: string }).id);
+      scene.sandbox.deleteEntries(project, ids);
+    }
+    const [organization] = scene.deps.organizations;
+    if (!organization) throw new Error('no organization');
+    const { service } = organization;
+    let [wasMissed, refused] = [false, 0];
+    const down = {
+      ...service,
+      getFeedbackPage: (...request: Parameters<typeof service.getFeedbackPage>) => {
+        const [, query, options] = request;
+        if (!wasMissed) {
+          // Only a reading of all entries tells that some are missing.
+          wasMissed = query.status === undefined;
+          return service.getFeedbackPage(...request);
+        }
+        options?.beforeSend?.();
+        refused += 1;
+        return Promise.reject(new ServerError('the service has a problem (503)', 503, null));
+      },
+    };
+    Object.assign(organization, { service: down });
+    later(hourMs);
+    await expect(refresh(scene)).rejects.toThrow('503');
+    // Each of the pages twice.
+    expect(refused).toBe(6);
+    // What the page before was missing is told once.
+    expect(sent().filter((one) => one === 'feedback.missing happened')).toHaveLength(1);
   });
 
   it('asks no more after a 429 or a 401, and says until when', async () => {
