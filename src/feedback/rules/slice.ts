@@ -117,9 +117,12 @@ export function isCovered({ from, to }: Coverage, at: string): boolean {
   return (from === null || at >= from) && (to === null || at <= to);
 }
 
-/** UTC ISO 8601 with milliseconds. */
+/** The first and the last moment that the service's dates, and `isoInstant`, can say. */
+const [firstMs, lastMs] = [Date.UTC(1000, 0), Date.UTC(10_000, 0) - 1];
+
+/** UTC ISO 8601 with milliseconds; a bound beyond the years of four digits becomes the nearest within them. */
 export function isoText(ms: number): string {
-  return new Date(ms).toISOString();
+  return new Date(Math.min(Math.max(ms, firstMs), lastMs)).toISOString();
 }
 
 /** A moment in the form of `created_at_utc`, `byMs` milliseconds later. */

@@ -194,6 +194,19 @@ describe('entries that are gone', () => {
     ]);
   });
 
+  it('are looked for although they are dated at the end of all years, and the pass completes', async () => {
+    await using at = await temporaryStore();
+    const last = aged('last', 1, { createdAt: '9999-12-31T23:59:59.999Z' });
+    await wholePass(at.store, 'first', [last, ...stored]);
+    await begin(at.store, 'second', { startedAt: later });
+    await read(at.store, 'second', stored);
+    // The window around it could not be closed behind it, so all is read again.
+    await read(at.store, 'second', stored);
+    await read(at.store, 'second', stored);
+    expect(await at.store.finishPass('second', finished)).toMatchObject({ outcome: 'completed' });
+    expect(await tombstones(at.store)).toBe(1);
+  });
+
   it('are not gone while entries without a readable id come, which may be they', async () => {
     await using at = await temporaryStore();
     const rest = [aged('a', 1), aged('c', 3)];

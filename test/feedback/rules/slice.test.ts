@@ -11,6 +11,7 @@ import {
   pagesOf,
   reachOf,
   resumedQuery,
+  shifted,
 } from '../../../src/feedback/rules/slice.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 
@@ -135,6 +136,16 @@ describe('coverageOf', () => {
     const [oldest, newest] = [isoText(base + 1_000), isoText(base + 2_000)];
     expect(coverageOf(narrow, { oldest, newest })).toEqual({ from: oldest, to: newest });
   });
+});
+
+it('a moment stays within the years that a date can be written in', () => {
+  for (const [moment, byMs] of [
+    ['9999-12-31T23:59:59.999Z', dateSlackMs],
+    ['1000-01-01T00:00:00.000Z', -dateSlackMs],
+  ] as const) {
+    expect(shifted(moment, byMs)).toBe(moment);
+    expect(shifted(shifted(moment, byMs), 0)).toBe(moment);
+  }
 });
 
 it('an empty answer costs a request too', () => {
