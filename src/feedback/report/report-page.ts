@@ -131,7 +131,7 @@ export interface ReportProject {
   project: string;
   /** For people. */
   name?: string;
-  /** Up to when the service's feedback has been read, UTC ISO 8601; null before the first complete pass. */
+  /** Entries written up to this moment are read (`watermark`), UTC ISO 8601; null before the first complete pass. */
   readUpTo: string | null;
   figures: ReportFigures;
 }
@@ -185,7 +185,7 @@ function periodText({ axis, undatedLeftOut }: ReportFigures, { from, to }: Repor
 }
 
 function readText(readUpTo: string | null): string {
-  return readUpTo === null ? 'No pass has completed yet.' : `Complete as of ${momentText(readUpTo)}.`;
+  return readUpTo === null ? 'No pass has completed yet.' : `Entries written up to ${momentText(readUpTo)} are read.`;
 }
 
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';

@@ -278,3 +278,9 @@ describe('seriesColors', () => {
     expect(new Set(many).size).toBe(6);
   });
 });
+
+it('says up to when entries are read, not that nothing older is missing', async () => {
+  const page = await pageOf([projectWith(someFigures({}))]);
+  expect(page).toContain('Entries written up to');
+  expect(page).not.toContain('Complete as of');
+});
