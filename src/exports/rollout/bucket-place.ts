@@ -192,7 +192,8 @@ function planOf(
     .filter(({ path, sha256 }) => unsure.has(path) || there.get(path) !== sha256)
     .map(({ path }) => path);
   const last = Object.entries(marker?.files ?? {});
-  const before = Object.fromEntries(last.filter(([path]) => !wanted.has(path)));
+  // What an unfinished rollout may have overwritten is no file of the version before.
+  const before = Object.fromEntries(last.filter(([path]) => !wanted.has(path) && !unsure.has(path)));
   const known = new Set([...there.keys(), ...unsure]);
   const removed = [...known].filter((path) => !wanted.has(path) && !Object.hasOwn(before, path));
   return { writes, removed, before };

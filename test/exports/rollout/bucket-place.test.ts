@@ -184,6 +184,23 @@ describe.skipIf(program === null)('BucketPlace', () => {
     }
   });
 
+  it('takes nothing for a file of an earlier version that a rollout which was cut off may have overwritten', async () => {
+    const { place, read } = scene();
+    const one = { 'index.html': '1', 'a.html': 'A' };
+    await place.take(await requestFor(1, one));
+    let asked = 0;
+    const guard = async () => {
+      asked += 1;
+      if (asked === 3) throw new Error('cut off');
+    };
+    const two = await requestFor(2, { 'index.html': '2', 'a.html': 'B' });
+    await expect(place.take({ ...two, guard })).rejects.toThrow('cut off');
+    expect(await read('a.html')).toBe('B');
+    await place.take(await requestFor(3, { 'index.html': '3' }));
+    await place.take(await requestFor(1, one));
+    expect(await read('a.html')).toBe('A');
+  });
+
   it('names the right that it has lost half-way, while readers keep the page before, and goes on with it', async () => {
     const { place, location, read } = scene();
     const site = (n: number) => ({ 'index.html': `${n}`, 'a.html': `${n}`, 'a.js': `${n}` });
