@@ -284,9 +284,21 @@ async function removeOldVersions({ bundles, keepVersions }: ActivityDependencies
   try {
     const removed = await bundles.prune(domain, keepVersions);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
-    await bundles.removeAbandoned(domain, new Date());
   } catch (error) {
     log.warn('old versions could not be removed', { domain, failure: nameOf(error) });
+  }
+  await removeLeftovers({ bundles }, domain);
+}
+
+/** Removes what dead runs left. A failure is only logged: the next export tries again. */
+export async function removeLeftovers(
+  { bundles }: Pick<ActivityDependencies, 'bundles'>,
+  domain: string,
+): Promise<void> {
+  try {
+    await bundles.removeAbandoned(domain, new Date());
+  } catch (error) {
+    log.warn('what earlier runs left could not be removed', { domain, failure: nameOf(error) });
   }
 }
 
@@ -498,6 +510,5 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
 function rollbackFailure(error: unknown, domain: string): Error {
   if (error instanceof NoSuchVersion) return permanent('NoSuchVersion', error.message);
   if (error instanceof VersionDamaged) return permanent('VersionDamaged', error.message);
-  if (error instanceof SiteHeld) return permanent('SiteHeld', error.message);
   return publishFailure(error, domain);
 }

@@ -100,7 +100,11 @@ export class DirectoryPlace implements Place {
     await this.#checkCurrent();
     await mkdir(this.#releases, { recursive: true });
     const release = join(this.#releases, version);
-    if (!(await isFolder(release))) await this.#unpackTo(release, request);
+    if (!(await isFolder(release))) {
+      // Before the unpacking: they may take the room that it needs.
+      await this.#removeLeftovers().catch(() => undefined);
+      await this.#unpackTo(release, request);
+    }
     const observed = await this.observe();
     const before = observed.runs === 'version' ? observed.version : null;
     if (before !== version) await this.#switchTo(version, request);
@@ -161,30 +165,31 @@ export class DirectoryPlace implements Place {
     await flushPath(this.#path);
   }
 
-  /**
-   * Removes releases beyond the newest `keep`, but never the one in service, and what dead processes left. A release is
-   * taken out of its place by one renaming first: what is left of one would be put into service by a rollback to it.
-   */
-  async #prune(current: string): Promise<void> {
-    const names = await readdir(this.#releases);
-    const others = names.filter((name) => name !== current);
-    const old = olderThanNewest(others, Math.max(0, this.#keep - 1));
-    const unfinished = names
+  /** Removes what dead processes left. */
+  async #removeLeftovers(): Promise<void> {
+    const unfinished = (await readdir(this.#releases))
       .filter((name) => name.startsWith(unpacking) || name.startsWith(removing))
       .map((name) => join(this.#releases, name));
     const links = (await readdir(this.#path))
       .filter((name) => newLink.test(name))
       .map((name) => join(this.#path, name));
-    const leftovers: string[] = [];
     for (const path of [...unfinished, ...links]) {
       const found = await lstat(path).catch(ifMissing(null));
-      if (found && Date.now() - found.mtimeMs > leftoverAfterMs) leftovers.push(path);
+      if (found && Date.now() - found.mtimeMs > leftoverAfterMs) await rm(path, { recursive: true, force: true });
     }
-    for (const name of old) {
+  }
+
+  /**
+   * Removes releases beyond the newest `keep`, but never the one in service. A release is taken out of its place by one
+   * renaming first: what is left of one would be put into service by a rollback to it.
+   */
+  async #prune(current: string): Promise<void> {
+    const others = (await readdir(this.#releases)).filter((name) => name !== current);
+    for (const name of olderThanNewest(others, Math.max(0, this.#keep - 1))) {
       const aside = this.#takeAside(name);
-      if (aside !== null) leftovers.push(aside);
+      if (aside !== null) await rm(aside, { recursive: true, force: true });
     }
-    for (const path of leftovers) await rm(path, { recursive: true, force: true });
+    await this.#removeLeftovers();
   }
 
   /** Where a release is now that is to be removed; null for one that is in service: this attempt may have been suspended. */

@@ -195,7 +195,7 @@ export class S3BundleStore extends S3Records implements BundleStore {
   /** A domain has no temporary files in a bucket: what dead processes left is on this machine, or unfinished uploads. */
   async removeAbandoned(_domain: string, now: Date): Promise<void> {
     if (!this.#shared.isDue(now)) return;
-    await changing(this.#workFolder, () => removeAbandoned(this.#workFolder, now));
+    await changing(this.#workFolder, () => removeAbandoned(this.#workFolder, now, (name) => ownFolder.test(name)));
     await abortUploads(this.bucket, '', new Date(now.getTime() - uploadAbandonedAfterMs));
     for (const { path, modified } of await this.bucket.list(`${stagingRoot}/`)) {
       if (now.getTime() - modified.getTime() > abandonedAfterMs) await this.bucket.remove(path);
@@ -300,6 +300,9 @@ export class S3BundleStore extends S3Records implements BundleStore {
     return publishedVersion(manifest, versionTime(version) ?? new Date(0).toISOString());
   }
 }
+
+/** What runs (by their id), `export load` and `withArchive` put into the work folder, which may hold other things too. */
+const ownFolder = /^(archive-|load-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const stagedManifestPath = (stageId: string): string => `${stagingPath(stageId)}/staged.json`;
 /** Named by content: an attempt that was presumed dead and continues cannot replace what another has verified. */

@@ -470,7 +470,7 @@ for (const backend of backends) {
       it('removes abandoned downloads, and no others (P5)', async () => {
         const { store, files } = await backend.scene();
         await stage(store, 'run-1');
-        const local = await store.stagingFile('run-2');
+        const local = await store.stagingFile('01a21fb8-44e5-73ec-8274-721aefb48395');
         await writeFile(local, 'half');
         const before = await files();
         await store.removeAbandoned(siteDomain, later(6));

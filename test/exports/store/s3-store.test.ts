@@ -127,6 +127,16 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', () => {
     expect(await unfinished('elsewhere/')).toHaveLength(1);
   });
 
+  it('leaves everything else in its work folder alone', async () => {
+    const settings = await options({ prefix: 'shared-folder' });
+    const store = await S3BundleStore.open(settings);
+    const run = '01a21fb8-44e5-73ec-8274-721aefb48395';
+    await writeFile(await store.stagingFile(run), 'half');
+    await writeFile(join(settings.workFolder, 'feedback.db'), '');
+    await store.removeAbandoned(siteDomain, new Date(Date.now() + 8 * 86_400_000));
+    expect(await readdir(settings.workFolder)).toEqual(['feedback.db']);
+  });
+
   it('resumes where a download broke off, and never returns anything but the archive (P6)', async () => {
     const settings = await options({ prefix: 'broken' });
     const bytes = content(6 * mib);
