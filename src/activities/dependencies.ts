@@ -20,6 +20,7 @@ import {
   PointerMoved,
   RecordDamaged,
   SigningKeyUnusable,
+  SiteHeld,
   StagedChanged,
   StoreBusy,
   StoreNotWritable,
@@ -133,6 +134,7 @@ export function publishFailure(error: unknown, domain: string): Error {
   if (error instanceof PointerMoved) {
     return permanent('Superseded', `another run has published ${domain} meanwhile; its version stays current`);
   }
+  if (error instanceof SiteHeld) return permanent('SiteHeld', error.message);
   return bundleFailure(error);
 }
 

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { log } from '@temporalio/activity';
 import { type DownloadResult, download, TransferSpeed } from '../exports/fetch/download.ts';
 import { NoRoom } from '../exports/fetch/presigned-links.ts';
-import { alreadyCurrent } from '../exports/rollout/roll-out-version.ts';
+import { alreadyCurrent, returnSite } from '../exports/rollout/roll-out-version.ts';
 import type { StepTaken } from '../exports/rules/rollout-steps.ts';
 import { type ArchiveFacts, type Reason, versionName, versionWithContent } from '../exports/rules/site-export.ts';
 import { judgeChange } from '../exports/rules/verification-rules.ts';
@@ -24,7 +24,7 @@ import {
   temporalClock,
   transient,
 } from './dependencies.ts';
-import { type PublishedAt, publishStaged } from './export-steps.ts';
+import { type PublishedAt, publishStaged, removeLeftovers } from './export-steps.ts';
 import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
 
 export interface FetchBundleInput {
@@ -130,8 +130,11 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
           const published = await publishedAtOnce(deps, input, publication, signal);
           return { linksRequested, ...found, published };
         } catch (error) {
-          // Half a download would keep the disk full; the next attempt begins when there is room.
-          if (error instanceof NoRoom) await deps.bundles.discardStaged(input.stageId);
+          // Half a download would keep the disk full, as may what others left; the next attempt begins when there is room.
+          if (error instanceof NoRoom) {
+            await deps.bundles.discardStaged(input.stageId);
+            await removeLeftovers(deps, input.domain);
+          }
           throw bundleFailure(error);
         }
       },
@@ -156,6 +159,12 @@ async function keepOrStage(
   const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
   // An earlier attempt may have published it already: publishing it again finishes that.
   if (known !== null && known !== ownVersion(input, contentDigest)) {
+    // A run that was cut off between the hold and the pointer left the refused version in service.
+    if (hold?.refused && hold.refused.version === current?.version) {
+      const reason = hold.reason ?? 'a check refused it';
+      await returnSite(deps.bundles, { domain: input.domain, version: known, reason, at: new Date(hold.since) });
+      found.current = await deps.bundles.current(input.domain);
+    }
     // Nothing changed, so nothing will be published (E6). Described first: another attempt needs the download.
     const kept = await describeKept(deps, site, { version: known, serving: heldAt ?? known });
     await deps.bundles.discardStaged(input.stageId);

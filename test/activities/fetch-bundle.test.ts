@@ -203,6 +203,16 @@ describe('fetchBundle', () => {
     }
     expect(await current()).toBe(good);
 
+    // A return that ends between the hold and the pointer is taken to its end by the next export.
+    await fetched(newJob.jobId, at(8), true);
+    const forced = `${await current()}`;
+    vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
+    const half = { domain, storeId, version: forced, reason: 'web: old pages', at: at(23) };
+    await expect(run(() => returnToVersionBefore(half))).rejects.toThrow('away');
+    expect([await current(), await bundles.holds.of(domain)]).toMatchObject([forced, { version: good }]);
+    expect(await fetched(newJob.jobId, at(9))).toMatchObject({ heldAt: good, current: { version: good } });
+    expect(await current()).toBe(good);
+
     // A person forces it, and a check refuses it again; then the service goes back to what is in service.
     expect(await fetched(newJob.jobId, at(10), true)).toMatchObject({ kept: null, published: { heldAt: null } });
     expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261110', null]);
