@@ -32,7 +32,7 @@ describe('a worker whose clock is ahead', () => {
     const counts = { pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
     const end = { outcome: 'failed', error: 'NetworkError', finishedAt: now + 1_000 } as const;
     await atTemporalsTime().run(finishPass, { ...ids, storeId, ...counts, ...end });
-    expect(expire.mock.calls).toEqual([['prj_1', new Date(now + 1_000)]]);
+    expect(expire.mock.calls).toEqual([[['prj_1'], new Date(now + 1_000)]]);
   });
 
   it('says until when a version waits for approval', async () => {
