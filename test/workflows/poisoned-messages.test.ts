@@ -15,7 +15,8 @@ describe('messages that make no sense (X5)', () => {
     await withWorker(env, {}, async ({ taskQueue }) => {
       const client = new BudgetClient(env.client, taskQueue, new Map([['acme', settings]]));
       const handle = env.client.workflow.getHandle(budgetWorkflowId('acme'));
-      await client.configure('acme');
+      // The time-skipping server may answer the first call with nothing but UNKNOWN on a busy machine.
+      await client.configure('acme').catch(() => client.configure('acme'));
       for (const args of [[], [null], ['x'], [{ leaseId: 'q' }], [{ leaseId: '', arrived: [] }]]) {
         await handle.signal('reportLease', ...args);
       }
