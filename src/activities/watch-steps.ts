@@ -139,9 +139,9 @@ export async function observeTargets(
 }
 
 /**
- * Targets whose last rollout put the current version there, but that run another one now, or none, as read back from
- * them; and the domains of which not all targets could be read. Only a target that differs from the listing costs requests to the store, which say
- * what is current now: a rollout may have followed the listing.
+ * Drift: targets whose last rollout put the current version there, but that run another one now, or none, as read back from
+ * them. `unread` names the sites with a target that could not be read. Only a target that differs from the listing costs
+ * requests to the store, which say what is current now: a rollout may have followed the listing.
  */
 export async function driftedTargets(
   deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,

@@ -3,7 +3,7 @@ import { BudgetClient, budgetView } from '../../src/budget/client.ts';
 import { packed } from '../../src/budget/rules/carry-window.ts';
 import { ask } from '../../src/budget/rules/grant-or-wait.ts';
 import { leaseMs, type WindowSettings } from '../../src/budget/rules/permits.ts';
-import { emptyWindow } from '../../src/budget/rules/window-state.ts';
+import { emptyWindow, type WindowState } from '../../src/budget/rules/window-state.ts';
 import { pauseBudgetUpdate } from '../../src/contract.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
@@ -113,23 +113,23 @@ it('a budget that was reset forgets who waited and is gone (B2)', async () => {
   );
 });
 
+/** Starts a budget with a ledger. */
+async function startWith(org: string, taskQueue: string, carried: WindowState) {
+  const [workflowId, args] = [budgetWorkflowId(org), [{ org, settings, carried: packed(carried) }]];
+  const handle = await env.client.workflow.start('rateBudget', { workflowId, taskQueue, args });
+  return { handle, chain: { workflowId, runId: handle.firstExecutionRunId } };
+}
+
 it('a pause lasts as long as it should while the clock of the budget is ahead', async () => {
   await withOrganization((org) =>
     withWorker(env, {}, async ({ taskQueue }) => {
       // Less than a budget takes for a clock that was ahead.
       const later = Date.now() + settings.windowMs / 3;
       const [carried] = ask(emptyWindow(settings, later), { ...question, id: 'q1' }, later);
-      const workflowId = budgetWorkflowId(org);
-      const args = [{ org, settings, carried: packed(carried) }];
-      const { firstExecutionRunId: runId } = await env.client.workflow.start('rateBudget', {
-        workflowId,
-        taskQueue,
-        args,
-      });
-      const handle = env.client.workflow.getHandle(workflowId);
+      const { handle, chain } = await startWith(org, taskQueue, carried);
       await handle.executeUpdate(pauseBudgetUpdate, { args: [{ forMs: 60_000 }] });
       expect((await budgetView(env.client, org)).pausedBy).toBe('paused');
-      await replayChains(env, [{ workflowId, runId }]);
+      await replayChains(env, [chain]);
     }),
   );
 });
@@ -140,18 +140,12 @@ it('a budget whose clock was ahead counts as full for a window, and tells who wa
       const later = Date.now() + 30 * 86_400_000;
       const [filled] = ask(emptyWindow(settings, later), { ...question, id: 'q1' }, later);
       const [carried] = ask(filled, { ...question, id: 'q2', wants: 20, holder: `sync:${org}:gone` }, later);
-      const workflowId = budgetWorkflowId(org);
-      const args = [{ org, settings, carried: packed(carried) }];
-      const { firstExecutionRunId: runId } = await env.client.workflow.start('rateBudget', {
-        workflowId,
-        taskQueue,
-        args,
-      });
+      const { chain } = await startWith(org, taskQueue, carried);
       const answer = await clientOf(org, taskQueue).ask(org, { ...question, id: 'q3' });
       expect(answer).toHaveProperty('waitUntil', expect.closeTo(Date.now() + fullForMs, -4.5));
       // The waiter was told, and is gone.
       await expect.poll(async () => (await budgetView(env.client, org)).waiters.length).toBe(1);
-      await replayChains(env, [{ workflowId, runId }]);
+      await replayChains(env, [chain]);
     }),
   );
 });

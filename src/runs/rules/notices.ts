@@ -321,7 +321,7 @@ export interface Sight {
   holds: { domain: string; version: string; since: string; waiting: string | null }[] | null;
   /** Targets that were rolled out to and run another version now. */
   drifted: { domain: string; target: string; version: string; running: string }[] | null;
-  /** Sites of which a target could not be read: their drift is not over. */
+  /** Sites with a target that could not be read: what had drifted there counts as drifted still. */
   unread: readonly string[];
   approvals: { domain: string; since: string; until: string }[] | null;
   budget: { org: string; view: WindowView } | null;
@@ -333,7 +333,7 @@ export interface Sight {
 interface Seen {
   holding: Noticed[];
   types: NoticeType[];
-  /** Sites of whose targets not all could be read: their `rollout.drifted` stands. */
+  /** As in `Sight`. */
   unread?: readonly string[];
 }
 
