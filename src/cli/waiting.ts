@@ -252,16 +252,25 @@ function repeatedly(look: () => Promise<() => void>): { stop(): void } {
   };
 }
 
-const workerAnswersWithinMs = 10_000;
+/** A busy worker may need this long. */
+const workerAnswersWithinMs = 30_000;
+/** From here on an answer is late enough to look whether there is a worker at all. */
+const lateAnswerMs = 10_000;
 
-/** A worker's answer to a query or update. Throws the failure `NoWorker` when none answers. */
+/** A worker's answer to a query or update. Throws the failure `NoWorker` when none answers, after 10 s when none polls. */
 export async function askWorker<Answer>(
   client: Client,
   taskQueue: string,
   ask: () => Promise<Answer>,
 ): Promise<Answer> {
+  const givenUp = new AbortController();
+  const late = setTimeout(async () => {
+    if ((await workerPolls(client, taskQueue)) !== true) givenUp.abort();
+  }, lateAnswerMs);
   try {
-    return await client.withDeadline(Date.now() + workerAnswersWithinMs, ask);
+    return await client.withAbortSignal(givenUp.signal, () =>
+      client.withDeadline(Date.now() + workerAnswersWithinMs, ask),
+    );
   } catch (error) {
     const code = grpcStatus(error)?.code;
     // A call whose deadline has passed is cancelled at times, by the library or by the server.
@@ -272,5 +281,7 @@ export async function askWorker<Answer>(
       throw operationFailure('NoWorker', `no worker of the task queue ${taskQueue} answers`, hint);
     }
     throw error;
+  } finally {
+    clearTimeout(late);
   }
 }

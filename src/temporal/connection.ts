@@ -29,9 +29,11 @@ interface CallLimits {
   attemptMs: number;
   /** For a call that Temporal holds until a workflow or worker has answered; it answers "not yet" itself after 20 s. */
   longPollMs: number;
+  /** For a query: a busy server may lose one, and the next is answered. */
+  queryMs: number;
 }
 
-const usualLimits: CallLimits = { attemptMs: 5_000, longPollMs: 70_000 };
+const usualLimits: CallLimits = { attemptMs: 5_000, longPollMs: 70_000, queryMs: 10_000 };
 
 const attempts = 3;
 /** `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` of gRPC. */
@@ -58,10 +60,11 @@ const actOnce: ReadonlySet<string> = new Set([
  * Gives every call to Temporal a deadline, because the server may leave one unanswered, and repeats those that only read
  * or that Temporal recognizes by their id. A deadline of the caller's (`client.withDeadline`) still ends all attempts.
  */
-function limitCalls({ attemptMs, longPollMs }: CallLimits = usualLimits): Interceptor {
+function limitCalls({ attemptMs, longPollMs, queryMs }: CallLimits = usualLimits): Interceptor {
   return (options, nextCall) => {
     const method = methodOf(options);
-    const limitMs = longPolls.has(method) ? longPollMs : attemptMs;
+    const waitMs = method === 'QueryWorkflow' ? queryMs : longPollMs;
+    const limitMs = longPolls.has(method) ? waitMs : attemptMs;
     const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
     let last: Status | null = null;
     let isClosed = false;
@@ -71,8 +74,7 @@ function limitCalls({ attemptMs, longPollMs }: CallLimits = usualLimits): Interc
         last = status;
         if (isClosed || isOver(options.deadline)) return false;
         if (actOnce.has(method)) return neverSent(status) && retryableDecider(attempt, status);
-        // A worker that has not answered a query may not be there at all.
-        if (status.code === deadlineExceeded) return attempt < attempts && method !== 'QueryWorkflow';
+        if (status.code === deadlineExceeded) return attempt < attempts;
         return retryableDecider(attempt, status);
       },
     });

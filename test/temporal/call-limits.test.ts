@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { scheduleId } from '../../src/rules/workflow-ids.ts';
 import type { ConfiguredOrganization } from '../../src/schedules/rules/desired-schedules.ts';
@@ -8,7 +8,7 @@ import { connectClient } from '../../src/temporal/connection.ts';
 import { silentProxy } from '../tools/proxies/silent-proxy.ts';
 import { useDevServer } from '../tools/temporal/temporal.ts';
 
-const limits = { attemptMs: 1_000, longPollMs: 30_000 };
+const limits = { attemptMs: 1_000, longPollMs: 30_000, queryMs: 1_000 };
 const queue = `limits-${process.pid}`;
 const site = (domain: string) => ({ domain, schedule: { cron: '0 6 * * *', timezone: 'UTC', jitterMs: 0 } });
 const configured = [
@@ -51,6 +51,14 @@ describe('a call that Temporal never answers', () => {
     const { client, count } = await losing('DescribeSchedule', (number) => number === 1);
     const { scheduleId: id } = await client.schedule.getHandle(idOf('one.example')).describe();
     expect(id).toBe(idOf('one.example'));
+    expect(count()).toBeGreaterThanOrEqual(2);
+  });
+
+  it('is made again when it asks a worker', async () => {
+    const { client, count } = await losing('QueryWorkflow', (number) => number === 1);
+    // The second attempt reaches Temporal, which knows no such workflow.
+    const asked = client.workflow.getHandle('no-such-workflow').query('state');
+    await expect(asked).rejects.toThrow(WorkflowNotFoundError);
     expect(count()).toBeGreaterThanOrEqual(2);
   });
 
