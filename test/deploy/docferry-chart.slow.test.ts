@@ -127,6 +127,10 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
   it('probes each process on a port that it has, and gives it the time that a worker needs to end', async () => {
     for (const [name, pod] of podsOf(await render({ ...gateway, ...withConsole }))) {
       expect(pod.terminationGracePeriodSeconds, name).toBeGreaterThan(20);
+      // A worker may wait for the deletion of words for two minutes before it takes work.
+      for (const { startupProbe } of pod.containers) {
+        expect(startupProbe.periodSeconds * startupProbe.failureThreshold, name).toBeGreaterThan(180);
+      }
       for (const { ports, startupProbe, livenessProbe, readinessProbe } of pod.containers) {
         for (const probe of [startupProbe, livenessProbe, readinessProbe]) {
           const { port, path } = probe.httpGet ?? { ...probe.tcpSocket, path: null };
@@ -185,6 +189,22 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
     expect(withFiles.map(([name]) => name)).toEqual(['docferry-worker', 'docferry-gateway']);
   });
 
+  it("gives the keys of encryption and Temporal's certificates to all that connect to Temporal", async () => {
+    const temporalFiles = { existingSecret: 'temporal', mountPath: '/run/secrets/temporal' };
+    const pods = podsOf(await render({ ...gateway, ...withConsole, temporalFiles }));
+    const mounting = pods.map(([name, pod]) => {
+      const volume = pod.volumes.find(({ secret }) => secret?.secretName === 'temporal')?.name;
+      const mounts = containersOf(pod).map(({ volumeMounts }) => volumeMounts.find((one) => one.name === volume));
+      return [name, mounts.map((mount) => mount?.mountPath ?? null)];
+    });
+    expect(Object.fromEntries(mounting)).toEqual({
+      'docferry-worker': ['/run/secrets/temporal', '/run/secrets/temporal'],
+      'docferry-bundles': [null],
+      'docferry-gateway': ['/run/secrets/temporal'],
+      'docferry-console': ['/run/secrets/temporal'],
+    });
+  });
+
   it('keeps data in a claim of yours, and else in a folder that ends with the pod', async () => {
     const dataOf = async (changes: object) =>
       podsOf(await render(changes)).map(([, { volumes }]) => volumes.find(({ name }) => name === 'data'));
@@ -231,6 +251,8 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
   });
 
   const { config } = usableValues;
+  const { bundles } = config.store;
+  const claim = { data: { existingClaim: 'docferry' } };
   it.each([
     ['organizations', { config: { service: config.service } }],
     ['apiKey', { config: { ...config, organizations: [{ id: 'acme', apiKey: 'dk_admin_plain' }] } }],
@@ -240,6 +262,11 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
     ['SQLite', { config: { ...config, store: { bundles: config.store.bundles } } }],
     ['a folder', { config: { ...config, store: { feedback: config.store.feedback } } }],
     ['workFolder', { config: { ...config, store: { ...config.store, bundles: { s3: { bucket: 'acme-docs' } } } } }],
+    ['SQLite file', { ...claim, config: { ...config, store: { bundles: { directory: '/data/bundles' } } } }],
+    ['SQLite file', { ...claim, config: { ...config, store: { feedback: 'sqlite:/srv/f.db', bundles } } }],
+    ['directory', { ...claim, config: { ...config, store: { feedback: 'sqlite:/data/feedback.db' } } }],
+    ['8091', { metrics: { port: 8091 } }],
+    ['gateway.port', { gateway: { replicas: 1, port: 9464 } }],
     ['need each other', { workers: { all: { replicas: 0 }, short: { replicas: 1 } } }],
     ['deployment', { workers: { deployment: { build: '1.5.0' } } }],
     ['port', { metrics: { port: 80 } }],

@@ -31,8 +31,9 @@ export interface Container {
   args: string[];
   envFrom?: { secretRef: { name: string } }[];
   securityContext: object;
+  volumeMounts: { name: string; mountPath: string }[];
   ports: { name: string; containerPort: number }[];
-  startupProbe: Probe;
+  startupProbe: Probe & { periodSeconds: number; failureThreshold: number };
   livenessProbe: Probe;
   readinessProbe: Probe;
 }

@@ -33,11 +33,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- with $values.workers.deployment.name }}{{ $command = concat $command (list "--deployment" .) }}{{ end -}}
 {{- with $values.workers.deployment.build }}{{ $command = concat $command (list "--build" .) }}{{ end -}}
 {{- $component := ternary "worker" (printf "worker-%s" $kind) (eq $kind "all") -}}
-{{- $list = append $list (dict "component" $component "isWorker" true "keys" true "replicas" $worker.replicas "resources" $worker.resources "secrets" $values.workers.secrets "command" (concat $command $metrics) "metrics" $values.metrics.enabled "health" "worker") -}}
+{{- $list = append $list (dict "component" $component "isWorker" true "keys" true "temporal" true "replicas" $worker.replicas "resources" $worker.resources "secrets" $values.workers.secrets "command" (concat $command $metrics) "metrics" $values.metrics.enabled "health" "worker") -}}
 {{- end -}}
 {{- $list = append $list (dict "component" "bundles" "replicas" $values.bundles.replicas "resources" $values.bundles.resources "secrets" $values.bundles.secrets "command" (list "serve" "--bundle-host" "0.0.0.0" "--bundle-port" (toString $values.bundles.port)) "port" $values.bundles.port) -}}
-{{- $list = append $list (dict "component" "gateway" "keys" true "replicas" $values.gateway.replicas "resources" $values.gateway.resources "secrets" $values.gateway.secrets "command" (concat (list "gateway" "--host" "0.0.0.0" "--port" (toString $values.gateway.port)) $metrics) "port" $values.gateway.port "metrics" $values.metrics.enabled) -}}
-{{- $list = append $list (dict "component" "console" "replicas" $values.console.replicas "resources" $values.console.resources "secrets" $values.console.secrets "command" (list "console" "--host" "0.0.0.0" "--port" (toString $values.console.port) "--no-link") "port" $values.console.port) -}}
+{{- $list = append $list (dict "component" "gateway" "keys" true "temporal" true "replicas" $values.gateway.replicas "resources" $values.gateway.resources "secrets" $values.gateway.secrets "command" (concat (list "gateway" "--host" "0.0.0.0" "--port" (toString $values.gateway.port)) $metrics) "port" $values.gateway.port "metrics" $values.metrics.enabled) -}}
+{{- $list = append $list (dict "component" "console" "temporal" true "replicas" $values.console.replicas "resources" $values.console.resources "secrets" $values.console.secrets "command" (list "console" "--host" "0.0.0.0" "--port" (toString $values.console.port) "--no-link") "port" $values.console.port) -}}
 {{- $running := list -}}
 {{- range $list }}{{ if gt (int .replicas) 0 }}{{ $running = append $running . }}{{ end }}{{ end -}}
 {{- dict "list" $running | toJson -}}
@@ -52,11 +52,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if hasPrefix "sqlite:" $feedback }}{{ fail "config.store.feedback is a SQLite file, which ends with its pod: name a PostgreSQL database, or a claim in data.existingClaim" }}{{ end -}}
 {{- if not $s3 }}{{ fail "config.store.bundles is a folder, which ends with its pod: name a bucket in config.store.bundles.s3, or a claim in data.existingClaim" }}{{ end -}}
 {{- end -}}
+{{- if and (hasPrefix "sqlite:" $feedback) (not (hasPrefix "sqlite:/data/" $feedback)) }}{{ fail "config.store.feedback, a SQLite file, has to be below /data/, for nothing else can be written to" }}{{ end -}}
+{{- if and (not $s3) (not (hasPrefix "/data/" (($store.bundles | default dict).directory | default ""))) }}{{ fail "config.store.bundles.directory has to be below /data/, for nothing else can be written to" }}{{ end -}}
 {{- if and $s3 (not (hasPrefix "/data/" ($s3.workFolder | default ""))) }}{{ fail "config.store.bundles.s3.workFolder has to be below /data/, for nothing else can be written to" }}{{ end -}}
 {{- $console := .Values.config.console | default dict -}}
 {{- if and (gt (int .Values.console.replicas) 0) (not $console.proxy) (not $console.oidc) }}{{ fail "nobody could sign in to the console: set config.console.proxy or config.console.oidc, or console.replicas to 0" }}{{ end -}}
 {{- with .Values.workers -}}
 {{- if and (eq (int .all.replicas) 0) (ne (gt (int .short.replicas) 0) (gt (int .bulk.replicas) 0)) }}{{ fail "workers.short and workers.bulk need each other: give both replicas, or workers.all" }}{{ end -}}
+{{- end -}}
+{{- range (include "docferry.processes" . | fromJson).list -}}
+{{- $port := .port | default 8091 -}}
+{{- if and .metrics (eq (int $port) (int $.Values.metrics.port)) }}{{ fail (printf "metrics.port is %v, %s: choose another" $port (ternary "where a worker answers /healthz" "gateway.port too" (empty .port))) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
@@ -99,6 +105,11 @@ volumeMounts:
   {{- if and .process.keys $values.secretFiles.existingSecret }}
   - name: secret-files
     mountPath: {{ $values.secretFiles.mountPath }}
+    readOnly: true
+  {{- end }}
+  {{- if and .process.temporal $values.temporalFiles.existingSecret }}
+  - name: temporal-files
+    mountPath: {{ $values.temporalFiles.mountPath }}
     readOnly: true
   {{- end }}
   {{- if .process.isWorker }}
