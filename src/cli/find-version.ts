@@ -3,7 +3,7 @@ import { nearestName } from '../rules/text.ts';
 import { noSuchThing, usageFailure } from './context.ts';
 import { printable } from './terminal/text.ts';
 
-/** The word for the newest kept version that is older than the current one. */
+/** The word for the newest kept version that is older than the current one and was in service before it. */
 const previous = 'previous';
 
 /**
@@ -13,7 +13,7 @@ const previous = 'previous';
 export async function findVersion(store: BundleStore, domain: string, wanted: string): Promise<string> {
   const names = (await store.inventory(domain)).map(({ version }) => version);
   if (names.includes(wanted)) return wanted;
-  if (wanted === previous) return versionBefore(names, domain, await currentVersion(store, domain));
+  if (wanted === previous) return servedBefore(store, domain, names);
   const matches = wanted === '' ? [] : names.filter((name) => name.startsWith(wanted) || digestBegins(name, wanted));
   const [first, ...others] = matches;
   if (first !== undefined && !isEnough(wanted)) throw usageFailure(`${wanted} is ${tooLittle}`, meant(matches));
@@ -37,6 +37,15 @@ export async function currentVersion(store: BundleStore, domain: string): Promis
   const current = await store.current(domain);
   if (current) return current.version;
   throw noSuchThing('NoSuchVersion', `${domain} has no current version`, 'name a version of `export versions`');
+}
+
+/** Never one that a check refused, that has some pages only, or that waited behind a hold: readers never had it. */
+async function servedBefore(store: BundleStore, domain: string, names: readonly string[]): Promise<string> {
+  const version = await currentVersion(store, domain);
+  const { before = [] } = (await store.current(domain)) ?? {};
+  const served = before.filter((one) => one < version && names.includes(one));
+  if (served.length > 0) return versionBefore(served, domain, version);
+  throw noSuchThing('NoSuchVersion', `no version of ${domain} was in service before ${version}`, listed(names));
 }
 
 /** The newest of these versions that is older. Throws a failure with exit code 4 when there is none. */

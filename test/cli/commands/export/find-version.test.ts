@@ -10,8 +10,8 @@ const [first, second, third] = ['20261120T040200Z', '20261121T040200Z', '2026112
   (time) => `${time}-${digest}`,
 ) as [string, string, string];
 
-/** Three versions, the last of them current; no Temporal. */
-async function place() {
+/** Three versions, all of them in service one after the other but those left out; no Temporal. */
+async function place(neverServed: readonly string[] = []) {
   const cwd = await folderWithConfig({
     organizations: `  - id: acme
     apiKey: dk_admin_acme
@@ -19,9 +19,12 @@ async function place() {
 `,
   });
   const root = join(cwd, 'data/bundles');
+  let epoch = 0;
   for (const version of [first, second, third]) {
     const { store } = await publishSite({ root, domain, version });
-    if (version === third) await store.moveCurrent(domain, third, 0, new Date());
+    if (neverServed.includes(version)) continue;
+    await store.moveCurrent(domain, version, epoch, new Date());
+    epoch += 1;
   }
   return (...args: string[]) => docferryJson(['export', ...args], { cwd });
 }
@@ -63,6 +66,16 @@ it('previous and a beginning that is unique are enough', async () => {
   });
   expect(await run('deploy-local', domain, 'previous')).toMatchObject({ exitCode: 0, document: { version: second } });
   expect(await run('deploy-local', domain, '20261120')).toMatchObject({ exitCode: 0, document: { version: first } });
+});
+
+it('previous is a version that readers had, not one that was only stored', async () => {
+  const run = await place([second]);
+  expect(await run('deploy-local', domain, 'previous')).toMatchObject({ exitCode: 0, document: { version: first } });
+  const alone = await place([first, second]);
+  expect(await alone('rollback', domain, 'previous')).toMatchObject({
+    exitCode: 4,
+    document: { error: { message: `no version of ${domain} was in service before ${third}` } },
+  });
 });
 
 it('too little of a name does nothing, even where only one version has it', async () => {
