@@ -58,13 +58,14 @@ export class EndedBadly extends CliFailure {
 export async function runBulk<Item extends BulkItem, Begun extends Answer = Answer>(
   { output }: CommandContext,
   flags: BulkFlags,
-  { items, skipped }: Plan<Item>,
+  { items, skipped, failed: unread = [] }: Plan<Item>,
   { kind, verb, done, none, lineOf, work, wait }: BulkCommand<Item, Begun>,
 ): Promise<ExitCode> {
   const noun = kind.slice(0, -1);
   const lines = [
     ...items.map(lineOf),
     ...skipped.map(({ item, why }) => output.paintNotes.dim(`${lineOf(item)}: skipped, ${why}`)),
+    ...unread.map(({ item, error }) => output.paintNotes.red(`${lineOf(item)}: ${explainFailure(error).message}`)),
   ];
   const text = `${verb} ${counted(items.length, noun)}:\n${indent(lines.join('\n'))}`;
   if (items.length > 0 && flags.yes !== true) {
@@ -83,7 +84,8 @@ export async function runBulk<Item extends BulkItem, Begun extends Answer = Answ
     const waited = begun.flatMap((one) => (one.ok ? [{ ...one.item, ...one.answer }] : []));
     return { ended: [...begun.filter(({ ok }) => !ok), ...(await wait(waited, signal))], notBegun };
   };
-  const { ended, notBegun } = await act().finally(dispose);
+  const { ended: acted, notBegun } = await act().finally(dispose);
+  const ended = [...unread.map((one) => ({ ...one, ok: false as const })), ...acted];
   const succeeded = ended.filter(({ ok }) => ok).length;
   const failures = ended.flatMap((one) => (one.ok || isRunning(one.error) ? [] : [one]));
   const failed = failures.length;
@@ -96,7 +98,7 @@ export async function runBulk<Item extends BulkItem, Begun extends Answer = Answ
   };
   // What ran already was only joined, unless its end was waited for.
   const joined = wait ? 0 : ended.filter((one) => one.ok && one.answer.joined === true).length;
-  const selected = items.length + skipped.length;
+  const selected = items.length + skipped.length + unread.length;
   const all = succeeded - joined === selected ? '' : `${succeeded - joined} of `;
   const whys = [...new Set(left.map(({ why }) => why))];
   const notDone = [
@@ -107,8 +109,8 @@ export async function runBulk<Item extends BulkItem, Begun extends Answer = Answ
   ].join(', ');
   const summary = `${done} ${all}${counted(selected, noun)}${notDone === '' ? '' : `: ${notDone}`}`;
   const whyFailed = failures.map(({ item, error }) => `${lineOf(item)}: ${explainFailure(error).message}`);
-  output.result(document, items.length === 0 ? none : [...whyFailed, summary].join('\n'));
-  if (succeeded === items.length) return exitCodes.done;
+  output.result(document, items.length + unread.length === 0 ? none : [...whyFailed, summary].join('\n'));
+  if (succeeded === items.length + unread.length) return exitCodes.done;
   return failed === 0 && notBegun.length === 0 ? exitCodes.stillRunning : exitCodes.failed;
 }
 

@@ -408,8 +408,16 @@ export async function planBulk(
   }
   const sites = selected.flatMap((one) => (one.kind === 'site' ? [one] : []));
   const { installation } = reader;
-  const { items, skipped }: Plan<(typeof sites)[number] & Partial<InService>> =
-    verb === 'approve' ? await planApprovals(installation, sites, running) : await planHolds(installation, verb, sites);
+  if (verb === 'approve' && !value.facts.live?.running) {
+    throw new ConsoleFailure('TemporalUnreachable', 'nobody knows what waits: Temporal does not answer', 'try again');
+  }
+  const {
+    items,
+    skipped,
+    failed = [],
+  }: Plan<(typeof sites)[number] & Partial<InService>> = verb === 'approve'
+    ? await planApprovals(installation, sites, running)
+    : await planHolds(installation, verb, sites);
   const detailOf = ({ version, current, held }: (typeof items)[number]) => {
     if (verb === 'hold') return `stays at what is in service, now ${current}`;
     return verb === 'release' ? `no longer held at ${held}` : `${version}`;
@@ -417,6 +425,7 @@ export async function planBulk(
   return [
     ...items.map((one) => item(one, detailOf(one))),
     ...skipped.map((one) => item(one.item, one.why, true)),
+    ...failed.map((one) => item(one.item, `it cannot be asked: ${reader.setting.explain(one.error).message}`, true)),
     ...selected.flatMap((one) => (one.kind === 'site' ? [] : [item(one, onlySites, true)])),
   ];
 }

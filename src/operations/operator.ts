@@ -364,10 +364,11 @@ class AuditWriter {
   }
 }
 
-/** What an operation on many would do, and what of the selected it would skip. */
+/** What an operation on many would do, what of the selected it would skip, and what it could learn nothing about. */
 export interface Plan<Item> {
   items: Item[];
   skipped: { item: Item; why: string }[];
+  failed?: { item: Item; error: unknown }[];
 }
 
 /** How it went with one of many. */
@@ -422,6 +423,17 @@ function planOf<Item>(selected: readonly Item[], whyNot: (item: Item) => string 
   };
 }
 
+/** The same for what each had to be asked about; `unknown` stands for the answer that did not come. */
+function planOfAsked<Item, Answer>(
+  ended: readonly Ended<Item, Answer>[],
+  unknown: Answer,
+  whyNot: (answer: Answer) => string | null,
+): Plan<Item & Answer> {
+  const asked = ended.flatMap((one) => (one.ok ? [{ ...one.item, ...one.answer }] : []));
+  const failed = ended.flatMap((one) => (one.ok ? [] : [{ item: { ...one.item, ...unknown }, error: one.error }]));
+  return { ...planOf(asked, whyNot), failed };
+}
+
 export function planCancel(sites: readonly Site[], running: RunningById): Plan<Site> {
   return planOf(sites, (site) => (runs(running, exportOf(site)) ? null : 'without a running export'));
 }
@@ -433,20 +445,12 @@ export async function planApprovals<Selected extends Site>(
   running: RunningById,
 ): Promise<Plan<Selected & { version: string | null }>> {
   // Temporal's list shows a phase a moment late, so every running export is asked.
-  const { ended } = await forEach(sites, async (site) =>
-    runs(running, exportOf(site)) ? waitingVersion(installation, site) : null,
+  const { ended } = await forEach(sites, async (site) => ({
+    version: runs(running, exportOf(site)) ? await waitingVersion(installation, site) : null,
+  }));
+  return planOfAsked(ended, { version: null }, ({ version }) =>
+    version === null ? 'without a waiting version' : null,
   );
-  const plan: Plan<Selected & { version: string | null }> = { items: [], skipped: [] };
-  for (const one of ended) {
-    if (one.ok && one.answer !== null) plan.items.push({ ...one.item, version: one.answer });
-    else {
-      const why = one.ok
-        ? 'without a waiting version'
-        : `it cannot be asked: ${one.error instanceof Error ? one.error.message : one.error}`;
-      plan.skipped.push({ item: { ...one.item, version: null }, why });
-    }
-  }
-  return plan;
 }
 
 /** The sites to hold, or to release. A hold keeps what is in service when it is placed, which may be newer than the plan. */
@@ -456,11 +460,14 @@ export async function planHolds<Selected extends Site>(
   sites: readonly Selected[],
 ): Promise<Plan<Selected & InService>> {
   const store = await installation.bundles();
-  const found = await store.inService(sites.map(({ domain }) => domain));
   const nothing = { current: null, held: null };
-  const known = sites.map((site) => ({ ...site, ...(found.get(site.domain) ?? nothing) }));
-  if (kind === 'release') return planOf(known, ({ held }) => (held === null ? 'not held' : null));
-  return planOf(known, ({ current, held }) => {
+  // One by one: the damaged record of a site stops no other.
+  const { ended } = await forEach(
+    sites,
+    async ({ domain }) => (await store.inService([domain])).get(domain) ?? nothing,
+  );
+  return planOfAsked(ended, nothing, ({ current, held }) => {
+    if (kind === 'release') return held === null ? 'not held' : null;
     if (held !== null) return 'held already';
     return current === null ? 'without a published version' : null;
   });

@@ -1,13 +1,17 @@
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runBulk } from '../../src/cli/bulk.ts';
-import { type CommandContext, Output } from '../../src/cli/context.ts';
+import { type CommandContext, Output, operationFailure } from '../../src/cli/context.ts';
 import { actingOn } from '../../src/cli/operator.ts';
 import type { Config } from '../../src/config/config.ts';
-import type { Operator, Site } from '../../src/operations/operator.ts';
+import type { Installation } from '../../src/operations/installation.ts';
+import { type Operator, planApprovals, type Site } from '../../src/operations/operator.ts';
 import { startedExport } from '../../src/runs/rules/audit.ts';
+import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
+import { docferryJson, folderWithConfig } from '../tools/cli/run-docferry.ts';
 import { type TemporaryStore, temporaryStore } from '../tools/feedback/temporary-store.ts';
 
 const configOf = (feedback: object) =>
@@ -15,8 +19,7 @@ const configOf = (feedback: object) =>
 
 const sites = Array.from({ length: 100 }, (_, n): Site => ({ org: 'acme', domain: `docs${n}.acme.example` }));
 
-/** Does it to a hundred sites; `meanwhile` comes first. */
-async function doToAll(at: TemporaryStore, meanwhile: (site: Site) => Promise<void>) {
+function jsonContext(): { context: CommandContext; printed(): string } {
   let printed = '';
   const stream = {
     write(text: string | Uint8Array) {
@@ -26,7 +29,12 @@ async function doToAll(at: TemporaryStore, meanwhile: (site: Site) => Promise<vo
   };
   const silent = { write: () => true };
   const output = new Output({ json: true, quiet: true, color: false, env: {}, stdout: stream, stderr: silent });
-  const context: CommandContext = { output, configFile: undefined, env: {}, cwd: '.' };
+  return { context: { output, configFile: undefined, env: {}, cwd: '.' }, printed: () => printed };
+}
+
+/** Does it to a hundred sites; `meanwhile` comes first. */
+async function doToAll(at: TemporaryStore, meanwhile: (site: Site) => Promise<void>) {
+  const { context, printed } = jsonContext();
   const work = (operator: Operator) =>
     runBulk<Site>(
       context,
@@ -46,7 +54,7 @@ async function doToAll(at: TemporaryStore, meanwhile: (site: Site) => Promise<vo
       },
     );
   const exitCode = await actingOn(configOf(at.place), context, { as: 'anna' }, work, { bulk: true });
-  return { exitCode, document: JSON.parse(printed) };
+  return { exitCode, document: JSON.parse(printed()) };
 }
 
 const kept = async (at: TemporaryStore) =>
@@ -76,6 +84,59 @@ describe('the audit entries of a bulk command (X6)', () => {
     expect(left).toBeGreaterThan(0);
     expect(document.left[0]).toMatchObject({ org: 'acme', why: 'interrupted' });
     expect(new Set(await kept(at))).toEqual(new Set(document.sites.map(({ domain }: Site) => domain)));
+  });
+});
+
+it('a site whose record is damaged stops the holds of no other, and fails by name', async () => {
+  const [first, second] = ['docs.acme.example', 'help.acme.example'];
+  const cwd = await folderWithConfig({
+    organizations: `  - { id: acme, apiKey: k, sites: [{ domain: ${first} }, { domain: ${second} }] }`,
+  });
+  const root = join(cwd, 'data/bundles');
+  for (const domain of [first, second]) {
+    const { store } = await publishSite({ root, domain, version: smallSiteVersion });
+    await store.moveCurrent(domain, smallSiteVersion, 0, new Date());
+  }
+  await writeFile(join(root, first, 'current.json'), '{"vers');
+  for (const [verb, held] of [
+    ['hold', smallSiteVersion],
+    ['release', null],
+  ] as const) {
+    const { exitCode, document, stderr } = await docferryJson(['export', verb, '--all', '--yes'], { cwd });
+    expect(exitCode).toBe(1);
+    expect(document).toMatchObject({
+      sites: [
+        { domain: first, ok: false, error: { message: `${first}/current.json in the bundle store is damaged` } },
+        { domain: second, ok: true, held },
+      ],
+      totals: { done: 1, failed: 1, left: 0 },
+    });
+    expect(stderr).toContain(`${first}: ${first}/current.json`);
+  }
+});
+
+it('sites that could not be asked have failed, also where nothing else is to be done', async () => {
+  const domain = 'docs.acme.example';
+  const running = new Map([[`export:acme:${domain}`, { phase: null, runId: 'r' }]]);
+  const client = { workflow: { getHandle: () => ({ describe: async () => ({ status: { name: 'RUNNING' } }) }) } };
+  const silent = {
+    temporal: async () => client,
+    ask: () => Promise.reject(operationFailure('NoWorker', 'no worker answers', '')),
+  } as unknown as Installation;
+  const plan = await planApprovals(silent, [{ org: 'acme', domain }], running);
+  expect(plan).toMatchObject({ items: [], skipped: [], failed: [{ item: { domain, version: null } }] });
+  const { context, printed } = jsonContext();
+  const command = {
+    kind: 'sites',
+    verb: '',
+    done: '',
+    none: 'none',
+    lineOf: ({ domain: name }: Site) => name,
+  } as const;
+  expect(await runBulk<Site>(context, { yes: true }, plan, { ...command, work: async () => ({}) })).toBe(1);
+  expect(JSON.parse(printed())).toMatchObject({
+    sites: [{ domain, ok: false, error: { code: 'NoWorker' } }],
+    totals: { done: 0, failed: 1, left: 0 },
   });
 });
 

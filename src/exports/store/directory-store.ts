@@ -393,7 +393,7 @@ export class DirectoryBundleStore implements BundleStore {
 
   #read<Content>(domain: string, record: RecordKind<Content>): Content | null {
     const text = readIfExistsSync(this.#recordFile(domain, record));
-    return text === null ? null : parseRecord(record, text);
+    return text === null ? null : parseRecord(record, text, recordPath(domain, record));
   }
 
   /** Under the lock: writes a record, and returns it. */

@@ -69,12 +69,12 @@ export type StoreIdentity = z.infer<typeof identity.schema>;
 export const parseManifest = (text: string): Manifest => parseRecord(published, text);
 export const parseIdentity = (text: string): StoreIdentity => parseRecord(identity, text);
 
-/** Throws `RecordDamaged` when the text is another. */
-export function parseRecord<Content>({ file, schema }: RecordKind<Content>, text: string): Content {
+/** Throws `RecordDamaged`, which names the path, when the text is another. */
+export function parseRecord<Content>({ file, schema }: RecordKind<Content>, text: string, path = file): Content {
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    throw new RecordDamaged(file);
+    throw new RecordDamaged(path);
   }
 }
 

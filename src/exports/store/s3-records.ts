@@ -344,8 +344,9 @@ export abstract class S3Records {
   }
 
   async #read<Content>(domain: string, record: RecordKind<Content>): Promise<Content | null> {
-    const found = await this.bucket.read(recordPath(domain, record));
-    return found === null ? null : parseRecord(record, found.text);
+    const path = recordPath(domain, record);
+    const found = await this.bucket.read(path);
+    return found === null ? null : parseRecord(record, found.text, path);
   }
 
   /**
@@ -360,7 +361,7 @@ export abstract class S3Records {
     const path = recordPath(domain, record);
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.bucket.read(path);
-      const before = found === null ? null : parseRecord(record, found.text);
+      const before = found === null ? null : parseRecord(record, found.text, path);
       const changed = await change(before);
       if (changed === null) return before;
       const text = toJson(changed);

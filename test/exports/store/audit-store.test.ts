@@ -97,7 +97,7 @@ for (const backend of backends) {
       expect(await pointerOf()).toEqual([[null, 'current.json is damaged']]);
       await expect(store.current(siteDomain)).rejects.toMatchObject({
         code: 'StoreUnavailable',
-        message: 'current.json in the bundle store is damaged',
+        message: `${siteDomain}/current.json in the bundle store is damaged`,
       });
       await write(`${siteDomain}/current.json`, JSON.stringify(pointer));
       await remove(at(versions[1] ?? '', 'manifest.json'));
