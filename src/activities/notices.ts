@@ -133,9 +133,13 @@ export async function sendDueNotices(deps: ActivityDependencies, org: string, at
     const data = noticeOf(org, [first, ...more]);
     const about = [first, ...more].flatMap(({ subject, open, changedAt }) => [subject, String(open), changedAt]);
     await send(deps, { type: first.type, timestamp: at.toISOString(), data }, about);
-    await deps.feedback.markTold(org, [first, ...more], at);
+    const toldAt = at.toISOString();
+    await deps.feedback.markTold(
+      org,
+      [first, ...more].map((row) => ({ ...row, toldAt })),
+    );
   }
-  await deps.feedback.markTold(org, known, at);
+  await deps.feedback.markTold(org, known);
 }
 
 /** The same for the same facts: a message that is sent again is recognized. */
@@ -312,6 +316,8 @@ const acts: Record<string, readonly AuditAction[]> = {
 };
 /** The watch finds at its next look what people have done. */
 const longestLookMs = 86_400_000;
+/** The operator's clock may be ahead of the worker's. */
+const clocksDifferMs = 60_000;
 
 /** With who did it and why, which no history holds: the audit says so. */
 async function withDecision(
@@ -324,9 +330,12 @@ async function withDecision(
   const actions = acts[`${event.type} ${state}`] ?? [];
   if (actions.length === 0) return event;
   const from = state === 'ended' ? since : new Date(Date.parse(since) - longestLookMs).toISOString();
-  for await (const { action, who, reason } of feedback.listAuditEntries({ org, subject, since: from })) {
+  // A message may go out hours later, when others have acted.
+  const to = Date.parse(event.timestamp) + clocksDifferMs;
+  for await (const { at, action, who, reason } of feedback.listAuditEntries({ org, subject, since: from })) {
     const decided: Notice['decided'] = { who, why: reason };
-    if (actions.includes(action)) return { ...event, data: { ...data, decided } } as WebhookMessage;
+    if (actions.includes(action) && Date.parse(at) <= to)
+      return { ...event, data: { ...data, decided } } as WebhookMessage;
   }
   return event;
 }

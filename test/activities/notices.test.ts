@@ -129,8 +129,12 @@ it('learns who held a site and why from the audit, which no history holds (X1)',
   await scene.deps.feedback.turnNotice({ ...held, org: 'acme', at: new Date('2026-11-21T09:00:00Z') });
   const act = { entryId: 'e1', at: '2026-11-21T08:58:00.000Z', action: 'hold', org: 'acme', subject } as const;
   const reason = 'because of Jane Doe';
-  await scene.deps.feedback.recordAuditEntries([{ ...act, who: 'anna', reason, detail: '{}', workflowId: null }]);
-  await tellDue();
+  // The message goes out late: another has held the site again.
+  const later = { ...act, entryId: 'e2', at: '2026-11-28T08:58:00.000Z', who: 'ben', reason: 'another' };
+  await scene.deps.feedback.recordAuditEntries(
+    [{ ...act, who: 'anna', reason }, later].map((entry) => ({ ...entry, detail: '{}', workflowId: null })),
+  );
+  await tellDue(new Date('2026-11-21T09:00:30Z'));
   const [delivery] = scene.delivered;
   expect(JSON.stringify(delivery)).not.toContain('Jane');
   if (delivery) await mockActivity().run(createWebhookActivities(scene.deps).sendWebhook, delivery);

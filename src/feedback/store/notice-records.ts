@@ -60,12 +60,12 @@ export async function noticeRows(db: Db, org: string): Promise<NoticeRow[]> {
   }));
 }
 
-/** People know these rows as they are here; what has changed since is still to be told. */
-export async function markTold(db: Trx, org: string, rows: readonly NoticeRow[], at: Date): Promise<void> {
-  for (const { type, subject, open, changedAt } of rows) {
+/** People know these rows as they are here, since `toldAt`; what has changed since is still to be told. */
+export async function markTold(db: Trx, org: string, rows: readonly NoticeRow[]): Promise<void> {
+  for (const { type, subject, open, changedAt, toldAt } of rows) {
     await db
       .updateTable('notices')
-      .set({ told: open ? 1 : 0, told_at: at.toISOString() })
+      .set({ told: open ? 1 : 0, told_at: toldAt })
       .where(matching({ org_id: org, type, subject, changed_at: changedAt }))
       .execute();
   }

@@ -227,7 +227,7 @@ const outageMs = 86_400_000;
 interface DueNotices {
   /** A message each: rows of one type and state, one at least. */
   groups: NoticeRow[][];
-  /** Parts of an outage that people know: no message. */
+  /** Parts of an outage that people know: no message. `toldAt` is when people were told of that outage. */
   known: NoticeRow[];
 }
 
@@ -251,8 +251,12 @@ export function dueNotices(rows: readonly NoticeRow[], now: number): DueNotices 
     } else if (rows.some((other) => explains(other, row))) {
       // Also in the look that finds the explanation over: what follows from it may need a moment more.
       continue;
-    } else if (outage.some(({ toldAt }) => now - Date.parse(toldAt ?? '') < outageMs)) {
-      known.push(row);
+    }
+    const toldAt = outage
+      .map((other) => other.toldAt ?? '')
+      .reduce((latest, each) => (each > latest ? each : latest), '');
+    if (row.open && now - Date.parse(toldAt) < outageMs) {
+      known.push({ ...row, toldAt });
       continue;
     }
     const key = `${row.type} ${row.open}`;

@@ -14,6 +14,9 @@ const turn = (state: 'begun' | 'ended', n: number, more: Partial<NoticeTurn> = {
   ...more,
 });
 
+const toldAt = (rows: readonly NoticeRow[], n: number) =>
+  rows.map((row) => ({ ...row, toldAt: hour(n).toISOString() }));
+
 describe('a notice (X9)', () => {
   it('keeps when it began, why, and whether people know', async () => {
     await using at = await temporaryStore();
@@ -28,14 +31,14 @@ describe('a notice (X9)', () => {
       ...{ reason: 'why', facts: { targets: 2 } },
     };
     expect(await store.noticeRows('acme')).toEqual([begun]);
-    await store.markTold('acme', await store.noticeRows('acme'), hour(2));
+    await store.markTold('acme', toldAt(await store.noticeRows('acme'), 2));
     const told = { ...begun, told: true, toldAt: hour(2).toISOString() };
     expect(await store.noticeRows('acme')).toEqual([told]);
     await store.turnNotice(turn('ended', 3));
     await store.turnNotice(turn('ended', 4));
     const ended = { ...told, open: false, changedAt: hour(3).toISOString() };
     expect(await store.noticeRows('acme')).toEqual([ended]);
-    await store.markTold('acme', [ended as NoticeRow], hour(5));
+    await store.markTold('acme', toldAt([ended as NoticeRow], 5));
     expect(await store.noticeRows('acme')).toEqual([]);
   });
 
@@ -43,9 +46,9 @@ describe('a notice (X9)', () => {
     await using at = await temporaryStore();
     await at.store.turnNotice(turn('begun', 1));
     const rows = await at.store.noticeRows('acme');
-    await at.store.markTold('acme', rows, hour(1));
+    await at.store.markTold('acme', toldAt(rows, 1));
     await at.store.turnNotice(turn('ended', 2));
-    await at.store.markTold('acme', rows, hour(3));
+    await at.store.markTold('acme', toldAt(rows, 3));
     expect(await at.store.noticeRows('acme')).toMatchObject([{ open: false, told: true }]);
   });
 
@@ -65,7 +68,7 @@ describe('a notice (X9)', () => {
     await using at = await temporaryStore();
     const waits = { type: 'approval.wanted' } as const;
     await at.store.turnNotice(turn('begun', 1, { ...waits, mark: 'v1' }));
-    await at.store.markTold('acme', await at.store.noticeRows('acme'), hour(1));
+    await at.store.markTold('acme', toldAt(await at.store.noticeRows('acme'), 1));
     // The first run was terminated at 2, and its row is written when the second one waits already.
     await at.store.turnNotice(turn('begun', 3, { ...waits, mark: 'v2' }));
     const second = { open: true, told: false, since: hour(3).toISOString(), mark: 'v2' };
@@ -73,7 +76,7 @@ describe('a notice (X9)', () => {
     await at.store.turnNotice(turn('begun', 4, { ...waits, mark: 'v2' }));
     await at.store.turnNotice(turn('ended', 2, waits));
     expect(await at.store.noticeRows('acme')).toMatchObject([second]);
-    await at.store.markTold('acme', await at.store.noticeRows('acme'), hour(4));
+    await at.store.markTold('acme', toldAt(await at.store.noticeRows('acme'), 4));
     await at.store.turnNotice(turn('ended', 5, waits));
     expect(await at.store.noticeRows('acme')).toMatchObject([
       { open: false, told: true, changedAt: hour(5).toISOString() },

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { emptyWindow } from '../../../src/budget/rules/window-state.ts';
 import { viewOf, type WindowView } from '../../../src/budget/rules/window-view.ts';
-import { changesSince, type Sight, watchedConditions } from '../../../src/runs/rules/notices.ts';
+import {
+  changesSince,
+  dueNotices,
+  type NoticeRow,
+  type Sight,
+  watchedConditions,
+} from '../../../src/runs/rules/notices.ts';
 
 const hourMs = 3_600_000;
 const now = Date.UTC(2026, 10, 21, 12);
@@ -30,6 +36,23 @@ const waiter = (hours: number) => ({
   forecast: null,
 });
 const budget = (view: Partial<WindowView>) => ({ budget: { org: 'acme', view: { ...idle, ...view } } });
+
+describe('an outage that people know', () => {
+  const failed = (subject: string, hours: number, toldAt: string | null): NoticeRow => ({
+    ...{ type: 'export.failed', subject, open: true, since: ago(hours), changedAt: ago(hours) },
+    ...{ told: toldAt !== null, toldAt, until: null, mark: null, reason: 'the service answers 503', facts: {} },
+  });
+
+  it('says no more for a day, and then again: what joined it silently does not make it last', () => {
+    const second = dueNotices([failed('a.example', 20, ago(20)), failed('b.example', 1, null)], now);
+    expect(second).toMatchObject({ groups: [], known: [{ subject: 'b.example', toldAt: ago(20) }] });
+    const [known] = second.known;
+    // The first one is over; another follows a day after people were told.
+    const rows = [{ ...failed('b.example', 1, null), ...known, told: true }, failed('c.example', -5, null)];
+    const third = dueNotices(rows, now + 5 * hourMs);
+    expect(third).toMatchObject({ groups: [[{ subject: 'c.example' }]], known: [] });
+  });
+});
 
 describe('the watch of an organization finds', () => {
   it('nothing where all is well', () => {
