@@ -46,7 +46,11 @@ async function showHistory(context: CommandContext, flags: HistoryFlags): Promis
     reason ?? '',
   ]);
   const header = ['name', 'outcome', 'ended (UTC)', 'took', 'version or pass', 'why'];
-  const table = rows.length === 0 ? [] : [tableLines(header, rows, columns, ['took', 'version or pass']), ''];
+  // Of a fleet's weeks it is long to lay out, and for a document nobody needs it.
+  const table =
+    rows.length === 0 || context.output.json
+      ? []
+      : [tableLines(header, rows, columns, ['took', 'version or pass']), ''];
   const totals = { ended: found.length, failed: failed.length };
   context.output.result({ since, ended: shown, totals }, [...table, endedText(found, sinceMs)].join('\n'));
 }

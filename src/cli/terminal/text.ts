@@ -50,7 +50,7 @@ function evenLines(
   breaks: 'last' | 'all',
 ): string | null {
   const widths = header.map((title, column) =>
-    Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[column] ?? ''))),
+    rows.reduce((width, row) => Math.max(width, stringWidth(row[column] ?? '')), stringWidth(title)),
   );
   const last = header.length - 1;
   const below = breaks === 'all' && last > 0 && (widths[last] ?? 0) > narrowestWords;

@@ -2,6 +2,11 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { factLines, indent, printable, tableLines, wrapped } from '../../../src/cli/terminal/text.ts';
 
+it('a table of a fleet has more rows than a call has room for arguments', () => {
+  const rows = Array.from({ length: 200_000 }, () => ['docs.acme.example', 'published']);
+  expect(tableLines(['name', 'outcome'], rows).length).toBeGreaterThan(200_000);
+});
+
 describe('columns of a table', () => {
   it('line up in a terminal, with wide and combining characters and colours', () => {
     const rows = [
