@@ -28,8 +28,7 @@ function serviceOf({ service }: Config, { apiKey, budget }: OrganizationConfig):
     analyticsBaseUrl: service.analyticsBaseUrl,
     allowInsecure: service.allowInsecure,
     apiKey: () => apiKey.read(),
-    // A request that is not answered within D is broken off, so that none arrives later (B1).
-    timeouts: { connectMs: 10_000, firstByteMs: Math.min(30_000, budget.arrivalMs), overallMs: 60_000 },
+    arrivalMs: budget.arrivalMs,
   });
 }
 

@@ -15,7 +15,7 @@ import {
   text,
 } from './json-answers.ts';
 import type { OpenAnswer, OutgoingRequest } from './outgoing-call.ts';
-import { type AreaOptions, openArea, safeText } from './service-area.ts';
+import { type AreaOptions, defaultTimeouts, openArea, safeText } from './service-area.ts';
 
 const jobFields = {
   /** "Types and units: not shown." */
@@ -303,11 +303,16 @@ export interface DocumentationServiceOptions extends AreaOptions {
   baseUrl: string;
   /** Base address of the analytics area where it differs (service-interface.md appendix). */
   analyticsBaseUrl?: string;
+  /** A request to the analytics area that has no answer by then is broken off, so that none arrives later (B1). */
+  arrivalMs?: number;
 }
 
 /** Longest answers in bytes, after decompression. */
 const maxFeedbackBytes = 64 * 1024 * 1024;
 const maxOtherBytes = 1024 * 1024;
+
+/** The service may pack the archive before it answers. */
+const bundleLinkTimeouts = { firstByteMs: 600_000, overallMs: 600_000 };
 
 /** One organization's view of the documentation service. */
 export type DocumentationService = ReturnType<typeof createDocumentationService>;
@@ -319,8 +324,12 @@ export type DocumentationService = ReturnType<typeof createDocumentationService>
  */
 export function createDocumentationService(options: DocumentationServiceOptions) {
   const exportArea = openArea(options.baseUrl, options);
-  const analyticsArea =
-    options.analyticsBaseUrl === undefined ? exportArea : openArea(options.analyticsBaseUrl, options);
+  const { timeouts, arrivalMs = Number.POSITIVE_INFINITY } = options;
+  const firstByteMs = Math.min(timeouts?.firstByteMs ?? defaultTimeouts.firstByteMs, arrivalMs);
+  const analyticsArea = openArea(options.analyticsBaseUrl ?? options.baseUrl, {
+    ...options,
+    timeouts: { ...timeouts, firstByteMs },
+  });
 
   const jobsPath = ['v1', 'static-export', 'jobs'];
   const exportCall = (path: string[], rest: Pick<OutgoingRequest, 'method' | 'body'>) => ({
@@ -354,7 +363,8 @@ export function createDocumentationService(options: DocumentationServiceOptions)
       return readJobStatus(text, jobId, secrets);
     },
     async createBundleLink(jobId: string, callOptions?: RequestOptions): Promise<BundleLink> {
-      const call = exportCall([...jobsPath, jobId, 'bundle'], { method: 'POST', body: null });
+      const path = [...jobsPath, jobId, 'bundle'];
+      const call = { ...exportCall(path, { method: 'POST', body: null }), timeouts: bundleLinkTimeouts };
       return readBundleLink((await exportArea.send(call, callOptions)).text, call.url);
     },
     /**

@@ -121,8 +121,7 @@ export interface AreaOptions {
   environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The first two stay within `budget.arrival`'s default of 30 s (B1). */
-const defaultTimeouts: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, overallMs: 60_000 };
+export const defaultTimeouts: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, overallMs: 60_000 };
 
 /** One base address with its connections. */
 export function openArea(baseUrl: string, options: AreaOptions) {
@@ -157,7 +156,7 @@ export function openArea(baseUrl: string, options: AreaOptions) {
     },
     /** Returns the body of a 2xx answer, and what must not be quoted from it. */
     async send(
-      call: Omit<OutgoingRequest, 'headers'>,
+      { timeouts: own, ...call }: Omit<OutgoingRequest, 'headers'> & { timeouts?: Partial<Timeouts> },
       callOptions: RequestOptions = {},
     ): Promise<{ text: string; secrets: string[] }> {
       const key = readKey(options.apiKey);
@@ -168,7 +167,7 @@ export function openArea(baseUrl: string, options: AreaOptions) {
       };
       if (call.body !== null) headers['Content-Type'] = 'application/json';
       const agent = call.method === 'GET' ? kept : fresh;
-      const answer = await exchange({ ...call, headers }, agent, timeouts, callOptions);
+      const answer = await exchange({ ...call, headers }, agent, { ...timeouts, ...own }, callOptions);
       const { status, text } = answer;
       const serviceMs = readHttpDate(answer.date);
       if (serviceMs !== null) callOptions.onDate?.(serviceMs);

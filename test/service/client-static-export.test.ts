@@ -1,7 +1,11 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { organizationsOf } from '../../src/organizations.ts';
 import type { DocumentationService } from '../../src/service/client.ts';
 import { BadRequest, NotFound, NotReady, PlanRequired, RateLimited, Unauthorized } from '../../src/service/errors.ts';
-import { failureOf, json, serviceWith } from './http-server.ts';
+import { load, minimal } from '../config/config-folder.ts';
+import { failureOf, json, type Received, serviceWith, startServer } from './http-server.ts';
 
 const answer = { jobId: 'job_1', status: 'running', bundleUrl: 'https://store.example/b' };
 
@@ -64,4 +68,29 @@ describe('what the interface does not show', () => {
       expect(await failureOf(call(silent.service))).toBeInstanceOf(type);
     },
   );
+});
+
+describe('an answer that takes its time', () => {
+  const slowly = (ms: number) => async (response: ServerResponse, request: Received) => {
+    await sleep(ms);
+    json(answer)(response, request);
+  };
+
+  it('is waited for though a request for feedback would arrive too late by then', async () => {
+    const { baseUrl } = await startServer(slowly(1_200));
+    const address = `service: { baseUrl: "${baseUrl}", allowInsecure: true }`;
+    const config = load(`${minimal.replace(/service: .*/, address)}    budget: { arrival: 1s }\n`);
+    const service = organizationsOf(config)[0]?.service;
+    if (service === undefined) throw new Error('no organization');
+    const calls = [service.getFeedbackPage('p', {}).catch(String), ...operations.map(([, call]) => call(service))];
+    const [feedback, ...others] = await Promise.all(calls);
+    expect(feedback).toContain('did not answer within 1000 ms');
+    expect(others).toHaveLength(3);
+  });
+
+  it('is waited for longer where the service may pack the archive first', async () => {
+    const { service } = await serviceWith(slowly(300), { timeouts: { firstByteMs: 50, overallMs: 100 } });
+    expect(await failureOf(service.getExportJob('job_1'))).toMatchObject({ code: 'ETIMEDOUT' });
+    expect((await service.createBundleLink('job_1')).url.href).toBe(answer.bundleUrl);
+  });
 });

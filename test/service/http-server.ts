@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createDocumentationService, type DocumentationServiceOptions } from '../../src/service/client.ts';
 
-interface Received {
+export interface Received {
   method: string;
   url: URL;
   headers: http.IncomingHttpHeaders;
