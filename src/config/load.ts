@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { shareForDeadlines } from '../feedback/rules/refresh/pace.ts';
-import { pathProblem } from '../files.ts';
+import { errorCode, pathProblem } from '../files.ts';
 import { isSecure } from '../rules/proxy.ts';
 import { counted, nearestName, spanText } from '../rules/text.ts';
 import type { Config, OrganizationConfig } from './config.ts';
@@ -265,7 +265,7 @@ function readFile(file: string, byDefault: boolean): { text: string; writtenAt: 
       closeSync(descriptor);
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = errorCode(error) ?? 'unknown error';
     if (code !== 'ENOENT') {
       const { what, fix } = pathProblem(error) ?? { what: `cannot be read (${code})`, fix: null };
       throw new ConfigError(`${file} ${what}`, [], fix);
@@ -300,9 +300,11 @@ function findMissingSecrets(
   written: Expanded['written'],
 ): ConfigProblem[] {
   const [isWorker, isGateway] = [secrets === 'required', secrets === 'gateway'];
-  const isNeeded = ([area, o, list]: readonly PropertyKey[], { kind }: SecretSource) => {
+  const isNeeded = ([area, o, list, last]: readonly PropertyKey[], { kind }: SecretSource) => {
     if (area === 'console') return false;
     if (area === 'gateway') return isGateway || kind === 'text';
+    // Only the bundle server and the codec server read theirs, when they start.
+    if (last === 'token' || o === 'codecToken') return isWorker && kind === 'text';
     if (area !== 'organizations') return isWorker;
     if (list === 'webhooks') return isWorker || (!isGateway && kind === 'text');
     const served = config.gateway.clients.some(({ org }) => org === config.organizations[Number(o)]?.id);

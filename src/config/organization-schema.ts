@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { z } from 'zod';
 import { mostRequests } from '../budget/rules/permits.ts';
 import {
@@ -277,9 +276,7 @@ export function organizationSchema<Site extends z.ZodType>(site: Site) {
         .optional()
         .describe('Admin API key, best by reference to an environment variable. This or `apiKeyFile` is required.'),
       apiKeyFile: text('the path of a file')
-        .transform(
-          (file) => new InPlace<SecretSource>(({ directory }) => new FileSecret(path.resolve(directory, file))),
-        )
+        .transform((written) => new InPlace<SecretSource>((place) => new FileSecret(written, place)))
         .optional()
         .describe('File that holds the admin API key, read again when it changes.'),
       ...shared,

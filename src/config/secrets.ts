@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { inspect } from 'node:util';
+import { errorCode } from '../files.ts';
 import { ExplainedError } from '../rules/errors.ts';
 import { isLoopback, isSecure } from '../rules/proxy.ts';
 
@@ -134,25 +135,32 @@ export class TextSecret extends SecretSource {
 /** A secret in a file, read again whenever the file has changed. */
 export class FileSecret extends SecretSource {
   readonly kind = 'file';
-  readonly #file: string;
+  readonly #directory: string;
+  readonly #written: string;
+  readonly #path: TextSecret;
   #known: { stamp: string; value: string } | null = null;
 
-  constructor(file: string) {
+  /** `written` is its path as the configuration has it, from `directory`, with references to the environment. */
+  constructor(written: string, { directory, environment }: { directory: string; environment: Environment }) {
     super();
-    this.#file = file;
+    this.#directory = directory;
+    this.#written = written;
+    this.#path = new TextSecret('path of the API key', written, environment);
   }
 
+  /** A variable may hold the key itself by mistake: its value is never shown. */
   describe(): string {
-    return `the file ${this.#file}`;
+    return `the file ${this.#path.kind === 'text' ? path.resolve(this.#directory, this.#written) : this.#written}`;
   }
 
   read(): string {
+    const file = path.resolve(this.#directory, this.#path.read());
     try {
-      const { mtimeMs, size, ino } = statSync(this.#file);
+      const { mtimeMs, size, ino } = statSync(file);
       const stamp = `${mtimeMs} ${size} ${ino}`;
-      if (this.#known?.stamp !== stamp) this.#known = { stamp, value: readFileSync(this.#file, 'utf8').trim() };
+      if (this.#known?.stamp !== stamp) this.#known = { stamp, value: readFileSync(file, 'utf8').trim() };
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      const code = errorCode(error) ?? 'unknown error';
       const why = new Map([
         ['ENOENT', 'no such file'],
         ['EACCES', 'no permission'],

@@ -31,8 +31,13 @@ export function formatPath(path: readonly PropertyKey[]): string {
 /** More than a file of this size holds; prevents alias bombs, whose aliases multiply. */
 const maxAliases = 10_000;
 
-/** Values of these keys are secrets, and so is the address of a webhook: never expanded on loading, never shown. */
-const secretKeys = new Set<unknown>('apiKey clientSecret codecToken hashKey headers password secret token'.split(' '));
+/**
+ * Values of these keys are secrets, or lead to one, and so is the address of a webhook: never expanded on loading, never
+ * shown.
+ */
+const secretKeys = new Set<unknown>(
+  'apiKey apiKeyFile clientSecret codecToken hashKey headers password secret token'.split(' '),
+);
 
 function isSecret(path: readonly PropertyKey[]): boolean {
   return path.some((key) => secretKeys.has(key)) || (path.includes('webhooks') && path.includes('url'));
@@ -85,6 +90,8 @@ export class YamlFile {
     if (isCollection(node)) return isMap(node) ? 'a mapping' : 'a list';
     if (!isScalar(node)) return null;
     const shown = this.#templates.get(node) ?? node.value;
+    // In an address that cannot be read, the password may stand anywhere.
+    if (formatPath(path) === 'store.feedback' && /^postgres|:\/\//i.test(String(shown))) return null;
     return typeof shown === 'string' ? JSON.stringify(showable(shown)) : String(shown);
   }
 

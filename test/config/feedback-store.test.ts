@@ -59,6 +59,9 @@ describe('store.feedback on PostgreSQL', () => {
     'postgres://ann:hunter2@db/x?sslmode=maybe',
     'postgres://:hunter2@db/x',
     'postgres://ann:hunter2@db:port/x',
+    'postgres://localhost/x?user=ann&password=hunter2',
+    'postgres://ann:hunter2#localhost/x',
+    'postgresql://localhost/hunter2',
   ])('refuses %s in one line, without the password', (address) => {
     const problems = problemsOf(withStore(address));
     expect(problems).toHaveLength(1);

@@ -152,7 +152,6 @@ defaults: { projects: { incremental: { every: 15m }, review: { cron: "@daily" } 
     expect(JSON.stringify(config)).not.toMatch(/hunter2|swordfish/);
     expect(problemsOf(yaml, { env: { ACME_API_KEY: key } })).toEqual([
       'store.bundles.signing.password: the environment variable DOCS_PASSWORD is not set',
-      'store.bundles.server.token: the environment variable DOCS_TOKEN is not set',
     ]);
   });
 

@@ -61,6 +61,13 @@ describe('API keys', () => {
     expect(noFile.message).toMatch(/acme\.key \(no such file\)/);
   });
 
+  it('never show where a path should stand', () => {
+    const problems = problemsOf(minimal.replace('apiKey:', 'apiKeyFile:'));
+    expect(problems).toEqual([
+      `organizations[0].apiKeyFile: the API key cannot be read from the file \${ACME_API_KEY} (no such file)`,
+    ]);
+  });
+
   it('are asked for only when used where they are deferred', () => {
     const config = load(minimal, { env: {}, secrets: 'deferred' });
     expect(() => keyOf(config).read()).toThrow(new ConfigError('the environment variable ACME_API_KEY is not set'));
@@ -102,6 +109,16 @@ describe('Other secrets', () => {
     const OTHER_SECRET = `of-\${A}-and-$\${B}-longer`;
     const { temporal, console } = load(written, { env: { ACME_API_KEY: 'k', OTHER_SECRET } });
     expect((temporal.codecToken ?? console.oidc?.clientSecret)?.read()).toBe(OTHER_SECRET);
+  });
+
+  it('are not asked for by a worker where only a server reads them', () => {
+    const servers = `temporal: { codecToken: "\${CODEC}" }\nstore: { bundles: { server: { token: "\${BUNDLES}" } } }\n`;
+    const { temporal, store } = load(`${minimal}${servers}`);
+    expect(() => temporal.codecToken?.read()).toThrow('the environment variable CODEC is not set');
+    expect(() => store.bundles.server.token?.read()).toThrow('the environment variable BUNDLES is not set');
+    expect(problemsOf(`${minimal}temporal: { codecToken: short }\n`)[0]).toMatch(
+      /^temporal.codecToken: expected a token/,
+    );
   });
 
   it.each(others)('never show in errors about them: %s', (field, yaml) => {

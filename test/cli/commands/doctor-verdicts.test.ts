@@ -150,7 +150,10 @@ describe('a key that can be read', () => {
 
   it.each([
     [fromEnvironment, 'set a working key and restart the workers'],
-    [new FileSecret('/keys/acme'), 'put a working key into the file /keys/acme, then run `docferry doctor --key`'],
+    [
+      new FileSecret('/keys/acme', { directory: '/', environment: {} }),
+      'put a working key into the file /keys/acme, then run `docferry doctor --key`',
+    ],
   ])('is an error when the budget knows that the service refuses it: %s', (apiKey, fix) => {
     expect(unlessRefused(readable, { pausedBy: 'unauthorized' }, apiKey)).toMatchObject({
       name: 'api-key:acme',
@@ -198,7 +201,7 @@ describe('search attributes', () => {
 
 describe('what the service said to a key', () => {
   const asked = { project: 'prj_1', clockAheadMs: null };
-  const acme = { id: 'acme', apiKey: new FileSecret('/keys/acme') };
+  const acme = { id: 'acme', apiKey: new FileSecret('/keys/acme', { directory: '/', environment: {} }) };
   const levels = (check: Parameters<typeof verdictsOn>[1]) => verdictsOn(acme, check).map(({ level }) => level);
 
   it('gives no verdict on the key when the window is full', () => {
