@@ -41,9 +41,11 @@ const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** Milliseconds of `500ms`, `20s`, `15m`, `1h`, `7d`; null for anything else. */
 export function parseDuration(text: string): number | null {
-  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
-  if (amount === undefined || unit === undefined) return null;
-  const milliseconds = Number(amount) * durationUnits[unit as keyof typeof durationUnits];
+  const [, whole, fraction = '', unit] = /^(\d+)(?:\.(\d+))?(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+  if (whole === undefined || unit === undefined) return null;
+  // In whole numbers: 1.1 hours times 3,600,000 is a little more than 3,960,000 to a computer.
+  const unitMs = durationUnits[unit as keyof typeof durationUnits];
+  const milliseconds = (Number(whole + fraction) * unitMs) / 10 ** fraction.length;
   return Number.isSafeInteger(milliseconds) ? milliseconds : null;
 }
 
@@ -59,12 +61,13 @@ const sizeUnits = {
   TiB: 1024 ** 4,
 };
 
-/** Bytes of `5GiB` (powers of 1024), `10MB` (powers of 1000) or plain `4096`; null for anything else. */
+/** Bytes of `5GiB` (powers of 1024), `10MB` (powers of 1000) or plain `4096`, rounded; null for anything else. */
 export function parseSize(text: string): number | null {
   const [, amount, unit = 'B'] = /^(\d+(?:\.\d+)?) ?(B|[KMGT]i?B)?$/.exec(text.trim()) ?? [];
   if (amount === undefined) return null;
   const bytes = Number(amount) * sizeUnits[unit as keyof typeof sizeUnits];
-  return Number.isSafeInteger(bytes) ? bytes : null;
+  const rounded = unit === 'B' ? bytes : Math.round(bytes);
+  return Number.isSafeInteger(rounded) ? rounded : null;
 }
 
 /** The part of `isHostName` that editors can check. */

@@ -183,7 +183,9 @@ const bundles = z
           'Password of the key, by reference to an environment variable. Absent: a key made with `-W`.',
         ),
         formerKeys: z
-          .array(z.string().regex(/^RW[A-Za-z0-9+/]{54}$/, 'expected the second line of a .pub file, like RWQf6LRC…'))
+          .array(
+            z.string().regex(/^RW[Q-T][A-Za-z0-9+/]{53}$/, 'expected the second line of a .pub file, like RWQf6LRC…'),
+          )
           .max(20)
           .default([])
           .describe(

@@ -389,6 +389,15 @@ describe('the address of the console', () => {
   });
 });
 
+it('knows a former key from a text that looks like one', () => {
+  const yaml = (key: string) => `${minimal}store: { bundles: { signing: { keyFile: a.key, formerKeys: [${key}] } } }\n`;
+  const key = 'RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3';
+  expect(load(yaml(key)).store.bundles.signing?.formerKeys).toEqual([key]);
+  expect(problemsOf(yaml(key.replace('RWQ', 'RWY')))).toEqual([
+    expect.stringContaining('store.bundles.signing.formerKeys[0]: expected the second line of a .pub file'),
+  ]);
+});
+
 describe('parseDuration', () => {
   it.each([
     ['500ms', 500],
@@ -397,6 +406,8 @@ describe('parseDuration', () => {
     ['1h', 3_600_000],
     ['7d', 604_800_000],
     ['1.5h', 5_400_000],
+    ['1.1h', 3_960_000],
+    ['2.3d', 198_720_000],
     ['0s', 0],
   ])('reads %j', (text, milliseconds) => {
     expect(parseDuration(text)).toBe(milliseconds);
@@ -417,11 +428,13 @@ describe('parseSize', () => {
     ['4096', 4096],
     ['4096B', 4096],
     ['1.5 KiB', 1536],
+    ['2.2GiB', 2_362_232_013],
+    ['1.1MB', 1_100_000],
   ])('reads %j', (text, bytes) => {
     expect(parseSize(text)).toBe(bytes);
   });
 
-  it.each(['', 'GiB', '-1', '5gb', '5G', '1e9', '0.3B', '99999999TiB'])('refuses %j', (text) => {
+  it.each(['', 'GiB', '-1', '5gb', '5G', '1e9', '0.3B', '1.5', '99999999TiB'])('refuses %j', (text) => {
     expect(parseSize(text)).toBeNull();
   });
 });
