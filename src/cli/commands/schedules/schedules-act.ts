@@ -12,6 +12,7 @@ import {
   type ExitCode,
   exitCodes,
   noSuchThing,
+  operationFailure,
   usageFailure,
 } from '../../context.ts';
 import { explainFailure } from '../../explain-failure.ts';
@@ -26,7 +27,7 @@ import {
   suggesting,
 } from '../../flags.ts';
 import { withOperator } from '../../operator.ts';
-import { confirm } from '../../terminal/prompts.ts';
+import { confirm, onInterrupt } from '../../terminal/prompts.ts';
 import { indent } from '../../terminal/text.ts';
 
 export default {
@@ -144,7 +145,12 @@ async function withSchedules(
       const text = `${question}:\n${names}\n${question}?`;
       await confirm({ text, declined: 'cancelled, nothing changed' }, flags.yes === true);
     }
-    const { ended } = await forEach(chosen, (schedule) => work(operator, schedule));
+    const { signal, dispose } = onInterrupt();
+    const { ended: acted, notBegun } = await forEach(chosen, (schedule) => work(operator, schedule), signal).finally(
+      dispose,
+    );
+    const interrupted = operationFailure('Interrupted', 'interrupted before it began: nothing changed');
+    const ended = [...acted, ...notBegun.map((item) => ({ item, ok: false as const, error: interrupted }))];
     const [first] = ended;
     if (ended.length === 1 && first?.ok === false) throw first.error;
     const answers = ended.map((one) => {

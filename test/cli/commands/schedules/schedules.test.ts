@@ -251,6 +251,26 @@ describe('docferry schedules', () => {
     });
   });
 
+  it('finishes what has begun when Ctrl-C comes, and names the others', async () => {
+    const { org, configure, run } = await place();
+    const more = Array.from({ length: 40 }, (_, n) => `docs${n}.${org}.example`);
+    await configure({ site: nightly, more, refresh: null });
+    await run('apply');
+    const proxy = await silentProxy(useDevServer().address, (method, number) => {
+      if (method === 'PatchSchedule' && number === 3) process.emit('SIGINT');
+      return false;
+    });
+    await configure({ site: nightly, more, refresh: null, address: proxy.address });
+    const { exitCode, document } = await run('pause', '--all');
+    expect(exitCode).toBe(1);
+    const { schedules } = document as { schedules: { id: string; paused?: boolean; error?: { code: string } }[] };
+    expect(schedules).toHaveLength(41);
+    const begun = schedules.filter(({ error }) => error === undefined);
+    expect(begun.length).toBeGreaterThanOrEqual(3);
+    expect(begun.length).toBeLessThan(41);
+    expect(new Set(schedules.map(({ error }) => error?.code))).toEqual(new Set([undefined, 'Interrupted']));
+  });
+
   it('tells unknown and impossible requests apart by their exit codes', async () => {
     const { configure, run, cwd, domain } = await place();
     await configure({ site: nightly });
