@@ -141,7 +141,7 @@ export const startOptions = watched({
 export const fetchOptions = heavy({
   startToCloseTimeout: '12h',
   scheduleToCloseTimeout: '24h',
-  retry: { ...patiently, maximumAttempts: 100 },
+  retry: patiently,
 });
 
 /** Outages of the bundle store are waited out for six hours, not counting the time in the queue. */

@@ -68,6 +68,21 @@ describe('exportSite', () => {
     });
   });
 
+  it('waits out two hours in which nothing can be fetched', { timeout: 60_000 }, async () => {
+    let tries = 0;
+    const { activities } = exportActivities({
+      fetchBundle: async () => {
+        tries += 1;
+        if (tries <= 120) throw ApplicationFailure.retryable('the disk is full', 'StoreUnavailable');
+        return bundle;
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      expect(await (await start(taskQueue, input())).result()).toMatchObject({ outcome: 'published' });
+    });
+    expect(tries).toBe(121);
+  });
+
   it('polls rarely during a four-hour job, with every wait on a durable timer', async () => {
     let startedAt = 0;
     const { activities } = exportActivities({
