@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { ExplainedError } from './rules/errors.ts';
@@ -42,6 +42,8 @@ export function listen(
   server: Server,
   { host, port, flag = '--port' }: Omit<ListenPlace, 'flag'> & Partial<ListenPlace>,
 ): Promise<{ port: number; url: string }> {
+  // `stopListening` has to know each connection.
+  waitingOn(server);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? new PortTaken({ host, port, flag }) : error);
@@ -66,8 +68,10 @@ export interface RunningServer {
  */
 export async function stopListening(server: Server, graceMs?: number): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  // A connection that falls idle after its last answer stays open otherwise, for as long as clients may reuse it.
-  const idle = setInterval(() => server.closeIdleConnections(), idleSweepMs);
+  // Otherwise clients could keep a connection open after its last answer, or before its first request.
+  const idle = setInterval(() => {
+    for (const sockets of waitingOn(server).values()) for (const socket of sockets) socket.destroy();
+  }, idleSweepMs);
   const grace = graceMs === undefined ? undefined : setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(idle);
@@ -114,41 +118,56 @@ export function clientOf(address = ''): string {
     .join('')}/64`;
 }
 
+/** By server and client, the connections with no request under way, the oldest first. */
+const waiting = new WeakMap<Server, Map<string, Set<Socket>>>();
+
+function waitingOn(server: Server): Map<string, Set<Socket>> {
+  const known = waiting.get(server);
+  if (known !== undefined) return known;
+  const byClient = new Map<string, Set<Socket>>();
+  waiting.set(server, byClient);
+  /** A client may send a request before the last one is answered. */
+  const latest = new WeakMap<Socket, ServerResponse>();
+  const wait = (socket: Socket, client: string) => {
+    byClient.set(client, (byClient.get(client) ?? new Set()).add(socket));
+  };
+  const leave = (socket: Socket, client: string) => {
+    const own = byClient.get(client);
+    own?.delete(socket);
+    if (own?.size === 0) byClient.delete(client);
+  };
+  server.on('connection', (socket: Socket) => {
+    const client = clientOf(socket.remoteAddress);
+    wait(socket, client);
+    socket.once('close', () => leave(socket, client));
+  });
+  server.on('request', ({ socket }, response) => {
+    const client = clientOf(socket.remoteAddress);
+    leave(socket, client);
+    latest.set(socket, response);
+    response.once('close', () => {
+      if (!socket.destroyed && latest.get(socket) === response) wait(socket, client);
+    });
+  });
+  return byClient;
+}
+
 /**
  * Keeps at most `most` connections. One more ends another, which has no request under way: the oldest of the client that
  * has the most of those. A client that opens thousands, or sends its headers byte by byte, thus displaces only its own.
  */
 export function keepConnections(server: Server, most: number): void {
-  /** By client, the oldest first. */
-  const waiting = new Map<string, Set<Socket>>();
+  const byClient = waitingOn(server);
   let open = 0;
-  const wait = (socket: Socket, client: string) => {
-    waiting.set(client, (waiting.get(client) ?? new Set()).add(socket));
-  };
-  const leave = (socket: Socket, client: string) => {
-    const own = waiting.get(client);
-    own?.delete(socket);
-    if (own?.size === 0) waiting.delete(client);
-  };
   server.on('connection', (socket: Socket) => {
-    const client = clientOf(socket.remoteAddress);
     open += 1;
-    wait(socket, client);
     socket.once('close', () => {
       open -= 1;
-      leave(socket, client);
     });
     if (open <= most) return;
-    const [name, sockets] = [...waiting].reduce((a, b) => (b[1].size > a[1].size ? b : a));
+    const sockets = [...byClient.values()].reduce((a, b) => (b.size > a.size ? b : a));
     const [oldest = socket] = sockets;
-    leave(oldest, name);
+    sockets.delete(oldest);
     oldest.destroy();
-  });
-  server.on('request', ({ socket }, response) => {
-    const client = clientOf(socket.remoteAddress);
-    leave(socket, client);
-    response.once('close', () => {
-      if (!socket.destroyed) wait(socket, client);
-    });
   });
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { clientOf, listen, Slots, stopListening } from '../src/http-server.ts';
 
@@ -44,6 +46,20 @@ it('lets an answer end that is under way', async () => {
   end();
   expect(await answer.text()).toBe('the whole');
   await stopped;
+});
+
+it.each(['', 'GET / HTTP/1.1\r\nHost: '])('ends though a client has sent no more than %j', async (sent) => {
+  const server = silent();
+  const { port } = await listen(server, { host: '127.0.0.1', port: 0 });
+  const connected = once(server, 'connection');
+  const client = connect(port, '127.0.0.1');
+  onTestFinished(() => void client.destroy());
+  client.on('error', () => {});
+  const closed = once(client, 'close');
+  client.write(sent);
+  await connected;
+  await stopListening(server);
+  await closed;
 });
 
 it('limits slots in total and by client, and frees each once', () => {

@@ -231,7 +231,9 @@ export async function openAnswer(
     call.requireOpen();
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const settings = { ...urlToHttpOptions(url), method: 'GET', headers, signal: call.signal };
-      call.request(settings, resolve).once('error', reject).end();
+      const request = call.request(settings, resolve).once('error', reject);
+      // A switch of protocols, which nobody asked for, ends it without another word.
+      request.once('close', () => reject(new Error('closed without an answer'))).end();
     });
     // What fails from here on shows in the body.
     const body = pipeline(response, new WithoutSecret(secret), () => {});

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listen, type RunningServer, requestLimits, stopListening } from '../../http-server.ts';
+import { keepConnections, listen, type RunningServer, requestLimits, stopListening } from '../../http-server.ts';
 import { readRetryAfter } from '../../rules/retry-after.ts';
 import type { DocumentationService } from '../../service/client.ts';
 import { NetworkError } from '../../service/errors.ts';
@@ -177,7 +177,7 @@ interface OrganizationAccess {
   service: Service;
 }
 
-interface HandlerOptions extends Required<Pick<GatewayOptions, 'maxWaitMs' | 'mostWaiting' | 'idleMs'>> {
+interface HandlerOptions extends Required<Pick<GatewayOptions, 'maxWaitMs' | 'mostWaiting'>> {
   tokens: ClientTokens;
   organizations: ReadonlyMap<string, OrganizationAccess>;
   /** Aborted when no more requests are taken: those that still wait for a permit are refused. */
@@ -312,7 +312,7 @@ class RequestHandler {
       return;
     }
     response.writeHead(status, headersToClient(headers));
-    response.setTimeout(this.#options.idleMs, () => response.destroy());
+    response.setTimeout(idleMs, () => response.destroy());
     await pipeline(body, response);
   }
 }
@@ -339,12 +339,13 @@ export interface GatewayOptions {
   /** Longest wait of a request for a permit, in milliseconds. */
   maxWaitMs: number;
   log: GatewayLog;
-  connections?: number;
   /** Most requests of a client that wait; 256 by default. */
   mostWaiting?: number;
-  /** A connection on which nothing moves for this long during an answer is cut; 60 s by default. */
-  idleMs?: number;
 }
+
+const mostConnections = 1_024;
+/** A connection on which nothing moves for this long during an answer is cut. */
+const idleMs = 60_000;
 
 interface GatewayLog {
   info(line: object, message: string): void;
@@ -353,7 +354,7 @@ interface GatewayLog {
 
 /** Serves the analytics area to other programs: each request waits for a permit (B6). Throws `PortTaken`. */
 export async function startGateway(options: GatewayOptions): Promise<RunningServer> {
-  const { host = '127.0.0.1', connections = 1_024, mostWaiting = 256, idleMs = 60_000, log } = options;
+  const { host = '127.0.0.1', mostWaiting = 256, log } = options;
   const closing = new AbortController();
   // Every request that waits listens.
   setMaxListeners(0, closing.signal);
@@ -368,7 +369,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningServ
     organizations,
     maxWaitMs: options.maxWaitMs,
     mostWaiting,
-    idleMs,
     closing: closing.signal,
     log: (line) => log.info(line, 'request'),
   });
@@ -376,7 +376,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningServ
     if (closing.signal.aborted) response.shouldKeepAlive = false;
     void traced('gateway', { parent: null }, () => handler.answer(request, response));
   });
-  server.maxConnections = connections;
+  keepConnections(server, mostConnections);
   const { port, url } = await listen(server, { host, port: options.port });
   return {
     url,

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { leaseMs } from '../../../src/budget/rules/permits.ts';
 import { apiKey, json, startServer } from '../../service/http-server.ts';
 import { BudgetInMemory } from '../../tools/window/budget-in-memory.ts';
@@ -248,6 +249,25 @@ describe('the gateway (B6)', () => {
     const nowhere = await runGateway('http://127.0.0.1:9');
     expect((await nowhere.get()).status).toBe(502);
     await expect.poll(() => nowhere.budget.reports).toMatchObject([{ arrived: [] }]);
+  });
+
+  it('says 502 when the service switches to another protocol, and settles the lease', async () => {
+    const service = await startServer(({ socket }) => {
+      socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');
+    });
+    const { get, budget } = await runGateway(service.baseUrl);
+    expect((await get()).status).toBe(502);
+    await expect.poll(() => budget.reports.length).toBe(1);
+  });
+
+  it('answers others while a client without a token keeps more connections than there may be', async () => {
+    const service = await startServer(json(page));
+    const { gateway, get } = await runGateway(service.baseUrl);
+    const silent = Array.from({ length: 1_030 }, () => connect({ port: gateway.port, localAddress: '127.0.0.2' }));
+    onTestFinished(() => silent.forEach((socket) => void socket.destroy()));
+    for (const socket of silent) socket.on('error', () => {});
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    expect((await get()).status).toBe(200);
   });
 
   it('says 429 when the budget cannot be asked', async () => {
