@@ -232,7 +232,7 @@ function attributesIn({ action }: ScheduleDescription): Record<string, string> {
 }
 
 /** Settings that docferry never sets but a person or another program may have. */
-function extrasOf({ spec, action }: ScheduleDescription): Record<string, unknown> {
+function extrasOf({ spec, action, state }: ScheduleDescription): Record<string, unknown> {
   const { skip = [], startAt, endAt, calendars = [] } = spec;
   const { retry, workflowExecutionTimeout, workflowRunTimeout, staticDetails } = action;
   const exact = calendars.filter(({ second, year }) => year.length > 0 || second.some(({ end }) => end > 0));
@@ -245,6 +245,8 @@ function extrasOf({ spec, action }: ScheduleDescription): Record<string, unknown
     workflowExecutionTimeout,
     workflowRunTimeout,
     staticDetails,
+    // After so many runs it would never start again.
+    remainingActions: state.remainingActions,
   };
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
 }
@@ -324,10 +326,15 @@ async function createSchedule(client: Client, desired: Omit<DesiredSchedule, 'ta
 
 async function updateSchedule(client: Client, desired: Omit<DesiredSchedule, 'target'>): Promise<void> {
   const options = scheduleOptions(desired);
-  // Without its state an update would resume a paused schedule and remove its note.
-  const update = client.schedule.getHandle(desired.id).update(({ state }) => ({ ...options, state }));
+  const update = client.schedule.getHandle(desired.id).update(({ state }) => ({ ...options, state: pauseOf(state) }));
   await refusedBy(desired, update);
 }
+
+/** Without it an update would resume a paused schedule and remove its note. A limit of runs does not stay. */
+const pauseOf = ({ paused, note }: ScheduleDescription['state']) => ({
+  paused,
+  ...(note === undefined ? {} : { note }),
+});
 
 /**
  * Has an organization's next refresh run when a request is due, an hour from now at most, or as configured where that is
@@ -350,7 +357,7 @@ export async function putOffRefresh(
     const isThere = existing.settings.intervals.some(({ everyMs }) => everyMs === interval.everyMs);
     if (isThere || updateOf(desired, existing) !== null) return;
     const settings = { ...desired.settings, intervals: [interval] };
-    await handle.update(({ state }) => ({ ...scheduleOptions({ ...desired, settings }), state }));
+    await handle.update(({ state }) => ({ ...scheduleOptions({ ...desired, settings }), state: pauseOf(state) }));
   } catch (error) {
     if (!(error instanceof ScheduleNotFoundError)) throw error;
   }

@@ -78,18 +78,25 @@ describe('docferry schedules', () => {
     expect((await run('pause', domain, '--note', 'relaunch')).document).toEqual({
       schedules: [{ id: `docferry:${org}:export:${org}:${domain}`, paused: true }],
     });
-    await environment.client.schedule
-      .getHandle(`docferry:${org}:refresh:${org}`)
-      .update((before) => ({ ...before, policies: { ...before.policies, overlap: 'ALLOW_ALL' } }));
+    await environment.client.schedule.getHandle(`docferry:${org}:refresh:${org}`).update((before) => ({
+      ...before,
+      policies: { ...before.policies, overlap: 'ALLOW_ALL' },
+      state: { ...before.state, remainingActions: 1 },
+    }));
     const { document, stderr } = await run('list');
+    const differs = ['overlap: ALLOW_ALL → SKIP', 'other settings: {"remainingActions":1} → {}'];
     expect(document).toMatchObject({
       schedules: [
         { name: domain, when: '0 6 * * * Europe/Berlin', paused: true, note: 'relaunch', next: [], drift: false },
-        { name: `${org}/refresh`, paused: false, drift: true, differs: ['overlap: ALLOW_ALL → SKIP'], last: [] },
+        { name: `${org}/refresh`, paused: false, drift: true, differs, last: [] },
       ],
       missing: [],
     });
     expect(stderr).toContain(`${org}/refresh was changed by hand`);
+    await run('apply');
+    expect((await run('list')).document).toMatchObject({
+      schedules: [{ paused: true }, { drift: false, differs: [] }],
+    });
     expect((await run('resume', 'all')).document.schedules).toHaveLength(2);
     const handle = environment.client.schedule.getHandle(`docferry:${org}:export:${org}:${domain}`);
     expect((await handle.describe()).state.paused).toBe(false);
