@@ -6,6 +6,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { retryKey } from '../budget/client.ts';
 import {
   approveUpdate,
   attributesOf,
@@ -181,6 +182,8 @@ export async function startExport(
       `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
     );
   }
+  // Its wait for a working key ends now: the operator may have put one in place.
+  if (running.unauthorized !== null) await retryKey(client, input.org);
   return { handle, joined: true, runId: null };
 }
 

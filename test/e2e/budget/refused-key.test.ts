@@ -37,6 +37,15 @@ async function foundByPhase(): Promise<string[]> {
 }
 
 describe('a refused key (401)', () => {
+  it('is tried again at once when a person starts the export that waits for it', async () => {
+    await bothRefused();
+    const { org, domain, client } = scene;
+    scene.sandbox.setFaults({ unauthorized: false });
+    expect(await docferryJson(['export', 'start', domain, ...cli()])).toMatchObject({ document: { joined: true } });
+    const status = async () => (await exportHandle(client, org, domain).describe()).status.name;
+    await expect.poll(status).toBe('COMPLETED');
+  });
+
   it('stops the runs of the organization in one clear state, and lets them go on when it works', async () => {
     await bothRefused();
     const { org, project, domain } = scene;
