@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', () => {
     await person.sees('Start an export');
     await person.press('Start an export');
     await person.sees('Waits for approval');
-    await person.write('Why it is rejected (optional)', 'not yet');
+    await person.write('Why it is rejected', 'not yet');
     await person.press('Reject …');
     await person.press('Reject');
     await person.reads(/Rejected: \S+ is removed/);

@@ -127,7 +127,7 @@ export function Decide({ site, version, children }: { site: KnownSite; version: 
         <Act action={`${address}/approve`} label="Approve" fields={{ version }} first />
         {children}
         <Act action={`${address}/reject`} label="Reject …" fields={{ version }}>
-          <Reason id="reject-reason" label="Why it is rejected" />
+          <Reason id="reject-reason" label="Why it is rejected" needed />
         </Act>
       </div>
       {useMayAct() && (

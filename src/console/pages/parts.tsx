@@ -497,10 +497,10 @@ export function Retries({ retries }: { retries: readonly Retry[] }) {
 }
 
 /** A field for a person's own words. */
-export function Reason({ id, label }: { id: string; label: string }) {
+export function Reason({ id, label, needed = false }: { id: string; label: string; needed?: boolean }) {
   return (
-    <Labelled id={id} label={`${label} (optional)`}>
-      <input id={id} type="text" name="reason" maxlength={longestReason} autocomplete="off" />
+    <Labelled id={id} label={needed ? label : `${label} (optional)`}>
+      <input id={id} type="text" name="reason" maxlength={longestReason} autocomplete="off" required={needed} />
     </Labelled>
   );
 }
