@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { log } from '@temporalio/activity';
-import { type DownloadResult, download, TransferSpeed } from '../exports/fetch/download.ts';
+import { type DownloadResult, download, noRoomIfFull, requireRoom, TransferSpeed } from '../exports/fetch/download.ts';
 import { NoRoom } from '../exports/fetch/presigned-links.ts';
 import { alreadyCurrent, returnSite } from '../exports/rollout/roll-out-version.ts';
 import type { StepTaken } from '../exports/rules/rollout-steps.ts';
@@ -344,7 +344,15 @@ async function renderIfAsked(
   const { pages, browser, sandbox } = render;
   const options = { pages, browser: { program: browser, sandbox }, levels: rules };
   const workFolder = dirname(file);
-  const rendering = await changing(workFolder, () => renderSite(file, report, { ...options, workFolder, signal }));
+  const work = async () => {
+    await requireRoom(workFolder, report.bytes);
+    return renderSite(file, report, { ...options, workFolder, signal });
+  };
+  const rendering = await changing(workFolder, () =>
+    work().catch((error: unknown) => {
+      throw noRoomIfFull(error, workFolder);
+    }),
+  );
   return withRendering(report, rendering);
 }
 

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
@@ -405,6 +406,30 @@ describe('fetchBundle', () => {
     scene.sandbox.setFaults({ archiveFile: file });
     expect(await fetchBundle(jobId)).toMatchObject({ ok: true, archive: { format: 'zip' }, pages: 2 });
     expect(downloads()[0]?.path).toMatch(/\.tar\.gz$/);
+  });
+
+  it.for<[string, { name: string; content: string | Buffer }[], RegExp]>([
+    ['a large file', [{ name: 'zeros.bin', content: Buffer.alloc(150_000_000) }], /are needed in/],
+    [
+      'many files',
+      Array.from({ length: 200 }, (_, index) => ({ name: `${index}.txt`, content: 'x' })),
+      /is full: make/,
+    ],
+  ])('leaves nothing on a disk that is too small for pages to be rendered: %s', async ([, files, said], { skip }) => {
+    const jobId = await exported();
+    const disk = await tempFolder();
+    const options = 'size=200m,nr_inodes=100';
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', disk]).status !== 0) return skip('needs a mount');
+    mounted.push(disk);
+    scene.deps.bundles = await DirectoryBundleStore.open({ root: disk, publicUrl: 'http://localhost:8090' });
+    const file = join(scene.folder, 'site.bin');
+    await writeFile(file, zip([...smallSite, ...files, { name: 'noise.bin', content: randomBytes(1_000_000) }]));
+    scene.sandbox.setFaults({ archiveFile: file });
+    siteOf(scene.deps, 'acme', domain).bundle.render = { pages: 2, browser: process.execPath, sandbox: false };
+    const failure = await failureOf(fetchBundle(jobId));
+    expect(failure).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    expect(failure?.message).toMatch(said);
+    expect(await readdir(join(disk, '.staging'))).toEqual([]);
   });
 
   it('refuses a hostile archive with its reasons and leaves nothing behind', async () => {

@@ -373,6 +373,21 @@ async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
+/** Throws `NoRoom` unless so much fits on the disk with some to spare; does nothing when that is unknown. */
+export async function requireRoom(folder: string, bytes: number, free = freeBytes): Promise<void> {
+  const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
+  if (available >= bytes + spareBytes) return;
+  throw new NoRoom(
+    `${sizeText(bytes + spareBytes)} are needed in ${folder} and ${sizeText(available)} are free: make room, ` +
+      'or put the bundle store (store.bundles) on a larger disk',
+  );
+}
+
+/** `NoRoom` for the error of a full disk, else the error. */
+export function noRoomIfFull(error: unknown, folder: string): unknown {
+  return pathProblem(error)?.isFull ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
+}
+
 const underWay = new Set<DownloadRoom>();
 
 /** The room that a download needs beside those of this process that began before it and write to the same device. */
@@ -399,25 +414,16 @@ export class DownloadRoom {
   async requireBesideOthers(): Promise<void> {
     const all = [...underWay].filter((other) => other.#device === this.#device);
     const earlier = all.slice(0, all.indexOf(this));
-    await this.#require(earlier.reduce((sum, other) => sum + other.#bytesLeft(), this.#bytesLeft()));
+    const bytes = earlier.reduce((sum, other) => sum + other.#bytesLeft(), this.#bytesLeft());
+    await requireRoom(this.#folder, bytes, this.#free);
   }
 
   async requireForOwn(): Promise<void> {
-    await this.#require(this.#bytesLeft());
+    await requireRoom(this.#folder, this.#bytesLeft(), this.#free);
   }
 
   end(): void {
     underWay.delete(this);
-  }
-
-  /** Throws `NoRoom` unless so much fits on the disk with some to spare; does nothing when that is unknown. */
-  async #require(bytes: number): Promise<void> {
-    const available = await this.#free(this.#folder).catch(() => Number.POSITIVE_INFINITY);
-    if (available >= bytes + spareBytes) return;
-    throw new NoRoom(
-      `${sizeText(bytes + spareBytes)} are needed in ${this.#folder} and ${sizeText(available)} are free: make room, ` +
-        'or put the bundle store (store.bundles) on a larger disk',
-    );
   }
 }
 
@@ -490,7 +496,7 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
       await file.close();
     }
   } catch (error) {
-    throw pathProblem(error)?.isFull ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
+    throw noRoomIfFull(error, folder);
   } finally {
     for (const timer of timers) clearTimeout(timer);
     for (const end of ended) end();
