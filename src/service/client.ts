@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { FeedbackEntry, RejectedEntry } from '../feedback/rules/feedback-entry.ts';
-import { visibleText } from '../rules/text.ts';
+import { isoInstant, visibleText } from '../rules/text.ts';
 import type { BundleLink, ExportJob, FeedbackPage, FeedbackQuery, RequestOptions } from './documentation-service.ts';
 import { MalformedResponse } from './errors.ts';
 import {
@@ -143,8 +143,7 @@ function readBundleLink(text: string, asked: URL): BundleLink {
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
     throw new MalformedResponse('the bundle is malformed: bundleUrl: not an http(s) address', null, 'JSON');
   }
-  const expiresAtMs = Date.parse(bundle.expiresAt ?? '');
-  return { url, sizeBytes: bundle.sizeBytes ?? null, expiresAtMs: Number.isNaN(expiresAtMs) ? null : expiresAtMs };
+  return { url, sizeBytes: bundle.sizeBytes ?? null, expiresAtMs: isoInstant(bundle.expiresAt ?? '') };
 }
 
 function read<T extends z.ZodType>(text: string, schema: T, what: string): z.output<T> {

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { BadRequest, MalformedResponse, Unauthorized } from '../../src/service/errors.ts';
 import { apiKey, failureOf, json, serviceAt, serviceWith } from './http-server.ts';
 
@@ -310,6 +310,14 @@ describe('generate export bundle', () => {
       sizeBytes: null,
       expiresAtMs: null,
     });
+  });
+
+  it('counts an expiresAt without a zone as UTC, wherever the worker runs', async () => {
+    vi.stubEnv('TZ', 'America/New_York');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(new Date(0).getHours()).toBe(19);
+    const link = await linkOf({ bundleUrl: 'https://store.example/b', expiresAt: '2026-11-21T12:00:00' });
+    expect(link.expiresAtMs).toBe(Date.UTC(2026, 10, 21, 12));
   });
 
   it.each([{}, { bundleUrl: null }, { bundleUrl: 'store/SECRET' }, { bundleUrl: 'file:///etc/SECRET' }])(

@@ -99,7 +99,8 @@ export class PresignedLinks {
   #asking: Promise<CurrentLink> | null = null;
   #skewMs: number | null = null;
   #skewOfStore = false;
-  #refused = 0;
+  /** Since the last byte. */
+  #refused: string[] = [];
   sizeBytes: number | null = null;
 
   constructor(source: LinkSource, now: () => number = Date.now) {
@@ -124,18 +125,19 @@ export class PresignedLinks {
 
   /** The store has refused the link. Throws `LinkExpired` when new ones do not help. */
   refuse(href: string, status: number): void {
-    // Another connection has replaced it by now.
-    if (this.#current?.href !== href) return;
-    this.#refused += 1;
-    const early = this.#current.expiresAtMs !== null && !this.#isEnding(this.#current);
-    this.#current = null;
-    if (this.#refused < maxRefused) return;
+    const current = this.#current?.href === href ? this.#current : null;
+    // Connections share a link; another one may have replaced it by now.
+    if (current === null && this.#refused.includes(href)) return;
+    this.#refused.push(href);
+    if (current !== null) this.#current = null;
+    if (this.#refused.length < maxRefused) return;
+    const early = current !== null && current.expiresAtMs !== null && !this.#isEnding(current);
     const why = early ? ', though by its own date it has not expired' : '';
     throw new LinkExpired(`${maxRefused} links in a row were refused (HTTP ${status}${why})`);
   }
 
   served(): void {
-    this.#refused = 0;
+    this.#refused = [];
   }
 
   #isEnding({ used, expiresAtMs }: CurrentLink): boolean {

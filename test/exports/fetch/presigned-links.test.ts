@@ -101,6 +101,22 @@ describe('the links of a download', () => {
     });
   });
 
+  it('fail the download also when another connection has replaced each by the time it is refused', async () => {
+    const { links, clock } = linksOf(5_000);
+    const used: string[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      used.push(await links.take());
+      clock.now += 5_000;
+    }
+    const refuse = (link = '') => links.refuse(link, 403);
+    refuse(used[0]);
+    refuse(used[0]);
+    refuse(used[1]);
+    expect(() => refuse(used[2])).toThrow('3 links in a row were refused (HTTP 403)');
+    links.served();
+    expect(() => refuse(used[3])).not.toThrow();
+  });
+
   it('are requested again after the service failed to give one', async () => {
     const answers = [new Error('503'), null];
     const links = new PresignedLinks(async () => {
