@@ -6,7 +6,15 @@ import type { BundleStore, InService, ObservedTargets, SiteHold } from '../expor
 import { hourMs } from '../feedback/rules/refresh/rates.ts';
 import { spanText } from '../rules/text.ts';
 import { workflowTypes } from '../rules/workflow-ids.ts';
-import { changesSince, type LastLook, passNotices, type Sight, watchedConditions } from '../runs/rules/notices.ts';
+import {
+  changesSince,
+  isAbout,
+  type LastLook,
+  type NoticeRow,
+  passNotices,
+  type Sight,
+  watchedConditions,
+} from '../runs/rules/notices.ts';
 import type { WebhookEvent } from '../runs/rules/webhook-event.ts';
 import type { CutRun } from '../runs/watches.ts';
 import type { Webhook } from '../runs/webhooks.ts';
@@ -171,6 +179,25 @@ export async function driftedTargets(
   return { drifted: found, unread };
 }
 
+/** Another worker may know a site that this one's configuration lacks: for so long its notices stay. */
+const unknownForMs = 86_400_000;
+
+/** The notices about what is configured, and old ones about what is not any more: nobody has to act on those. */
+function byConfiguration(
+  { id, sites, projects, webhooks }: Organization,
+  open: readonly NoticeRow[],
+  at: Date,
+): [configured: NoticeRow[], left: NoticeRow[]] {
+  const named = [
+    ...sites.map(({ domain }) => domain),
+    ...projects.map((one) => one.id),
+    ...webhooks.map(({ name }) => name),
+  ];
+  const isKnown = ({ subject }: NoticeRow) => [id, ...named].some((name) => isAbout(subject, name));
+  const isOld = ({ changedAt }: NoticeRow) => at.getTime() - Date.parse(changedAt) >= unknownForMs;
+  return [open.filter(isKnown), open.filter((row) => !isKnown(row) && isOld(row))];
+}
+
 interface LookedAround extends LastLook {
   /** The first conditions that hold now: `export.late docs.acme.example`. */
   holding: string[];
@@ -197,7 +224,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     const { workflowExecution, activityId } = activityInfo();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
     const openNotices = async () => (await deps.feedback.noticeRows(org)).filter((row) => row.open);
-    const open = await openNotices();
+    const [open, left] = byConfiguration(organization, await openNotices(), at);
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
     );
@@ -210,14 +237,15 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     const next = changesSince(watchedConditions(sight), open, last.absent);
     const back = open.flatMap(({ type, subject, mark }) => {
       const webhook = organization.webhooks.find(({ name }) => name === subject);
-      const isStill = webhook !== undefined && isGone(webhook, new Map([[subject, mark]]));
-      return type !== 'webhook.gone' || isStill ? [] : [{ type, subject, state: 'ended' } as const];
+      const isBack = webhook !== undefined && !isGone(webhook, new Map([[subject, mark]]));
+      return type === 'webhook.gone' && isBack ? [{ type, subject, state: 'ended' } as const] : [];
     });
     // Given up by a run that was terminated.
     const over = approvals
       .filter(({ until }) => Date.parse(until) + lateMs < sight.now)
       .map(({ domain }) => ({ type: 'approval.wanted', subject: domain, state: 'ended', silent: true }) as const);
-    await recordNotices(deps, [...next.changes, ...back, ...over], who);
+    const removed = left.map(({ type, subject }) => ({ type, subject, state: 'ended', silent: true }) as const);
+    await recordNotices(deps, [...next.changes, ...back, ...over, ...removed], who);
     await ifReadable('entries and digests', () => sendReports(deps, organization, at));
     await sendDueNotices(deps, org, at);
     const holding = (await openNotices()).map(({ type, subject }) => `${type} ${subject}`);

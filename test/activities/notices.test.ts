@@ -255,6 +255,24 @@ describe('a look around', () => {
     expect(await look('2', Date.now() + 60_000)).toMatchObject({ holding: ['feedback.stale prj_1'] });
   });
 
+  it('forgets what is about a site or project that is not configured any more, after a day', async () => {
+    const turn = (subject: string, hours: number, type: 'export.failed' | 'pass.failed' = 'export.failed') =>
+      scene.deps.feedback.turnNotice({
+        ...{ org: 'acme', type, subject, state: 'begun', reason: subject },
+        at: new Date(Date.now() - hours * 3_600_000),
+      });
+    await turn('docs.old.example', 48);
+    await turn('docs.new.example', 1);
+    await turn('prj_1/sweep', 48, 'pass.failed');
+    await turn('prj_old/sweep', 48, 'pass.failed');
+    await tellDue(new Date(Date.now() - 3_600_000));
+    const before = words();
+    await look('1');
+    await look('2');
+    expect((await open()).map(({ subject }) => subject)).toEqual(['docs.new.example', 'prj_1/sweep']);
+    expect(words()).toEqual(before);
+  });
+
   it('says of an organization that is not configured any more that it cannot look', async () => {
     const step = createWatchActivities({ ...scene.deps, organizations: [] }).lookAround;
     const gone = mockActivity({ attempt: 40 }).run(step, { org: 'acme', last: firstLook(0) });

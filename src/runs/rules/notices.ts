@@ -286,7 +286,7 @@ export function causesHolding(rows: readonly NoticeRow[]): NoticeRow[] {
 }
 
 /** A pass is about its project. */
-const isAbout = (subject: string, other: string) => subject === other || subject.startsWith(`${other}/`);
+export const isAbout = (subject: string, other: string) => subject === other || subject.startsWith(`${other}/`);
 
 /** Most characters of the further subjects in a message: workflows carry it. */
 const longestOthers = 2_000;
