@@ -3,7 +3,7 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { Semaphore } from '../semaphore.ts';
-import { type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
+import { connectOptions, type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
 import { bulkQueueOf } from '../temporal/rules/failover.ts';
 import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
 import { CliFailure, exitCodes, type LiveView, type Output, operationFailure, type Step } from './context.ts';
@@ -172,7 +172,9 @@ export class SharedWait {
       });
     } catch (error) {
       if (error instanceof StillRunning) throw stillRunning('StillRunning', `${label} is still running`, waiting);
-      if (error instanceof TemporalUnreachable) throw new TemporalUnreachable(config.temporal.address);
+      if (error instanceof TemporalUnreachable) {
+        throw new TemporalUnreachable(connectOptions(config.temporal).connection.address);
+      }
       if (error instanceof Detached) throw stillRunning('Detached', `no longer waiting; ${label} goes on`, waiting);
       throw error;
     } finally {

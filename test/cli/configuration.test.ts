@@ -2,9 +2,13 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { configText, docferry, docferryJson, emptyFolder, folderWithConfig } from '../tools/cli/run-docferry.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 describe('config check', () => {
   it('shows what the configuration means', async () => {
@@ -20,6 +24,17 @@ describe('config check', () => {
     });
     const { stdout } = await docferry(['config', 'check'], { cwd });
     expect(stdout).toContain('budget 40 requests in 30 min, 4 left to others');
+  });
+
+  it("names the Temporal that commands use, which Temporal's own variables may name", async () => {
+    vi.stubEnv('TEMPORAL_ADDRESS', 'prod.example:7233');
+    vi.stubEnv('TEMPORAL_NAMESPACE', 'prod');
+    const cwd = await emptyFolder();
+    await writeFile(join(cwd, 'docferry.yaml'), configText({}).replace(/^temporal: .*\n/, ''));
+    const { document } = await docferryJson(['config', 'check'], { cwd });
+    expect(document.temporal).toEqual({ address: 'prod.example:7233', namespace: 'prod', taskQueue: 'docferry' });
+    const { stdout } = await docferry(['config', 'check'], { cwd });
+    expect(stdout).toContain('prod.example:7233, namespace prod, task queue docferry');
   });
 
   it('never prints an API key', async () => {
@@ -67,6 +82,7 @@ defaults: { organizations: { budget: { window: 30m } }, sites: { approval: manua
           sites: [site('docs1.acme.example'), site('docs2.acme.example')],
         },
       ],
+      worker: { downloads: 200, verifications: null, browsers: null },
       console: { write: false, idle: '8h', operators: { groups: [], logins: [] } },
       gateway: { clients: [] },
     });

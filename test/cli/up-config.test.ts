@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startSandbox } from '../../sandbox/index.ts';
 import { prepareDemoFolder } from '../../src/cli/commands/demo.ts';
 import { loadUpConfig, sandboxOptionsFor, warnOfSurprises, withEmbedded } from '../../src/cli/commands/up.ts';
@@ -18,6 +18,10 @@ async function contextIn(cwd: string): Promise<CommandContext & { said: () => st
   const output = new Output({ json: false, quiet: false, color: false, env: {}, stdout: stream, stderr: stream });
   return { output, configFile: undefined, env: {}, cwd, said: () => text };
 }
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 const ports = { port: 7233, bundlePort: 8090, sandboxPort: 8787, storagePort: 8788 };
 
@@ -121,6 +125,21 @@ describe('up', () => {
     warnOfSurprises(context.output, config, { temporalPort: 7300, bundlePort: 8091, sandbox: null });
     expect(context.said()).toContain('127.0.0.1:7300, but other commands use 127.0.0.1:1');
     expect(context.said()).toContain('listens on port 8091');
+  });
+
+  it("warns when other commands follow Temporal's own variables elsewhere", async () => {
+    vi.stubEnv('TEMPORAL_ADDRESS', 'prod.example:7233');
+    vi.stubEnv('TEMPORAL_NAMESPACE', 'prod');
+    const setting = { temporalPort: 7233, bundlePort: 8090, sandbox: null };
+    const [context, config] = await configured((text) => text.replace(/^temporal: .*\n/m, ''));
+    warnOfSurprises(context.output, config, setting);
+    expect(context.said()).toContain('other commands use prod.example:7233');
+    vi.stubEnv('TEMPORAL_ADDRESS', 'localhost:7233');
+    warnOfSurprises(context.output, config, setting);
+    expect(context.said()).toContain('has the namespace default, but other commands use prod');
+    vi.stubEnv('TEMPORAL_PROFILE', 'nowhere');
+    warnOfSurprises(context.output, config, setting);
+    expect(context.said()).toContain('there is no profile nowhere');
   });
 
   it('is silent when everything fits', async () => {

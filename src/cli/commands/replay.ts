@@ -1,4 +1,5 @@
 import { counted } from '../../rules/text.ts';
+import { connectOptions } from '../../temporal/connection.ts';
 import { type ReplayedRun, replayNamespace } from '../../temporal/replay.ts';
 import {
   type CommandContext,
@@ -60,7 +61,8 @@ async function replay(context: CommandContext, { since = usualSinceMs, match }: 
   const failures = runs.filter(({ problem }) => problem !== null);
   const ok = failures.length === 0;
   const document = { ok, since: new Date(from).toISOString(), histories: runs.length, types, failures };
-  output.result(document, textOf(types, failures, config.temporal.namespace, output.paint));
+  const { namespace } = connectOptions(config.temporal);
+  output.result(document, textOf(types, failures, namespace, output.paint));
   return ok ? exitCodes.done : exitCodes.failed;
 }
 

@@ -6,7 +6,7 @@ import { errorCode, isThere } from '../../files.ts';
 import { PortTaken } from '../../http-server.ts';
 import { assertPortFree } from '../../local/ports.ts';
 import { isLoopback } from '../../rules/proxy.ts';
-import type { TemporalSettings } from '../../temporal/connection.ts';
+import { connectOptions, type TemporalSettings } from '../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, type ExitCode, loadContextConfig, type Output } from '../context.ts';
 import { applySchedulesAtStart, startEmbedded } from '../embedded.ts';
 import { explainFailure } from '../explain-failure.ts';
@@ -98,7 +98,7 @@ async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
     const signInUrl = await startConsole(context, parts, config, flags, embedded?.uiUrl ?? null);
     const addresses = {
-      temporal: config.temporal.address,
+      temporal: connectOptions(config.temporal).connection.address,
       ui: embedded?.uiUrl ?? null,
       bundles: bundles.url,
       console: signInUrl,
@@ -234,11 +234,24 @@ export function warnOfSurprises(
 }
 
 function warnOfOtherTemporal(output: Output, { temporal }: Config, port: number): void {
-  const [host = '', configuredPort] = temporal.address.split(':');
-  if (isLoopback(host) && configuredPort === String(port)) return;
-  output.warn(
-    `the embedded Temporal is at 127.0.0.1:${port}, but other commands use ${temporal.address}: set temporal.address`,
-  );
+  let options: ReturnType<typeof connectOptions>;
+  try {
+    options = connectOptions(temporal);
+  } catch (error) {
+    output.warn(`other commands cannot connect: ${explainFailure(error).message}`);
+    return;
+  }
+  const { namespace } = options;
+  const { address } = options.connection;
+  const [host = '', otherPort] = address.split(':');
+  if (!isLoopback(host) || otherPort !== String(port)) {
+    output.warn(
+      `the embedded Temporal is at 127.0.0.1:${port}, but other commands use ${address}: set temporal.address`,
+    );
+  } else if (namespace !== temporal.namespace) {
+    const own = `the embedded Temporal has the namespace ${temporal.namespace}`;
+    output.warn(`${own}, but other commands use ${namespace}: set temporal.namespace`);
+  }
 }
 
 function warnOfOtherService(output: Output, { service, organizations }: Config, sandbox: Sandbox): void {

@@ -5,6 +5,7 @@ import { Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { listen, stopListening } from '../../http-server.ts';
 import { rotateLongLog } from '../../local/dev-server.ts';
+import { connectOptions } from '../../temporal/connection.ts';
 import { builtWorkflows } from '../../temporal/encryption.ts';
 import { createLog, type LogPlace, logDestination } from '../../temporal/log.ts';
 import type { WorkKind } from '../../temporal/rules/failover.ts';
@@ -72,15 +73,26 @@ async function work(context: CommandContext, flags: WorkerFlags): Promise<ExitCo
   const version = versionOf(flags);
   return withParts(output, async (parts, interrupted) => {
     const config = await loadContextConfig(context, 'required');
-    if (health) await freeAddress('--health', health);
+    let worker: WorkerPart | undefined;
+    if (health) {
+      await freeAddress('--health', health);
+      // It is stopped last, and so answers while the worker ends.
+      parts.add(await startHealthPart(health, () => worker?.state() ?? 'STARTING'));
+    }
     const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
     const level = output.quiet ? 'warn' : 'info';
-    const worker = await startWorkerPart(config, { stderr: true }, { level, only, metricsAddress, version });
+    worker = await startWorkerPart(config, { stderr: true }, { level, only, metricsAddress, version });
     parts.add(worker);
-    if (health) parts.add(await startHealthPart(health, worker.state));
-    const { address, namespace, taskQueue } = config.temporal;
+    const { connection, namespace } = connectOptions(config.temporal);
     const { taskQueues } = worker;
-    const document = { ready: true, temporal: address, namespace, taskQueue, taskQueues, ...(version && { version }) };
+    const document = {
+      ready: true,
+      temporal: connection.address,
+      namespace,
+      taskQueue: config.temporal.taskQueue,
+      taskQueues,
+      ...(version && { version }),
+    };
     output.result(document, `worker: ready on task queue ${taskQueues.join(' and ')}`);
     if (version !== undefined) output.note(takeWorkText(version, namespace));
     await parts.untilAborted(interrupted);

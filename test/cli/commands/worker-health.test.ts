@@ -76,6 +76,18 @@ describe('docferry worker --deployment', () => {
   });
 });
 
+it("names the namespace that Temporal's own variables choose", async () => {
+  const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'chosen' });
+  const namespace = `chosen-${process.pid}`;
+  const env = { TEMPORAL_NAMESPACE: namespace };
+  expect((await docferry(['setup', '--create-namespace'], { cwd, env, ownProcess: true })).exitCode).toBe(0);
+  const worker = new DocferryProcess(['worker', '--deployment', 'chosen', '--json'], { cwd, env });
+  await worker.says('"ready"');
+  await worker.kill('SIGTERM');
+  expect(JSON.parse(worker.stdout).namespace).toBe(namespace);
+  expect(worker.output).toContain(`set-current-version --namespace ${namespace} `);
+});
+
 describe('docferry worker --health', () => {
   it('answers as long as the worker takes work, and the worker ends cleanly', async () => {
     const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'health' });
@@ -88,6 +100,22 @@ describe('docferry worker --health', () => {
     await worker.kill('SIGTERM');
     expect(worker.child.exitCode).toBe(0);
     await expect(fetch(`http://${address}/healthz`)).rejects.toThrow();
+  });
+
+  it('answers 503 while the worker begins and while it ends', async () => {
+    const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'health-all-along' });
+    const address = `127.0.0.1:${await findFreePort()}`;
+    const ask = () => fetch(`http://${address}/healthz`).then((answer) => answer.status);
+    const worker = new DocferryProcess(['worker', '--health', address], { cwd });
+    const seen: number[] = [];
+    const watching = (async () => {
+      while (worker.child.exitCode === null) seen.push(await ask().catch(() => 0));
+    })();
+    await worker.says('worker: ready');
+    await worker.kill('SIGTERM');
+    await watching;
+    const changes = seen.filter((status, index) => status !== seen[index - 1]);
+    expect(changes).toEqual([0, 503, 200, 503, 0]);
   });
 
   it('answers 503 with the state of a worker that takes none', async () => {

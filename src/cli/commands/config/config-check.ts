@@ -15,6 +15,7 @@ import {
   siteRuleTexts,
 } from '../../../exports/rules/verification-rules.ts';
 import { spanText } from '../../../rules/text.ts';
+import { connectOptions } from '../../../temporal/connection.ts';
 import { type CommandContext, type CommandFile, loadContextConfig, type Paint } from '../../context.ts';
 import { bundlePlace } from '../../operator.ts';
 import { factLines, indent, projectTitle } from '../../terminal/text.ts';
@@ -54,6 +55,7 @@ function expandedConfig({ temporal, organizations, store, ...rest }: Config): ob
     privacy: rest.privacy,
     console: rest.console,
     gateway: rest.gateway,
+    worker: rest.worker,
   });
 }
 
@@ -160,10 +162,11 @@ async function checkConfig(context: CommandContext, flags: { expand?: boolean })
 }
 
 function documentOf({ file, temporal, service, organizations, store, privacy }: Config): object {
+  const { connection, namespace } = connectOptions(temporal);
   return {
     ok: true,
     file,
-    temporal: { address: temporal.address, namespace: temporal.namespace, taskQueue: temporal.taskQueue },
+    temporal: { address: connection.address, namespace, taskQueue: temporal.taskQueue },
     service: { baseUrl: service.baseUrl, analyticsBaseUrl: service.analyticsBaseUrl },
     organizations: organizations.map(({ id, budget, refresh, webhooks, projects, sites }) => ({
       id,
@@ -179,8 +182,9 @@ function documentOf({ file, temporal, service, organizations, store, privacy }: 
 }
 
 function textOf({ file, temporal, service, organizations, store, privacy }: Config, paint: Paint): string {
+  const { connection, namespace } = connectOptions(temporal);
   const facts: [string, string][] = [
-    ['temporal', `${temporal.address}, namespace ${temporal.namespace}, task queue ${temporal.taskQueue}`],
+    ['temporal', `${connection.address}, namespace ${namespace}, task queue ${temporal.taskQueue}`],
     ['service', service.baseUrl],
     ['feedback', feedbackText(store.feedback)],
     ['bundles', `${bundlePlace(store.bundles)}, published under ${store.bundles.publicUrl}`],
