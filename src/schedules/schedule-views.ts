@@ -42,11 +42,11 @@ const mostListed = 1_000;
 
 /**
  * The latest runs on the task queue that were started by hand, by workflow id, from one request: what scheduled runs start
- * has a parent. Of a site or project that others have outrun by a thousand runs, none is found.
+ * has a parent. Of a site that others have outrun by a thousand runs, none is found.
  */
 async function latestRunsByHand(client: Client, taskQueue: string): Promise<Map<string, RunByHand>> {
-  const { exportSite, rollBack, syncFeedback } = workflowTypes;
-  const query = `WorkflowType IN ('${exportSite}', '${rollBack}', '${syncFeedback}') AND ParentWorkflowId IS NULL`;
+  const { exportSite, rollBack } = workflowTypes;
+  const query = `WorkflowType IN ('${exportSite}', '${rollBack}') AND ParentWorkflowId IS NULL`;
   const latest = new Map<string, RunByHand>();
   let listed = 0;
   for await (const run of client.workflow.list({ query, pageSize: mostListed })) {

@@ -7,7 +7,7 @@ import { visible } from '../../feedback/report/figure.ts';
 import type { Trouble } from '../../operations/status.ts';
 import { withoutFailureType } from '../../rules/errors.ts';
 import { counted } from '../../rules/text.ts';
-import { projectAddress, siteAddress, targetAddress } from '../../rules/workflow-ids.ts';
+import { projectAddress, siteAddress } from '../../rules/workflow-ids.ts';
 import { type Retry, triedAgain } from '../../temporal/connection.ts';
 
 /** Who looks at a page, and what the page may offer them. */
@@ -394,7 +394,7 @@ export function Token() {
   return viewer && <HiddenFields fields={[['token', viewer.formToken]]} />;
 }
 
-export { projectAddress, siteAddress, targetAddress };
+export { projectAddress, siteAddress };
 
 /** Address of what a version would change. */
 export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
