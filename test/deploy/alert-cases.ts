@@ -2,6 +2,8 @@
 interface AlertCase {
   fires: readonly string[];
   quiet: readonly string[];
+  /** Other series for which it fires. */
+  alsoFires?: readonly string[];
 }
 
 const hour = 60;
@@ -26,6 +28,9 @@ const longestWait = 'docferry_budget_longest_wait_seconds{org="acme",instance="a
 const window = steady('docferry_budget_window_seconds{org="acme",instance="b"}', 3_600);
 const readAt = 'docferry_shared_state_read_timestamp_seconds{org="acme",instance=';
 const pollers = 'temporal_num_pollers{task_queue="docferry",poller_type=';
+const bulkPollers = steady('temporal_num_pollers{task_queue="docferry-bulk",poller_type="activity_task"}', 2);
+/** There are in every case but that of their own alert. */
+export const healthyPollers = [steady(`${pollers}"workflow_task"}`, 2), bulkPollers];
 const slots = 'temporal_worker_task_slots_available{instance="a",task_queue="docferry",worker_type="ActivityWorker"}';
 const temporalRequests = 'temporal_request_failure_total{operation="RespondWorkflowTaskCompleted",status_code=';
 
@@ -61,8 +66,14 @@ export const alertCases: Record<string, AlertCase> = {
     quiet: [steady('up{job="docferry",instance="a"}', 1), steady('up{job="other",instance="a"}', 0)],
   },
   DocferryNoPollers: {
-    fires: [steady(`${pollers}"workflow_task"}`, 0), steady(`${pollers}"activity_task"}`, 2)],
-    quiet: [steady(`${pollers}"workflow_task",instance="a"}`, 0), steady(`${pollers}"workflow_task",instance="b"}`, 2)],
+    fires: [steady(`${pollers}"workflow_task"}`, 0), steady(`${pollers}"activity_task"}`, 2), bulkPollers],
+    // No worker of this kind runs, so nobody counts its pollers.
+    alsoFires: [bulkPollers],
+    quiet: [
+      steady(`${pollers}"workflow_task",instance="a"}`, 0),
+      steady(`${pollers}"workflow_task",instance="b"}`, 2),
+      bulkPollers,
+    ],
   },
   DocferryNonDeterminism: {
     fires: [grows(failedTasks('NonDeterminismError'), 1)],

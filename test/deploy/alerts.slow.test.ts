@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { prometheusProgram, promtool } from '../tools/servers/prometheus.ts';
-import { alertCases } from './alert-cases.ts';
+import { alertCases, healthyPollers } from './alert-cases.ts';
 
 interface Rule {
   alert: string;
@@ -49,10 +49,14 @@ describe.skipIf(prometheusProgram('promtool') === null)('deploy/prometheus', () 
   });
 
   it('fires each alert for its case, no other beside it, and none when all is well', async () => {
-    const tests = Object.entries(alertCases).flatMap(([alert, { fires, quiet }]) => [
-      promtoolTest(`${alert} fires`, fires, [alert]),
-      promtoolTest(`${alert} stays quiet`, quiet, []),
-    ]);
+    const tests = Object.entries(alertCases).flatMap(([alert, { fires, quiet, alsoFires = fires }]) => {
+      const others = alert === 'DocferryNoPollers' ? [] : healthyPollers;
+      return [
+        promtoolTest(`${alert} fires`, [...fires, ...others], [alert]),
+        promtoolTest(`${alert} also fires`, [...alsoFires, ...others], [alert]),
+        promtoolTest(`${alert} stays quiet`, [...quiet, ...others], []),
+      ];
+    });
     const folder = await tempFolder();
     const testFile = join(folder, 'alerts-test.yml');
     await writeFile(testFile, stringify({ rule_files: [file], evaluation_interval: '1m', tests }));
