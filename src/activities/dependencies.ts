@@ -19,6 +19,7 @@ import {
   NoSuchVersion,
   PointerMoved,
   RecordDamaged,
+  SignedByUnknownKey,
   SigningKeyUnusable,
   SiteHeld,
   StagedChanged,
@@ -77,6 +78,11 @@ export function notConfigured(type: FailureType, message: string): ApplicationFa
   return transient(type, message, unconfigured.retryInMs);
 }
 
+/** For a version that may not be used. Where this worker only lacks its key, another one may have it (X5). */
+export function versionFailure(type: FailureType, error: VersionDamaged): ApplicationFailure {
+  return (error instanceof SignedByUnknownKey ? notConfigured : permanent)(type, error.message);
+}
+
 /** What a log may say of any error: its message may hold requests, links or content (X1). */
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
 
@@ -112,7 +118,8 @@ export function serviceFailure(error: unknown, attempt = 1): Error {
  * final; a full disk, credentials about to be renewed and a store that is down are transient.
  */
 export function storeFailure(error: unknown): ApplicationFailure | null {
-  if (error instanceof VersionConflict || error instanceof StagedChanged || error instanceof VersionDamaged) {
+  if (error instanceof VersionDamaged) return versionFailure('PublishRefused', error);
+  if (error instanceof VersionConflict || error instanceof StagedChanged) {
     return permanent('PublishRefused', error.message);
   }
   if (error instanceof SigningKeyUnusable || error instanceof RecordDamaged) {

@@ -52,6 +52,7 @@ import {
   siteOf,
   storeFailure,
   transient,
+  versionFailure,
 } from './dependencies.ts';
 import { claimSite, earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
@@ -442,8 +443,9 @@ function stepFailure(error: unknown, step: RolloutStep): Error {
   const message = error instanceof Error ? error.message : 'unknown failure';
   if (error instanceof PointerMoved) return permanent('Superseded', message);
   if (error instanceof VersionRefused) return permanent('VersionRefused', message);
-  const isFinal = error instanceof NoSuchVersion || error instanceof VersionDamaged;
-  if (isFinal || (error instanceof TargetRefused && !error.mayPass)) return permanent('RolloutFailed', message);
+  if (error instanceof VersionDamaged) return versionFailure('RolloutFailed', error);
+  const isFinal = error instanceof NoSuchVersion || (error instanceof TargetRefused && !error.mayPass);
+  if (isFinal) return permanent('RolloutFailed', message);
   const failure =
     storeFailure(error) ?? transient('RolloutFailed', message, step === 'run' ? programAgainMs : undefined);
   // Counted here: what the configuration lacks is tried more often.
@@ -509,6 +511,6 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
 /** A version named by a person can be wrong in ways that an export's own version cannot. */
 function rollbackFailure(error: unknown, domain: string): Error {
   if (error instanceof NoSuchVersion) return permanent('NoSuchVersion', error.message);
-  if (error instanceof VersionDamaged) return permanent('VersionDamaged', error.message);
+  if (error instanceof VersionDamaged) return versionFailure('VersionDamaged', error);
   return publishFailure(error, domain);
 }

@@ -5,12 +5,14 @@ import {
   createApprovalActivities,
   createBundleActivities,
   createJobActivities,
+  createRollbackActivities,
   createRolloutActivities,
   promoteUnlessHeld,
 } from '../../src/activities/export-steps.ts';
 import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
 import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
+import { ManifestSigner } from '../../src/exports/signing/manifest-signer.ts';
 import {
   type BundleStore,
   type Current,
@@ -21,11 +23,15 @@ import {
   StoreUnreachable,
 } from '../../src/exports/store/bundle-store.ts';
 import { summarizeChanges } from '../../src/exports/store/compare-manifests.ts';
+import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { versionOf } from '../tools/bundle/place.ts';
 import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
+import { Minisign, minisignProgram } from '../tools/servers/minisign.ts';
 
 const domain = 'docs.acme.example';
+const minisign = minisignProgram();
 /** The name of a version with this content. */
 const versionAt = (day: number, content = 'archive bytes') =>
   versionName(Date.UTC(2026, 11, day), stagedManifest(content, filesOf(content)).contentDigest);
@@ -251,6 +257,45 @@ describe('rollOut', () => {
     expect(await rolling(versionAt(1))).toMatchObject({ type: 'Superseded', nonRetryable: true });
     expect(await versionOf(target)).toBeNull();
     expect(await readdir(scene.folder)).not.toContain('site');
+  });
+});
+
+describe.skipIf(minisign === null)('a version signed by a key that only other workers know yet', () => {
+  it('waits for one of them in every step, and is refused after five minutes (X5)', async () => {
+    await begin();
+    const target = giveTarget();
+    const keys = new Minisign(minisign ?? '', await tempFolder());
+    const storeWith = async (key: string) => {
+      await keys.makeKey(key);
+      const signer = new ManifestSigner({ keyFile: keys.at(`${key}.key`), password: null, formerKeys: [] });
+      const root = join(scene.folder, 'bundles');
+      return DirectoryBundleStore.open({ root, publicUrl: 'http://localhost:8090', signer });
+    };
+    const version = versionAt(1);
+    const signing = await storeWith('new');
+    await publish(signing, version);
+    await signing.moveCurrent(domain, version, 0, new Date(now));
+    scene.deps.bundles = await storeWith('old');
+    const { identity: storeId } = scene.deps.bundles;
+    const { rollOut } = createRolloutActivities(scene.deps);
+    const { promoteVersion } = createApprovalActivities(scene.deps);
+    const { checkKeptVersion } = createRollbackActivities(scene.deps);
+    const pinned = { domain, storeId, version };
+    const rollout = { org: 'acme', target: target.name, previous: null, step: 'place' as const, force: false };
+    const steps: Record<string, () => Promise<unknown>> = {
+      RolloutFailed: () => rollOut({ ...pinned, ...rollout }),
+      PublishRefused: () => promoteVersion({ ...pinned, stageId: 's', promote: { expected: null, publishedAt: now } }),
+      VersionDamaged: () => checkKeptVersion(pinned),
+    };
+    for (const [type, step] of Object.entries(steps)) {
+      const failures = [1, 30, 31].map((attempt) => failureOf(mockActivity({ attempt }).run(step)));
+      const message = expect.stringContaining('list its public key in signing.formerKeys');
+      expect(await Promise.all(failures)).toMatchObject([
+        { type, message, nonRetryable: false },
+        { type, message, nonRetryable: false },
+        { type, message, nonRetryable: true },
+      ]);
+    }
   });
 });
 

@@ -353,6 +353,9 @@ export class VersionDamaged extends Error {
   override readonly name = 'VersionDamaged';
 }
 
+/** A stored version is signed by a key that this process does not know; workers know a new key one after another. */
+export class SignedByUnknownKey extends VersionDamaged {}
+
 /** The staged archive is missing, or not the one that was verified. */
 export class StagedChanged extends Error {
   override readonly name = 'StagedChanged';

@@ -15,6 +15,7 @@ import {
   observedSchema,
   type PublishedVersion,
   RecordDamaged,
+  SignedByUnknownKey,
   StagedChanged,
   type StagedManifest,
   signatureName,
@@ -171,11 +172,12 @@ async function signedManifest(
   const checked = checkSignature(bytes, signature?.toString() ?? null, keys);
   if ('broken' in checked) {
     const { rule, detail } = checked.broken;
-    const remedy =
-      rule === 'signature-key'
-        ? 'if that key was once yours, list its public key in signing.formerKeys'
-        : `publish it again with \`export start --force\`, or sign its ${manifestName} with minisign`;
-    throw new VersionDamaged(`${manifestName} is not signed by this store's keys: ${detail} (${remedy})`);
+    const problem = `${manifestName} is not signed by this store's keys: ${detail}`;
+    if (rule === 'signature-key') {
+      throw new SignedByUnknownKey(`${problem} (if that key is yours, list its public key in signing.formerKeys)`);
+    }
+    const remedy = `publish it again with \`export start --force\`, or sign its ${manifestName} with minisign`;
+    throw new VersionDamaged(`${problem} (${remedy})`);
   }
   const manifest = manifestIn(bytes.toString());
   if (manifest === null) throw new VersionDamaged(`${manifestName} is damaged`);
