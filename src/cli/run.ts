@@ -159,7 +159,8 @@ export async function runIn(
 
 /** Traces are off, and their code is not loaded, unless OpenTelemetry's own variables name a collector (monitoring.md). */
 async function inTrace(env: NodeJS.ProcessEnv, name: string, work: () => Promise<number>): Promise<number> {
-  if (!env.OTEL_EXPORTER_OTLP_ENDPOINT && !env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) return work();
+  const isOff = env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none';
+  if (isOff || !(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)) return work();
   const { endTraces, startTraces, traced } = await import('../temporal/traces.ts');
   await startTraces();
   try {
