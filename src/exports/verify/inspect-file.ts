@@ -175,7 +175,7 @@ export class SiteInspection {
   readonly #findings = new Findings();
   readonly #targets = new Map<string, Target>();
   readonly #stops: SiteNotes['stops'] = new Map();
-  /** Addresses seen in the last folder: most pages of a folder refer to the same ones. */
+  /** References seen in the last folder: most pages of a folder refer to the same ones. */
   #known = new Set<string>();
   #knownFolder: string | null = null;
   #hasGivenUp = false;
@@ -256,7 +256,7 @@ export class SiteInspection {
 
   #followOne(page: string, folder: string, { kind, url, by, at }: Reference, lines: LineCounter): void {
     const isResource = kind === 'resource';
-    const key = isResource ? `r${url}` : url;
+    const key = `${kind}\0${url}`;
     if (this.#known.has(key)) return;
     const to = destinationOf(url, folder);
     if (to.kind === 'external') {

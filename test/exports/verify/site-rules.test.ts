@@ -39,6 +39,10 @@ const brokenSites: [SiteRule, Item[], string | null, string][] = [
   ['broken-link', page('<p>\n\n<a href="gone">x</a>'), 'a/page.html', 'line 3: <a href> leads to "/a/gone"'],
   ['broken-link', page('<a href="/INDEX.html">'), 'a/page.html', 'which is there as "index.html"'],
   ['broken-link', page('<base href="/b/"><a href="page.html">'), 'a/page.html', '"/b/page.html"'],
+  // One address, or what looks like one, referred to in two ways.
+  ['broken-link', page('<img src="/index.html"><a href="r/index.html">'), 'a/page.html', '<a href> leads to "/a/r/ind'],
+  ['broken-link', page('<link rel=preconnect href="/b"><a href="/b">'), 'a/page.html', '<a href> leads to "/b"'],
+  ['broken-link', page('<a ping="/b" href="/">x</a><a href="/b">'), 'a/page.html', '<a href> leads to "/b"'],
   ['missing-resource', page('<img src="/logo.png">'), 'a/page.html', 'line 1: <img src> leads to "/logo.png"'],
   ['missing-resource', page('a { b: url(x.png) }', 'a/s.css'), 'a/s.css', 'line 1: url() leads to "/a/x.png"'],
   [
