@@ -89,7 +89,9 @@ export interface ByteSpan {
 
 /** A hidden name in the same folder that no other writer uses. */
 export function tempName(file: string): string {
-  return join(dirname(file), `.${basename(file)}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`);
+  // A name has 255 bytes at most.
+  const name = Buffer.from(basename(file)).toString('utf8', 0, 200);
+  return join(dirname(file), `.${name}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`);
 }
 
 /** Whether a name is one of `tempName`'s. */

@@ -39,6 +39,14 @@ describe('replaceFile', () => {
     expect(await readdir(folder)).toEqual(['x.json']);
   });
 
+  it('writes a file whose name is as long as names may be', async () => {
+    const longest = join(folder, 'é'.repeat(127));
+    await replaceFile(longest, 'new');
+    replaceFileSync(`${longest}x`, 'new');
+    expect((await readdir(folder)).map((name) => Buffer.byteLength(name)).sort()).toEqual([254, 255]);
+    expect(isTempName(tempName(longest))).toBe(true);
+  });
+
   it('leaves the old file and nothing beside it when the content fails half-way', async () => {
     await writeFile(file, 'old');
     const failing = async function* () {
