@@ -338,10 +338,6 @@ export const siteRuleTexts = {
 export type SiteRule = keyof typeof siteRuleTexts;
 export type SiteRuleLevels = { readonly [rule in SiteRule]?: RuleLevel | undefined };
 
-export function isSiteRule(name: string): name is SiteRule {
-  return name in siteRuleTexts;
-}
-
 /** Every rule about sampled pages in a browser, by its stable name. */
 export const renderRuleTexts = {
   'page-does-not-render': warn(

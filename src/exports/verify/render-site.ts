@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core';
 import { unpack } from '../archive/unpack.ts';
 import {
-  isRenderRule,
   type Judgement,
   judged,
   printablePath,
@@ -302,7 +301,7 @@ function conclude(findings: Findings<RenderRule>, pages: string[], late: number,
     path: null,
     detail: `${late} pages were not opened for lack of time`,
   };
-  const rules = Object.keys(renderRuleTexts).filter(isRenderRule);
+  const rules = Object.keys(renderRuleTexts) as RenderRule[];
   const found = rules.map((rule) => {
     const listed = findings.of(rule);
     const all = rule === unopened.rule && late > 0 ? [...listed, unopened] : listed;

@@ -15,11 +15,11 @@ import { type ContentFile, contentDigest, sortFiles } from '../archive/content-d
 import { readers, type Sniffed, sniffFormat } from '../archive/open-archive.ts';
 import type { ArchiveFacts, ArchiveFormat, Reason } from '../rules/site-export.ts';
 import {
-  isSiteRule,
   type Judgement,
   judged,
   ReasonList,
   type RuleName,
+  type SiteRule,
   type SiteRuleLevels,
   siteRuleTexts,
 } from '../rules/verification-rules.ts';
@@ -62,7 +62,7 @@ function judgeSite(paths: readonly string[], notes: readonly SiteNotes[], levels
     );
   }
   judgeTargets(paths, notes, findings);
-  const rules = Object.keys(siteRuleTexts).filter(isSiteRule);
+  const rules = Object.keys(siteRuleTexts) as SiteRule[];
   return judged(rules.map((rule) => [levels[rule] ?? siteRuleTexts[rule].level, findings.of(rule)]));
 }
 
