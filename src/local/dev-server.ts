@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
@@ -159,7 +160,7 @@ async function isRunning(pid: number, startedAt: string): Promise<boolean> {
   return (await describeProcess(pid))?.startedAt === startedAt;
 }
 
-type Readiness = Pick<Settings, 'port' | 'ui' | 'namespace' | 'retentionDays' | 'searchAttributes'>;
+type Readiness = Pick<Settings, 'port' | 'ui' | 'namespace' | 'searchAttributes'>;
 
 const retryMs = 50;
 const connectTimeoutMs = 5_000;
@@ -183,7 +184,7 @@ export async function waitUntilReady(wanted: Readiness, limitMs: number, signal?
   }
 }
 
-async function prepare({ port, ui, namespace, retentionDays, searchAttributes }: Readiness): Promise<void> {
+async function prepare({ port, ui, namespace, searchAttributes }: Readiness): Promise<void> {
   // A gRPC channel waits a second after a refused connection.
   if (!(await answers(port))) throw new Error(`nothing answers on port ${port}`);
   // A proxy cannot reach this machine's loopback.
@@ -202,9 +203,11 @@ async function prepare({ port, ui, namespace, retentionDays, searchAttributes }:
     await connection.close();
   }
   if (ui === null) return;
-  const answer = await fetch(`http://${ui}`, { signal: AbortSignal.timeout(connectTimeoutMs) });
-  await answer.arrayBuffer();
-  if (!answer.ok) throw new Error(`the UI answered ${answer.status}`);
+  // With NODE_USE_ENV_PROXY, `fetch` and the global agent would ask the proxy.
+  const asked = get(`http://${ui}`, { agent: false, signal: AbortSignal.timeout(connectTimeoutMs) });
+  const [answer]: IncomingMessage[] = await once(asked, 'response');
+  answer?.destroy();
+  if (answer?.statusCode !== 200) throw new Error(`the UI answered ${answer?.statusCode}`);
 }
 
 export interface DevServerOptions {
@@ -217,7 +220,6 @@ export interface DevServerOptions {
   namespace?: string;
   /** Names of search attributes that the namespace is to have, of type Keyword. */
   searchAttributes?: readonly string[];
-  retentionDays?: number;
   logFile: string;
   /** For the answer of a server that a killed docferry left; later it is replaced. A busy machine takes its time. */
   adoptWithinMs?: number;
@@ -259,7 +261,6 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     port: 7233,
     namespace: 'default',
     searchAttributes: [],
-    retentionDays,
     adoptWithinMs: 20_000,
     ...given,
     dbFile: options.dbFile === undefined ? undefined : resolve(options.dbFile),

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PortTaken } from '../../src/http-server.ts';
-import { type DevServer, type DevServerOptions, startDevServer } from '../../src/local/dev-server.ts';
+import { type DevServer, type DevServerOptions, startDevServer, waitUntilReady } from '../../src/local/dev-server.ts';
 import { findFreePort } from '../../src/local/ports.ts';
 import { DatabaseInUse, DataFolderNotWritable, DevServerFailed } from '../../src/local/run-command.ts';
 import { describeProcess, writeRecord } from '../../src/local/server-record.ts';
@@ -162,6 +162,14 @@ describe('a server that is ready', () => {
     const page = await fetch(server.uiUrl ?? '');
     expect(page.status).toBe(200);
     expect(await page.text()).toContain('<html');
+  });
+
+  it('asks its UI itself: the global fetch may go to a proxy, which could not reach it', async () => {
+    vi.stubGlobal('fetch', () => Promise.reject(new Error('the proxy does not know this address')));
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const { host } = new URL(server.uiUrl ?? '');
+    const port = Number(server.address.split(':')[1]);
+    await waitUntilReady({ port, ui: host, namespace: 'default', searchAttributes: [] }, 1_000);
   });
 
   it('keeps closed workflows for 30 days', async () => {

@@ -3,7 +3,6 @@ import { devServerTool, resolveBinary } from '../../../src/local/binaries.ts';
 import { endServer, launchServer, serverArguments, waitUntilReady } from '../../../src/local/dev-server.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
 import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
-import { retentionDays } from '../../../src/temporal/rules/failover.ts';
 
 interface RecordingServer {
   address: string;
@@ -29,10 +28,7 @@ export async function startRecordingServer(folder: string, longHistory?: number)
   const server = await launchServer(path, [...own, ...suggested], join(folder, 'server.log'));
   const killAtExit = () => process.kill(server.pid, 'SIGKILL');
   process.once('exit', killAtExit);
-  await waitUntilReady(
-    { port, ui, namespace, retentionDays, searchAttributes: Object.values(searchAttributes) },
-    readyLimitMs,
-  );
+  await waitUntilReady({ port, ui, namespace, searchAttributes: Object.values(searchAttributes) }, readyLimitMs);
   return {
     address: `127.0.0.1:${port}`,
     async stop() {
