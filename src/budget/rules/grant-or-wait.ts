@@ -252,7 +252,7 @@ function outlook(state: WindowState): Outlook {
       if (servable > now) due = min(due, servable);
       else if (coming < mostComing) {
         coming += 1;
-        // A program gets no signals: it comes back at its time, and keeps its place until then.
+        // A program gets no signals: if it comes back more than `placeKeptMs` after this, it has lost its place.
         if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
         waiters[i] = { ...waiter, expectedAt: now };
       }

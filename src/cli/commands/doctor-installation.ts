@@ -87,16 +87,21 @@ export async function checkConfiguration(context: CommandContext): Promise<{ con
   }
 }
 
-/** The oldest version of Node that docferry supports, as in package.json. */
-const oldestNode = [20, 19] as const;
+/** The oldest of each major version of Node that docferry supports, as in package.json. */
+const oldestNodes: ReadonlyMap<number, number> = new Map([
+  [20, 19],
+  [22, 13],
+  [24, 0],
+  [26, 0],
+]);
 
 /** Versions of this installation. */
 export function installationCheck({ node, docferry }: { node: string; docferry: string }): Check {
   const [major = 0, minor = 0] = node.split('.').map(Number);
   const detail = `docferry ${docferry} on Node ${node}`;
-  const [oldestMajor, oldestMinor] = oldestNode;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return good('installation', detail);
-  return bad('installation', detail, `install Node ${oldestMajor}.${oldestMinor} or newer`);
+  if (minor >= (oldestNodes.get(major) ?? Number.POSITIVE_INFINITY)) return good('installation', detail);
+  const versions = [...oldestNodes].map((version) => version.join('.')).join(', ');
+  return bad('installation', detail, `install a version of Node that docferry supports: ${versions} or newer of these`);
 }
 
 const name = 'bundle-links';

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,15 +28,14 @@ const at = (address: string) => ({ baseUrl: address, analyticsBaseUrl: address, 
 const cloud = at('https://docs-service.example');
 
 describe('versions', () => {
-  it('of Node: 20.19 and newer', () => {
+  it('of Node: those that package.json names', () => {
     const level = (node: string) => installationCheck({ node, docferry: '0.1.0' }).level;
-    expect(['18.20.4', '20.18.1', '20.19.0', '22.0.0', '24.21.0'].map(level)).toEqual([
-      'error',
-      'error',
-      'ok',
-      'ok',
-      'ok',
-    ]);
+    const { engines } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const oldest = engines.node.split(' || ').map((range: string) => range.slice(1));
+    expect(oldest.map(level)).toEqual(oldest.map(() => 'ok'));
+    expect(['20.20.2', '24.21.0'].map(level)).toEqual(['ok', 'ok']);
+    for (const node of ['18.20.4', '20.18.1', '21.7.3', '22.12.0', '23.11.1', '25.2.0'])
+      expect(level(node), node).toBe('error');
   });
 
   it('of Temporal: a warning for servers before 1.28', () => {
