@@ -48,7 +48,9 @@ async function cuttableWay(address: string): Promise<{ address: string; cut(): v
 
 /** A Prometheus that scrapes this worker, and one that is not there, with the rules of the repository but without their waits. */
 async function watching(scene: Scene, metricsPort: number): Promise<PrometheusServer> {
-  const rules = readFileSync('deploy/prometheus/alerts.yml', 'utf8').replace(/^ +for: .+\n/gm, '');
+  const rules = readFileSync('deploy/prometheus/alerts.yml', 'utf8')
+    .replace(/^ +for: .+\n/gm, '')
+    .replaceAll('task_queue="docferry', `task_queue="${scene.taskQueue}`);
   await writeFile(join(scene.folder, 'alerts.yml'), rules);
   const config = readFileSync('deploy/prometheus/prometheus.yml', 'utf8')
     .replaceAll('15s', '1s')
