@@ -163,7 +163,6 @@ export interface ServerSettings {
   idleMs?: number;
   /** Called when the store, not the reader, is why a request fails. */
   onFailure?: (error: unknown) => void;
-  signal?: AbortSignal;
 }
 
 const stopGraceMs = 2_000;
@@ -181,8 +180,7 @@ const publishedPath =
  * `Retry-After`. Throws `PortTaken`.
  */
 export async function startBundleServer(options: BundleServerOptions): Promise<RunningServer> {
-  const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
-  signal?.throwIfAborted();
+  const { host = '127.0.0.1', readers = 256, readersPerAddress = 64 } = options;
   const slots = new Slots({ total: readers, perClient: readersPerAddress });
   const server = createServer({ ...requestLimits, maxHeaderSize: 8 * 1024 }, requestHandler(options, slots));
   limitConnections(server, {
@@ -190,13 +188,7 @@ export async function startBundleServer(options: BundleServerOptions): Promise<R
     perClient: readersPerAddress * connectionsPerReader,
   });
   const { port, url } = await listen(server, { host, port: options.port, flag: '--bundle-port' });
-  let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= stopListening(server, stopGraceMs);
-    return stopping;
-  };
-  signal?.addEventListener('abort', () => void stop(), { once: true });
-  return { url, port, stop };
+  return { url, port, stop: () => stopListening(server, stopGraceMs) };
 }
 
 function requestHandler(options: BundleServerOptions, slots: Slots): RequestListener {

@@ -178,14 +178,12 @@ describe('the bundle server', () => {
   });
 
   it('listens on loopback only, reports a taken port, and stops when told', async () => {
-    const controller = new AbortController();
-    const { root, server } = await serveVersion({ signal: controller.signal });
+    const { root, server } = await serveVersion();
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
     await expect(startBundleServer({ root, port: server.port })).rejects.toMatchObject({
       name: 'PortTaken',
       message: expect.stringContaining(`port ${server.port} on 127.0.0.1 is in use`),
     });
-    controller.abort();
     await server.stop();
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
     const again = await startBundleServer({ root, port: server.port });
