@@ -45,3 +45,21 @@ it('says so when it serves others without a token', async () => {
   });
   expect(stderr).toContain('served at 0.0.0.0 without a token');
 });
+
+it.each([
+  ['serve', '--bundle-port'],
+  ['up', '--no-server', '--console-port', 'off', '--bundle-port'],
+])('ends with the name of the variable where the token is not set: %s', async (...command) => {
+  const cwd = await folderWithConfig();
+  const config = await readFile(join(cwd, 'docferry.yaml'), 'utf8');
+  await writeFile(
+    join(cwd, 'docferry.yaml'),
+    `${config}store: { bundles: { server: { token: "\${BUNDLES_TOKEN}" } } }\n`,
+  );
+  const { exitCode, stderr } = await docferry([...command, `${await findFreePort()}`], {
+    cwd,
+    env: { ACME_API_KEY: 'k' },
+  });
+  expect(stderr).toContain('the environment variable BUNDLES_TOKEN is not set');
+  expect(exitCode).toBe(2);
+});
