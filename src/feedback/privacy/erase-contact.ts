@@ -5,7 +5,7 @@ import { recordAuditEntries } from '../store/audit-records.ts';
 import { batchesOf, type EntryKeys, entriesAfter, isPostgres, lockAllProjects, textColumns } from '../store/queries.ts';
 import type { Trx } from '../store/tables.ts';
 import { inBatches, projectsWithData, rejectsAfter, treatEntries, treatRejects } from './apply-privacy.ts';
-import { identityOf, keyedHash, PersonalData, textsName } from './personal-data.ts';
+import { furtherNames, identityOf, keyedHash, PersonalData, textsName } from './personal-data.ts';
 import { type Erasure, type ErasureRequest, keepEverything, type Privacy, storeKey } from './privacy.ts';
 
 /** The person to look for, and how. */
@@ -140,7 +140,10 @@ function likeIn(trx: Trx): 'like' | 'ilike' {
   return isPostgres(trx) ? 'ilike' : 'like';
 }
 
-/** The names among `names` that belong to people erased from the project. `names` is called only if there are any. */
+/**
+ * The names among `names` that belong to people erased from the project, and `furtherNames`, which nobody looks up. Empty
+ * without such people; then `names` is not called.
+ */
 export async function erasedAmong(
   db: Trx,
   project: string,
@@ -149,7 +152,7 @@ export async function erasedAmong(
   if ((await erasuresOf(db, project).limit(1).executeTakeFirst()) === undefined) return new Set();
   const key = await storeKey(db);
   const byHash = new Map([...new Set(names())].map((name) => [keyedHash(key, name), name]));
-  const erased = new Set<string>();
+  const erased = new Set([furtherNames]);
   for (const hashes of batchesOf([...byHash.keys()])) {
     for (const { contact } of await erasuresOf(db, project).where('contact', 'in', hashes).execute()) {
       const name = byHash.get(contact);

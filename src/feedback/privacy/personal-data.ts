@@ -11,8 +11,11 @@ import { type Handling, isRestricted, type Privacy, retentionStart } from './pri
  * in proportion to their length.
  */
 
-/** Names looked for in one text. Only a text made to keep the worker busy has more. */
-const mostContactNames = 1_000;
+/** Names looked up of one column of an entry. A pasted lock file may have more, or a text made to keep the worker busy. */
+const mostNames = 2_000;
+
+/** Stands for the names of a text beyond `mostNames`; no contact is called so. Where people were erased, it is one of them. */
+export const furtherNames = '\0';
 
 /** Longer ones are not a name and address. */
 const longestContact = 1_000;
@@ -39,12 +42,7 @@ export function identityOf(contact: string): string {
 /** What may be an address in a text, in lower case, also in scripts without blanks or encoded for a URL. */
 export function* identitiesIn(text: string): Generator<string, void, undefined> {
   for (const reading of readingsOf(text)) {
-    let found = 0;
-    for (let at = reading.indexOf('@'); at !== -1 && found < mostContactNames; at = reading.indexOf('@', at + 1)) {
-      const names = namesAround(reading, at);
-      found += names.length;
-      yield* names;
-    }
+    for (let at = reading.indexOf('@'); at !== -1; at = reading.indexOf('@', at + 1)) yield* namesAround(reading, at);
   }
 }
 
@@ -251,17 +249,17 @@ export class PersonalData {
 
 const withoutText = { contact: null, comment: null, code: null, extra: null };
 
-/** Names looked for in one entry, however many texts it has. */
-const mostNames = 5_000;
-
-/** Fields of an entry that may name people, its contact first. */
-export function namesOfEntry(row: Content): Iterable<string> {
-  return upTo(mostNames, namesOf(row.contact, textsOfEntry(row)));
+/** Whom an entry may name, its contact first. */
+export function* namesOfEntry(row: Content): Generator<string, void, undefined> {
+  if (row.contact !== null) yield identityOf(row.contact);
+  for (const column of textColumns) yield* namesIn(textsOfColumn(row, column));
 }
 
-/** Fields of an unreadable entry that may name people. */
-export function namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Iterable<string> {
-  return upTo(mostNames, namesOf(contactOfReject(reject), textsOfReject(reject)));
+/** Whom an unreadable entry may name. */
+export function* namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
+  const contact = contactOfReject(reject);
+  if (contact !== null) yield identityOf(contact);
+  yield* namesIn(textsOfReject(reject));
 }
 
 function entryNames(row: Content, people: ReadonlySet<string>): boolean {
@@ -277,27 +275,32 @@ export function rejectNames(reject: Pick<RejectedEntry, 'id' | 'raw'>, people: R
 /** Whether one of the texts names one of these people, however many others they name. */
 export function textsName(texts: Iterable<string>, people: ReadonlySet<string>): boolean {
   if (people.size === 0) return false;
-  let left = mostNames;
-  for (const text of texts) {
-    if (mentionsOneOf(text, people)) return true;
-    for (const name of upTo(left, identitiesIn(text))) {
-      if (people.has(name)) return true;
-      left -= 1;
-    }
-  }
+  const all = [...texts];
+  if (all.some((text) => mentionsOneOf(text, people))) return true;
+  for (const name of namesIn(all)) if (people.has(name)) return true;
   return false;
 }
 
-function* namesOf(contact: string | null, texts: Iterable<string>): Generator<string, void, undefined> {
-  if (contact !== null) yield identityOf(contact);
-  for (const text of texts) yield* identitiesIn(text);
+/** The first names in the texts, and `furtherNames` if there are more. */
+function* namesIn(texts: Iterable<string>): Generator<string, void, undefined> {
+  let left = mostNames;
+  for (const text of texts) {
+    for (const name of identitiesIn(text)) {
+      if (left === 0) return yield furtherNames;
+      left -= 1;
+      yield name;
+    }
+  }
 }
 
 function* textsOfEntry(row: Content): Generator<string, void, undefined> {
-  for (const column of textColumns) {
-    const text = row[column];
-    if (text !== null) yield* column === 'extra' ? textsOfJson(text) : [text];
-  }
+  for (const column of textColumns) yield* textsOfColumn(row, column);
+}
+
+function textsOfColumn(row: Content, column: (typeof textColumns)[number]): Iterable<string> {
+  const text = row[column];
+  if (text === null) return [];
+  return column === 'extra' ? textsOfJson(text) : [text];
 }
 
 function* textsOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
@@ -312,15 +315,6 @@ function textsOfJson(json: string): Iterable<string> {
 function contactOfReject({ raw }: Pick<RejectedEntry, 'raw'>): string | null {
   const contact = fieldOf(parsed(raw), 'contact');
   return typeof contact === 'string' ? contact : null;
-}
-
-function* upTo(most: number, names: Iterable<string>): Generator<string, void, undefined> {
-  let left = most;
-  for (const name of names) {
-    if (left === 0) return;
-    left -= 1;
-    yield name;
-  }
 }
 
 function dateOf(value: unknown): string | null {

@@ -36,6 +36,26 @@ async function sync(store: FeedbackStore, project = 'prj_1', entries = [hers, na
 const personal = "select contact, comment, code, extra from feedback where id in ('1', '2') order by id";
 
 describe('erase', () => {
+  it('keeps a person out of texts that name many others, in a language without blanks too', async () => {
+    await using db = await temporaryStore();
+    const address = 'jane.doe@mail.example';
+    const unspaced = Array.from({ length: 10 }, (_, n) => `${'連絡先'.repeat(20)}user${n}@mail.exampleです`).join('');
+    const lockFile = Array.from({ length: 3_000 }, (_, n) => `package-${n}@1.2.3`).join('\n');
+    const entries = [
+      entry('1', { comment: `${unspaced} ${address}` }),
+      entry('2', { comment: 'mine', code: `${lockFile}\n${address}` }),
+      entry('3', { comment: lockFile.slice(0, 20_000) }),
+    ];
+    await sync(db.store, 'prj_1', entries);
+    await db.store.erase({ contact, at });
+    expect(await sync(db.store, 'prj_1', entries)).toMatchObject({ updated: 0 });
+    expect(await db.rows('select id, comment is null c, code is null d from feedback order by id')).toMatchObject([
+      { id: '1', c: 1 },
+      { id: '2', c: 0, d: 1 },
+      { id: '3', c: 0 },
+    ]);
+  });
+
   it('is kept in the audit with who and counts, and never with the person', async () => {
     await using db = await temporaryStore();
     await sync(db.store);
