@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { clientOf, listen, Slots, stopListening } from '../src/http-server.ts';
 
@@ -46,6 +47,28 @@ it('lets an answer end that is under way', async () => {
   end();
   expect(await answer.text()).toBe('the whole');
   await stopped;
+});
+
+it('lets the second answer end of two requests that came at once', async () => {
+  const held: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    if (request.url === '/first') response.end('first');
+    else held.push(response);
+  });
+  const { port } = await listen(server, { host: '127.0.0.1', port: 0 });
+  const client = connect(port, '127.0.0.1');
+  let said = '';
+  client.setEncoding('utf8').on('data', (text) => {
+    said += text;
+  });
+  const closed = once(client, 'close');
+  client.write(['/first', '/second'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  await expect.poll(() => said).toContain('first');
+  const stopped = stopListening(server);
+  await sleep(200);
+  held[0]?.end('second');
+  await Promise.all([stopped, closed]);
+  expect(said).toContain('second');
 });
 
 it.each(['', 'GET / HTTP/1.1\r\nHost: '])('ends though a client has sent no more than %j', async (sent) => {
