@@ -1,5 +1,5 @@
-import { expressionBuilder, type Selectable, sql } from 'kysely';
-import { holdsPersonal } from '../privacy/apply-privacy.ts';
+import { expressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
+import { holdsPersonal, isWhole } from '../privacy/apply-privacy.ts';
 import { rangesOf, type VerifiedRow } from '../reading/pass-facts.ts';
 import { passRow } from '../reading/passes.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
@@ -58,9 +58,9 @@ export async function feedbackStats(db: Db, org: string, project: string) {
 export type StoredProject = Awaited<ReturnType<typeof storedProjects>>[number];
 
 /** Counts of the rows stored for these projects, in four statements for any number of projects. */
-export async function storedProjects(db: Db, projects: readonly ProjectKey[], shownPasses: number) {
+export async function storedProjects(db: Db, projects: readonly ProjectKey[], shownPasses: number, now = new Date()) {
   const keys = projects.map(({ org, project }) => [org, project]);
-  const counts = byProject(await countsOf(db, keys));
+  const counts = byProject(await countsOf(db, keys, now));
   const passes = byProject(await newestPasses(db, keys, shownPasses));
   const verified = byProject(await verifiedRows(db, keys));
   const first = byProject(await firstReadings(db, keys));
@@ -77,8 +77,10 @@ export async function storedProjects(db: Db, projects: readonly ProjectKey[], sh
       tombstones: Number(row?.tombstones ?? 0),
       watermark: row?.watermark ?? null,
       everSwept: Number(row?.sweeps ?? 0) > 0,
-      /** The oldest date of an entry with personal data; null where no dated entry has any. */
-      personalSince: row?.personal_since ?? null,
+      /** From when the age of the oldest personal data of an entry counts (privacy.md); null where no entry has any. */
+      personalSince: oldest([row?.dated_since, row?.undated_since, row?.future_since]),
+      /** Whether the whole text of a reject is stored, which may hold personal data of any age. */
+      hasWholeRejects: Boolean(row?.whole_rejects),
       /** For each stretch of dates, and for entries without a date, the moment up to which they match the service. */
       verified: ranges,
       /** The moment up to which all do; null while some do not. */
@@ -102,25 +104,41 @@ interface CountsRow extends KeyRow {
   rejects: number | string;
   watermark: string | null;
   sweeps: number | string;
-  personal_since: string | null;
+  dated_since: string | null;
+  undated_since: string | null;
+  future_since: string | null;
+  whole_rejects: boolean | number;
 }
 
-async function countsOf(db: Db, keys: readonly string[][]): Promise<CountsRow[]> {
+async function countsOf(db: Db, keys: readonly string[][], now: Date): Promise<CountsRow[]> {
   const entries = sql`feedback f where f.project_id = w.project_id and f.org_id = w.org_id`;
   const completed = sql`sync_passes r where r.org_id = w.org_id and r.project_id = w.project_id
     and r.outcome = 'completed'`;
   const personal = holdsPersonal(expressionBuilder<FeedbackDatabase, 'feedback'>());
+  const rejects = sql`feedback_rejects j where j.project_id = w.project_id`;
+  const whole = isWhole(expressionBuilder<FeedbackDatabase, 'feedback_rejects'>());
+  // Each has a range of the index to itself.
+  const since = (column: 'created_at_utc' | 'first_seen_at', date: RawBuilder<unknown>) =>
+    sql`select min(${sql.ref(column)}) from feedback
+      where project_id = w.project_id and ${personal} and created_at_utc ${date}`;
   const { rows } = await sql<CountsRow>`
     with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
     select w.org_id, w.project_id,
       (select count(*) from ${entries} and f.deleted_at is null) as entries,
       (select count(*) from ${entries} and f.deleted_at is not null) as tombstones,
-      (select count(*) from feedback_rejects j where j.project_id = w.project_id) as rejects,
+      (select count(*) from ${rejects}) as rejects,
       (select max(r.watermark) from ${completed}) as watermark,
       (select count(*) from ${completed} and r.pass = 'sweep' and r.date_from is null and r.date_to is null) as sweeps,
-      (select min(created_at_utc) from feedback where project_id = w.project_id and ${personal}) as personal_since
+      (${since('created_at_utc', sql`<= ${now.toISOString()}`)}) as dated_since,
+      (${since('first_seen_at', sql`is null`)}) as undated_since,
+      (${since('first_seen_at', sql`> ${now.toISOString()}`)}) as future_since,
+      exists (select 1 from ${rejects} and ${whole}) as whole_rejects
     from wanted w`.execute(db);
   return rows;
+}
+
+function oldest(moments: readonly (string | null | undefined)[]): string | null {
+  return moments.filter((moment) => moment != null).sort()[0] ?? null;
 }
 
 async function newestPasses(

@@ -263,7 +263,7 @@ export function rejectsAfter(db: Db, project: string, after: string) {
 }
 
 /** Rejects whose text was not yet removed. */
-const isWhole = ({ eb }: ExpressionBuilder<FeedbackDatabase, 'feedback_rejects'>) =>
+export const isWhole = ({ eb }: ExpressionBuilder<FeedbackDatabase, 'feedback_rejects'>) =>
   eb('raw', 'not like', `${namesOnlyPrefix}%`);
 
 /** Like `treatEntries`, for rejects; `personalOf` is given the store's own key. */

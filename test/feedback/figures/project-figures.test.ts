@@ -156,6 +156,7 @@ it('says of each project what is stored of it and how complete that is', async (
       watermark: null,
       everSwept: false,
       personalSince: null,
+      hasWholeRejects: false,
       verifiedUpTo: null,
       verified: await at.store.verifiedRanges(never.org, never.project),
       firstReading: null,
@@ -169,6 +170,7 @@ it('says of each project what is stored of it and how complete that is', async (
       watermark: await at.store.watermark(mine.org, mine.project),
       everSwept: true,
       personalSince: '2026-11-19T10:00:00.000Z',
+      hasWholeRejects: true,
       verifiedUpTo: await at.store.verifiedUpTo(mine.org, mine.project),
       verified: await at.store.verifiedRanges(mine.org, mine.project),
       firstReading: null,
@@ -182,6 +184,7 @@ it('says of each project what is stored of it and how complete that is', async (
       watermark: await at.store.watermark(other.org, other.project),
       everSwept: false,
       personalSince: null,
+      hasWholeRejects: false,
       verifiedUpTo: await at.store.verifiedUpTo(other.org, other.project),
       verified: await at.store.verifiedRanges(other.org, other.project),
       firstReading: null,
@@ -200,4 +203,29 @@ it('takes no more passes of a project than asked for, when several began at the 
   expect(await of(2)).toEqual(['d', 'c']);
   expect(await of(9)).toEqual(['d', 'c', 'b', 'a']);
   expect(await of(0)).toEqual([]);
+});
+
+it('says how far back personal data goes, also of entries without a date or with one in the future', async () => {
+  await using at = await temporaryStore();
+  const since = async () => (await at.store.storedProjects([mine], 0, hoursLater(24)))[0]?.personalSince;
+  const firstSeen = (id: string, moment: string) =>
+    at.run(`update feedback set first_seen_at = '${moment}' where id = '${id}'`);
+  await wholePass(at.store, 'future', [entry('a', { contact: 'jane@mail.example', createdAt: '2999-01-01' })]);
+  await firstSeen('a', '2026-11-21T07:00:00.000Z');
+  expect(await since()).toBe('2026-11-21T07:00:00.000Z');
+  await wholePass(at.store, 'undated', [entry('b', { comment: 'no', createdAt: 'lately' })]);
+  await firstSeen('b', '2026-11-21T06:00:00.000Z');
+  expect(await since()).toBe('2026-11-21T06:00:00.000Z');
+  await wholePass(at.store, 'dated', [entry('c', { code: 'x', createdAt: '2026-11-20T10:00:00Z' })]);
+  expect(await since()).toBe('2026-11-20T10:00:00.000Z');
+});
+
+it('says whether unreadable entries are stored whole', async () => {
+  await using at = await temporaryStore();
+  const isWhole = async () => (await at.store.storedProjects([mine], 0))[0]?.hasWholeRejects;
+  await begin(at.store, 'p');
+  await at.store.upsertPage(page('p', [], { rejected: [{ id: 'r', raw: '{}', reason: 'path is missing' }] }));
+  expect(await isWhole()).toBe(true);
+  await at.run("update feedback_rejects set raw = 'field names: none'");
+  expect(await isWhole()).toBe(false);
 });

@@ -26,7 +26,7 @@ async function sync(store: FeedbackStore, entries: ReturnType<typeof entry>[], r
 }
 
 async function personalSince(store: FeedbackStore): Promise<string | null | undefined> {
-  return (await store.storedProjects([{ org: 'acme', project: 'prj_1' }], 0))[0]?.personalSince;
+  return (await store.storedProjects([{ org: 'acme', project: 'prj_1' }], 0, tenDaysLater))[0]?.personalSince;
 }
 
 const personal = 'select contact, comment, code, extra from feedback order by id';

@@ -140,6 +140,7 @@ export function fakeSetting(
         watermark: null,
         everSwept: true,
         personalSince: null,
+        hasWholeRejects: false,
         newestReadAt: null,
         verifiedUpTo: null,
         verified: { ranges: [], undated: null },

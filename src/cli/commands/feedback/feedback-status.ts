@@ -154,7 +154,8 @@ async function showFeedbackStatus(context: CommandContext, name?: string): Promi
   );
 }
 
-function documentOf({ running, passes: ended, refresh: _refresh, ...project }: ProjectStatus): object {
+function documentOf(status: ProjectStatus): object {
+  const { running, passes: ended, refresh: _refresh, hasWholeRejects: _whole, ...project } = status;
   return withIsoMoments({
     ...project,
     running: running.map(({ workflowId, runId, pass, state }) => ({
@@ -240,8 +241,9 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns
   return wrapped(lines.join('\n'), columns);
 }
 
-function sinceText({ personalSince }: ProjectStatus): string {
-  return personalSince === null ? '; none stored' : `; oldest stored ${utcText(personalSince)}`;
+function sinceText({ personalSince, hasWholeRejects }: ProjectStatus): string {
+  if (personalSince !== null) return `; oldest stored ${utcText(personalSince)}`;
+  return hasWholeRejects ? '; stored only in entries not understood' : '; none stored';
 }
 
 function passesTable(rows: readonly PassRow[], columns: number): string {

@@ -2,9 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import stringWidth from 'string-width';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
 import { startSync } from '../../../../src/operations/syncs.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';
+import { begin, entry, page, wholePass } from '../../../tools/feedback/temporary-store.ts';
 import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
 import { type Scene, setScene } from '../../../tools/scene.ts';
 import { useDevServer } from '../../../tools/temporal/temporal.ts';
@@ -74,4 +76,20 @@ it('feedback status of one project says that an operator has paused a step of it
   await client.workflowService.pauseActivity({ namespace, execution, type: 'fetchPages', identity: 'op@host' });
   await expect.poll(text).toMatch(/fetchPages is paused by an operator until `temporal activity unpause`: /);
   await client.workflow.getHandle(workflowId).terminate();
+});
+
+it('feedback status of one project does not call personal data absent that has no date', async () => {
+  scene = await setScene({ privacy: '{ retention: 400d }' });
+  const { org, project, folder, configFile } = scene;
+  const store = await openSqliteFeedbackStore(join(folder, 'data/feedback.db'));
+  const text = async () => (await docferry(['feedback', 'status', project, '--config', configFile])).stdout;
+  await begin(store, 'rejected', { org });
+  expect(await text()).toContain('after 400 days; none stored\n');
+  await store.upsertPage(page('rejected', [], { rejected: [{ id: 'r', raw: '{}', reason: 'path is missing' }] }));
+  expect(await text()).toContain('after 400 days; stored only in entries not understood\n');
+  await wholePass(store, 'undated', [entry('a', { contact: 'jane@mail.example', createdAt: null })], { org });
+  expect(await text()).toContain('after 400 days; oldest stored 2026-11-21 08:00:01 UTC\n');
+  await store.close();
+  const { document } = await docferryJson(['feedback', 'status', project, '--config', configFile]);
+  expect(document).not.toHaveProperty('projects.0.hasWholeRejects');
 });
