@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import type { GitConfig } from '../../config/config.ts';
@@ -22,6 +22,11 @@ import {
 const tries = 5;
 const commandMs = 10 * 60_000;
 const mostOutput = 8 * 1024 ** 2;
+/**
+ * Git converts nothing, whatever the repository's attributes and the user's settings say: what it commits is what docferry
+ * verified. Filters stay, for LFS.
+ */
+const bytesAsTheyAre = '\n* -text -ident -working-tree-encoding\n';
 
 /** A place in a git repository: another kind of place, in the files of a branch. */
 export class GitPlace implements Place {
@@ -134,8 +139,12 @@ export class GitPlace implements Place {
     const { repository, branch } = this.#git;
     return withWorkFolder('git', async (folder) => {
       try {
-        const options = ['--quiet', '--depth=1', '--no-tags', '--single-branch', `--branch=${branch}`];
+        const options = ['--quiet', '--depth=1', '--no-tags', '--single-branch', '--no-checkout', `--branch=${branch}`];
         await this.#run(null, ['clone', ...options, '--', repository, folder], signal);
+        // Before the checkout: a file that git had converted would be committed as it then is.
+        await mkdir(join(folder, '.git/info'), { recursive: true });
+        await appendFile(join(folder, '.git/info/attributes'), bytesAsTheyAre);
+        await this.#run(folder, ['reset', '--hard', '--quiet'], signal);
         return await work(folder);
       } catch (error) {
         if (!(error instanceof TargetRefused)) throw error;

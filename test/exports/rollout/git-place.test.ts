@@ -300,6 +300,38 @@ it('puts the files of a site into a folder of a repository, beside others, which
   });
 });
 
+it.each<[what: string, settings: Record<string, string>, attributes: string]>([
+  ['attributes that make every text file LF', {}, '* text=auto\n'],
+  ['attributes that check out CRLF', {}, '* text=auto eol=crlf\n'],
+  ['attributes that fill in and convert', {}, '*.html ident\n*.css working-tree-encoding=UTF-16\n'],
+  ['settings of the user that make every file LF', { 'core.autocrlf': 'input' }, ''],
+])('commits the bytes that were verified, whatever git would make of them: %s', async (_what, settings, attributes) => {
+  withAuthor({ 'user.name': 'docferry', 'user.email': 'docferry@acme.example', ...settings });
+  const values = 'replicas: 2\r\n';
+  const { folder, bare, clone } = await remote({ 'docs.yaml': values, 'other.txt': 'one\r\n' });
+  await writeFile(join(clone, '.gitattributes'), attributes);
+  git(clone, 'add', '.gitattributes');
+  git(clone, 'commit', '--quiet', '-m', 'attributes');
+  git(clone, 'push', '--quiet', 'origin', 'main');
+  const domain = 'docs.acme.example';
+  const files = [
+    { name: 'crlf.html', content: '<p>$Id$</p>\r\n' },
+    { name: 'lf.html', content: '<p>$Id$</p>\n' },
+    { name: 'site.css', content: 'p {}\r\n' },
+  ];
+  const bundle = tarGz([...smallSite, ...files]);
+  const { store, manifest } = await publishSite({ root: join(folder, 'b'), domain, version: versionAt(1), bundle });
+  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, versionAt(1), use);
+  const place = new GitPlace({ repository: bare, branch: 'main' }, 'site', (path) => new SiteFolder(path));
+  await place.take(requestFor(versionAt(1), { manifest, withArchive }));
+  await valuesIn(bare).take(requestFor(versionAt(1)));
+  const stored = (path: string) => git(bare, 'cat-file', 'blob', `main:${path}`);
+  for (const { name, content } of files) expect(stored(`site/${name}`), name).toBe(content);
+  expect(stored('docs.yaml').replaceAll('\r\n', '')).not.toContain('\n');
+  expect(stored('docs.yaml').startsWith(values)).toBe(true);
+  expect(stored('other.txt')).toBe('one\r\n');
+});
+
 it.each([
   ['a folder of the site', 'css', 'elsewhere', []],
   ['the folder of a file to remove', 'css', 'elsewhere', ['css/theirs.css']],
