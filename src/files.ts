@@ -115,20 +115,7 @@ export async function replaceFile(
   const temp = tempName(file);
   let bytes: number;
   try {
-    // Until its mode is set, no other user may read what replaces a private file.
-    const handle = await open(temp, 'wx', keep ? 0o600 : 0o666);
-    try {
-      await writeFile(handle, content);
-      if (keep) {
-        // Only root may give files away; for every other user the file is theirs already or becomes theirs.
-        if ('uid' in keep) await handle.chown(keep.uid, keep.gid).catch(() => undefined);
-        await handle.chmod(keep.mode & 0o7777);
-      }
-      await handle.sync();
-      bytes = (await handle.stat()).size;
-    } finally {
-      await handle.close();
-    }
+    bytes = await writeNew(temp, content, keep);
     await rename(temp, file);
   } catch (error) {
     await rm(temp, { force: true });
@@ -138,12 +125,52 @@ export async function replaceFile(
   return bytes;
 }
 
+/** Writes a file that is not there yet, and flushes it. Returns the bytes written. */
+async function writeNew(
+  file: string,
+  content: string | AsyncIterable<string | Uint8Array>,
+  keep?: FileAccess,
+): Promise<number> {
+  // Until its mode is set, no other user may read what replaces a private file.
+  const handle = await open(file, 'wx', keep ? 0o600 : 0o666);
+  try {
+    await writeFile(handle, content);
+    if (keep) {
+      // Only root may give files away; for every other user the file is theirs already or becomes theirs.
+      if ('uid' in keep) await handle.chown(keep.uid, keep.gid).catch(() => undefined);
+      await handle.chmod(keep.mode & 0o7777);
+    }
+    await handle.sync();
+    return (await handle.stat()).size;
+  } finally {
+    await handle.close();
+  }
+}
+
 /**
  * Like `replaceFile` for a file that exists: its mode and owner stay, and a symbolic link stays one to the same file.
  */
 export async function rewriteFile(path: string, content: string | AsyncIterable<string | Uint8Array>): Promise<number> {
   const file = await realpath(path);
   return replaceFile(file, content, await stat(file));
+}
+
+/**
+ * Like `rewriteFile`, but only while the file's text is `before`; false when it is another. Other work of this process
+ * gets no turn between that look and the replacement.
+ */
+export async function rewriteUnchanged(path: string, before: string, text: string): Promise<boolean> {
+  const file = await realpath(path);
+  const temp = tempName(file);
+  try {
+    await writeNew(temp, text, await stat(file));
+    if (readFileSync(file, 'utf8') !== before) return false;
+    renameSync(temp, file);
+  } finally {
+    await rm(temp, { force: true });
+  }
+  await flushPath(dirname(file));
+  return true;
 }
 
 /** Like `replaceFile`, without giving other work of this process a turn. */

@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { rewriteFile, whyNotWritable } from '../../files.ts';
+import { rewriteUnchanged, whyNotWritable } from '../../files.ts';
 import { withoutEnd } from '../../rules/text.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
 import { versionTime } from '../rules/site-export.ts';
@@ -78,9 +78,8 @@ export class HelmValuesPlace implements Place {
       // A suspended attempt may wake long after another version went into service.
       await guard();
       signal?.throwIfAborted();
-      // What a person or a program has edited meanwhile stays.
-      if ((await this.#read()) !== before) continue;
-      await rewriteFile(this.#file, text);
+      // What a person, a program or another site's rollout has edited meanwhile stays.
+      if (!(await rewriteUnchanged(this.#file, before, text))) continue;
       const fields = changed.map((field) => `${this.#key}.${field}`).join(', ');
       return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before, this.#key)}`;
     }

@@ -178,6 +178,15 @@ describe('HelmValuesPlace', () => {
     expect(await versionOf(target)).toBe(v1);
   });
 
+  it('keeps the versions of thirty sites that share the file and are rolled out at once', async () => {
+    const keys = Array.from({ length: 30 }, (_, n) => `site${n}`);
+    const { folder, file } = await makeTarget(keys.map((key) => `${key}: {}\n`).join(''));
+    const places = keys.map((key) => new HelmValuesPlace({ file, key, publicUrl }));
+    await Promise.all(places.map((place) => place.take(requestFor(v1))));
+    expect(await Promise.all(places.map(versionOf))).toEqual(keys.map(() => v1));
+    expect(await readdir(folder)).toEqual(['values.yaml']);
+  });
+
   it('leaves the file alone when another version has become current meanwhile', async () => {
     const { target, text } = await makeTarget();
     const request = { ...requestFor(v1), guard: () => Promise.reject(new PointerMoved(v1)) };
