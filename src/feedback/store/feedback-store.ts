@@ -32,7 +32,7 @@ import {
 import { changeProject, refreshDelays, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
-import { indexMore } from '../search/build-index.ts';
+import { indexMore, indexProgress } from '../search/build-index.ts';
 import { entryDetail, findDocuments, findEntries, findRecords, findTrend } from '../search/find-entries.ts';
 import type { OpenAudit } from './audit-records.ts';
 import { listAuditEntries, recordAuditEntries } from './audit-records.ts';
@@ -113,6 +113,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       newestChange,
       webhookPosition,
       weekFigures,
+      indexProgress,
       findEntries,
       findDocuments,
       findRecords,

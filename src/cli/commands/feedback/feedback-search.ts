@@ -152,6 +152,7 @@ async function searchFeedback(
   try {
     return await withFeedbackStore(config, async (store) => {
       if (flags.format !== undefined) {
+        noteIndex(output, await store.indexProgress());
         const encoder = lines(flags.format === 'csv' ? csv({ formulaSafe: flags.formulaSafe === true }) : jsonLines);
         await writeOut(
           context,

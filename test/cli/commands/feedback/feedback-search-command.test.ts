@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { entriesText } from '../../../../src/cli/commands/feedback/feedback-search.ts';
 import { Output } from '../../../../src/cli/context.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/store/sqlite-store.ts';
+import { Database } from '../../../../src/sqlite.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
 
@@ -151,6 +152,19 @@ describe('feedback search', () => {
       .map((line) => JSON.parse(line));
     expect(records).toMatchObject([{ id: 'a', contact: 'jane@mail.example' }, { id: 'b' }]);
   });
+
+  it.each(['csv', 'jsonl'])(
+    'says that records as %s are not all while the index of a moved store is made',
+    async (format) => {
+      const { cwd, database } = await scene();
+      const moved = new Database(database);
+      moved.exec('update search_progress set complete = 0, passed = 1, entries = 3');
+      moved.close();
+      const { stdout, stderr } = await docferry(['feedback', 'search', '--format', format], { cwd });
+      expect(stderr).toContain('the index covers 33 % of the entries so far');
+      expect(stdout).not.toContain('the index covers');
+    },
+  );
 
   it('refuses what means nothing with exit code 2 and the fix', async () => {
     const { cwd } = await scene();
