@@ -219,7 +219,7 @@ class ExportRun {
    * failed during the rollback gets it now. Returns where and why the site is held if a step refused the version.
    */
   async #rollOut(
-    wanted: Omit<WantedRollout, 'force'>,
+    wanted: Omit<WantedRollout, 'force' | 'held'>,
     targets: SitePlan['targets'],
     heldAt: string | null,
   ): Promise<{ held: string | null; reasons: Reason[] } | null> {
@@ -228,7 +228,8 @@ class ExportRun {
     const { known = [] } = wanted;
     if (nextStep(targets, known) !== null) this.view.enter('rolling-out');
     const site = { org, domain, storeId: this.progress.storeId, targets };
-    const taken = await rollOutToTargets(site, { ...wanted, force: parameters.force === true }, (results) => {
+    const how = { force: parameters.force === true, held: heldAt !== null };
+    const taken = await rollOutToTargets(site, { ...wanted, ...how }, (results) => {
       this.view.rollouts = results;
       this.view.show();
     });

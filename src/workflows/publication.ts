@@ -1,4 +1,4 @@
-import { CancellationScope, condition, isCancellation, log } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, log, patched } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../exports/rules/export-messages.ts';
 import {
@@ -262,17 +262,20 @@ export interface WantedRollout {
   /** What readers get so far; null when nothing is known of it. */
   previous: string | null;
   force: boolean;
+  /** Whether the site is held at the version. */
+  held: boolean;
   /** Steps of targets that already run the version, and are left alone. */
   known?: readonly StepTaken[];
 }
 
-/** As `takeSteps`: rolls the version out to the targets of the site. */
+/** As `takeSteps`: rolls the version out to the targets of the site; `held`: to all of them, whatever a check says. */
 export function rollOutToTargets(
   site: RolloutSite,
-  { known, ...wanted }: WantedRollout,
+  { known, held, ...wanted }: WantedRollout,
   onResults: (results: RolloutResult[]) => void,
 ): Promise<StepTaken[]> {
-  return takeSteps(site.targets, taker(site, wanted), known, onResults);
+  const goesOn = () => held && patched('held-versions-reach-all-targets');
+  return takeSteps(site.targets, taker(site, wanted), known, onResults, goesOn);
 }
 
 /** As `returnFrom`, even in a run that was cancelled: half a return would leave readers with the refused version. */
@@ -297,7 +300,7 @@ export function returnToBefore(
   );
 }
 
-function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout, 'known'>): TakeStep {
+function taker({ org, domain, storeId }: RolloutSite, wanted: Omit<WantedRollout, 'known' | 'held'>): TakeStep {
   return async ({ target, step }) => {
     const summary = `${wanted.version} to ${target}${step === 'place' ? '' : `: ${step}`}`;
     try {

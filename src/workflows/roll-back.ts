@@ -108,7 +108,7 @@ class Rollback {
     this.#kept = this.#keep(actor, current);
     this.#contentDigest = rolledBack.contentDigest;
     this.#enter('rolling-out');
-    const wanted = { version, previous: current, force: false };
+    const wanted = { version, previous: current, force: false, held: true };
     await rollOutToTargets({ org, domain, storeId, targets }, wanted, (results) => {
       this.#rollouts = results;
       this.#show();

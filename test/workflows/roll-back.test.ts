@@ -94,6 +94,26 @@ describe('rollBack', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version, jobId: null, jobMs: null }]);
   });
 
+  it('reaches the targets behind one whose check refuses the version: nothing else brings it there (E7)', async () => {
+    const { activities } = rollbackActivities({
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 1, jobAttempts: 1, targets: targetsOf('bad', 'good') }),
+      rollOut: async ({ target, step }) => {
+        if (target === 'bad') throw ApplicationFailure.nonRetryable('the page is not there', 'VersionRefused');
+        return { target, step, outcome: 'rolled-out', detail: 'switched' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startRollback(env.client, taskQueue, request(), refuse);
+      expect(await handle.result()).toMatchObject({
+        outcome: 'rollout-failed',
+        rollouts: [
+          { target: 'bad', outcome: 'failed', blames: 'version' },
+          { target: 'good', outcome: 'rolled-out' },
+        ],
+      });
+    });
+  });
+
   it('succeeds while the database is away (E7)', async () => {
     const { activities } = rollbackActivities({
       recordExportRun: async () => {

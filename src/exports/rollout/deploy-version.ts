@@ -36,7 +36,16 @@ export async function deployVersion({ force = false, ...deployment }: Deployment
   if (refusedBefore?.isSame && !force) {
     // An earlier run may have died while it returned the site.
     const back = await returnSite(bundles, { ...refusedBefore, domain, at: new Date() });
-    const taken = back === null ? [] : await takeSteps(plan, taker({ ...deployment, version: back }, version));
+    const take = back !== null && taker({ ...deployment, version: back }, version);
+    const taken = take
+      ? await takeSteps(
+          plan,
+          take,
+          [],
+          () => {},
+          () => true,
+        )
+      : [];
     const rollouts = rolloutResults(plan, taken);
     const reasons: Reason[] = [{ rule: 'check-failed', path: null, detail: refusedBefore.reason }];
     if (back !== null) reasons.unshift(...leftBehind(back, rollouts));

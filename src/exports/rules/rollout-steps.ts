@@ -40,12 +40,16 @@ export function observedText({
   return `${runs === 'none' ? 'runs nothing' : 'what it runs is unknown'}: ${why}`;
 }
 
-/** The step that follows, for an export and `deploy-local` alike; null when all is done, or the version was refused. */
+/**
+ * The step that follows, for an export and `deploy-local` alike; null when all is done, or the version was refused. Nothing
+ * replaces a version at which the site is held, so `goesOn` to the other targets then.
+ */
 export function nextStep(
   targets: readonly TargetSteps[],
   taken: readonly StepTaken[],
+  goesOn: () => boolean = () => false,
 ): { target: string; step: RolloutStep } | null {
-  if (refusal(taken) !== null) return null;
+  if (refusal(taken) !== null && !goesOn()) return null;
   for (const { target, steps } of targets) {
     const own = taken.filter((step) => step.target === target);
     const step = steps[own.length];
@@ -63,7 +67,7 @@ export function refusal(taken: readonly StepTaken[]): StepTaken | null {
 export type TakeStep = (next: Pick<StepTaken, 'target' | 'step'>) => Promise<StepTaken>;
 
 /**
- * Takes the steps that follow on the known ones, one after the other, until one refuses the version or all are done.
+ * Takes the steps that follow on the known ones, one after the other, until `nextStep` has no other.
  * `onResults` gets the results of the targets that are done, before each step and at the end. Returns all steps.
  */
 export async function takeSteps(
@@ -71,11 +75,12 @@ export async function takeSteps(
   take: TakeStep,
   known: readonly StepTaken[] = [],
   onResults: (results: RolloutResult[]) => void = () => {},
+  goesOn?: () => boolean,
 ): Promise<StepTaken[]> {
   const taken = [...known];
   for (;;) {
     onResults(rolloutResults(targets, taken));
-    const next = nextStep(targets, taken);
+    const next = nextStep(targets, taken, goesOn);
     if (next === null) return taken;
     taken.push(await take(next));
   }

@@ -25,8 +25,19 @@ function taken(target: string, step: RolloutStep, answer: Answer): StepTaken {
 }
 
 /** All steps; those that are not named succeed. */
-const takeAll = (answers: Record<string, Answer>) =>
-  takeSteps(targets, async ({ target, step }) => taken(target, step, answers[`${target} ${step}`] ?? 'ok'));
+const takeAll = (answers: Record<string, Answer>, goesOn?: () => boolean) =>
+  takeSteps(
+    targets,
+    async ({ target, step }) => taken(target, step, answers[`${target} ${step}`] ?? 'ok'),
+    [],
+    () => {},
+    goesOn,
+  );
+
+it('a version at which a site is held reaches the targets behind one that refuses it', async () => {
+  const steps = await takeAll({ 'a run': 'version' }, () => true);
+  expect(steps.map(({ target, step }) => `${target} ${step}`)).toEqual(['a place', 'a run', ...others]);
+});
 
 async function run(
   answers: Record<string, Answer>,
