@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
@@ -170,6 +171,9 @@ export interface S3Headers {
 const optional: S3Permission = 's3:ListBucketMultipartUploads';
 const readTries = 10;
 const garbledWaitMs = 200;
+/** A file up to this size is sent from memory: such a request the SDK sends again by itself, a stream it never does. */
+const inMemoryBytes = 8 * 1024 ** 2;
+const streamWaitMs = 500;
 
 type Answer<T> = { found: T } | 'absent' | 'condition failed';
 
@@ -278,12 +282,23 @@ export class S3Bucket {
 
   /** Writes a file of `bytes`, at most 5 GiB. */
   async put(path: string, file: string, bytes: number, headers: S3Headers, signal?: AbortSignal): Promise<void> {
-    const send = (options: { abortSignal?: AbortSignal }) => {
-      const what = { ...this.at(path), ...headers, ContentLength: bytes, Body: createReadStream(file) };
-      return this.client.send(new PutObjectCommand(what), options);
+    const put = async (Body: Buffer | Readable) => {
+      const command = new PutObjectCommand({ ...this.at(path), ...headers, ContentLength: bytes, Body });
+      const answer = await this.ask('s3:PutObject', (options) => this.client.send(command, options), signal);
+      if (typeof answer === 'string') throw new StoreUnreachable(`the object store did not take ${path} (${answer})`);
     };
-    const answer = await this.ask('s3:PutObject', send, signal);
-    if (typeof answer === 'string') throw new StoreUnreachable(`the object store did not take ${path} (${answer})`);
+    if (bytes <= inMemoryBytes) return put(await readFile(file));
+    for (let left = attempts; ; left -= 1) {
+      const stream = createReadStream(file);
+      try {
+        return await put(stream);
+      } catch (error) {
+        if (left <= 1 || !(error instanceof StoreUnreachable)) throw error;
+        await sleep(streamWaitMs * (1 + Math.random()));
+      } finally {
+        stream.destroy();
+      }
+    }
   }
 
   /** Does nothing when the object is absent. */

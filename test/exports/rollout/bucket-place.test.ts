@@ -55,6 +55,28 @@ describe.skipIf(program === null)('BucketPlace', () => {
     };
   }
 
+  /** The endpoint of a server that may answer a request itself, given how many writes there were, and passes on others. */
+  async function behind(
+    answerTo: (writes: number, method?: string) => [status: number, code: string] | 'reset' | null,
+  ): Promise<string> {
+    let writes = 0;
+    const between = createServer((asked, answer) => {
+      const { method, url: path, headers } = asked;
+      if (method === 'PUT') writes += 1;
+      const own = answerTo(writes, method);
+      if (own === 'reset') return void asked.destroy();
+      if (own) return void answer.writeHead(own[0]).end(`<Error><Code>${own[1]}</Code></Error>`);
+      const passed = httpRequest(new URL(`${path}`, server.endpoint), { method, headers }, (found) => {
+        answer.writeHead(found.statusCode ?? 500, found.headers);
+        found.pipe(answer);
+      });
+      asked.pipe(passed);
+    });
+    await once(between.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void between.close().closeAllConnections());
+    return `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
+  }
+
   async function requestFor(n: number, files: Record<string, string>): Promise<RolloutRequest> {
     const items: Item[] = Object.entries(files).map(([name, content]) => ({ name, content }));
     const file = join(await tempFolder(), 'bundle');
@@ -205,20 +227,7 @@ describe.skipIf(program === null)('BucketPlace', () => {
     const { place, location, read } = scene();
     const site = (n: number) => ({ 'index.html': `${n}`, 'a.html': `${n}`, 'a.js': `${n}` });
     await place.take(await requestFor(1, site(1)));
-    let writes = 0;
-    const denying = createServer((asked, answer) => {
-      if (asked.method === 'PUT') writes += 1;
-      if (writes > 2) return void answer.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>');
-      const { method, url: path, headers } = asked;
-      const passed = httpRequest(new URL(`${path}`, server.endpoint), { method, headers }, (found) => {
-        answer.writeHead(found.statusCode ?? 500, found.headers);
-        found.pipe(answer);
-      });
-      asked.pipe(passed);
-    });
-    await once(denying.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void denying.close().closeAllConnections());
-    const endpoint = `http://127.0.0.1:${(denying.address() as AddressInfo).port}`;
+    const endpoint = await behind((writes) => (writes > 2 ? [403, 'AccessDenied'] : null));
     await expect(new BucketPlace({ ...location, endpoint }).take(await requestFor(2, site(2)))).rejects.toMatchObject({
       name: 'TargetRefused',
       mayPass: false,
@@ -229,6 +238,21 @@ describe.skipIf(program === null)('BucketPlace', () => {
     await place.take(await requestFor(2, site(2)));
     expect(await place.observe()).toMatchObject({ runs: 'version', version: versionAt(2) });
     expect([await read('a.html'), await read('index.html')]).toEqual(['2', '2']);
+  });
+
+  it('gets every file there in one attempt where the store refuses or cuts off some writes once', async () => {
+    const { location, read } = scene();
+    const unwell = await behind((writes, method) => {
+      if (method !== 'PUT') return null;
+      if (writes % 50 === 0) return [503, 'SlowDown'];
+      // The second is that of the large file, after the marker.
+      return writes % 50 === 2 ? 'reset' : null;
+    });
+    const pages = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`p/${n}.html`, `page ${n}`]));
+    const files: Record<string, string> = { ...pages, 'large.js': 'x'.repeat(9 * 1024 ** 2), 'index.html': '1' };
+    const place = new BucketPlace({ ...location, endpoint: unwell });
+    expect(await place.take(await requestFor(1, files))).toContain('(122 files written, 0 removed)');
+    for (const [path, content] of Object.entries(files)) expect((await read(path)) === content, path).toBe(true);
   });
 
   it('refuses a site with a file in the place of the marker, before it writes anything', async () => {
