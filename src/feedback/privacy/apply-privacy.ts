@@ -178,13 +178,18 @@ function mayHaveToChange(privacy: Privacy, since: string | null) {
   };
 }
 
+/** Whether a column holds a hash instead of what a person wrote. */
+export function isHashed({ eb, fn }: Where, name: 'contact' | 'comment' | 'code') {
+  return eb.and([eb(name, 'like', `${hashPrefix}%`), eb(fn<number>('length', [name]), '=', hashLength)]);
+}
+
 function isPlain({ contacts, comments }: Privacy) {
-  return ({ eb, fn }: Where) => {
+  return (where: Where) => {
+    const { eb } = where;
     const column = (name: 'contact' | 'comment' | 'code', handling: Privacy['contacts']) => {
       if (handling === 'keep') return [];
       const isThere = eb(name, 'is not', null);
-      const isHashed = eb.and([eb(name, 'like', `${hashPrefix}%`), eb(fn<number>('length', [name]), '=', hashLength)]);
-      return [handling === 'drop' ? isThere : eb.and([isThere, eb.not(isHashed)])];
+      return [handling === 'drop' ? isThere : eb.and([isThere, eb.not(isHashed(where, name))])];
     };
     const columns = [...column('contact', contacts), ...column('comment', comments), ...column('code', comments)];
     return eb.or([...columns, eb('extra', 'is not', null)]);

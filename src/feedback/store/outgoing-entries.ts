@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { ChangedEntry, EntryFilter, EntryRange, WeekFigures } from '../../runs/rules/webhook-event.ts';
+import { isHashed } from '../privacy/apply-privacy.ts';
 import { batchesOf, documentOf, matching, replacing } from './queries.ts';
 import type { Db, Trx } from './tables.ts';
 
@@ -103,19 +104,26 @@ export async function moveWebhookPosition(
 
 const mostNamed = 3;
 
+/** How long after its creation an entry may come and still be news: a first reading brings a project's whole past. */
+const latestNewsMs = 7 * 86_400_000;
+
 /** Between two moments, ISO 8601. */
 export async function weekFigures(db: Db, org: string, from: string, to: string): Promise<WeekFigures> {
+  const notBefore = new Date(Date.parse(from) - latestNewsMs).toISOString();
   const come = db
     .selectFrom('feedback')
     .where('org_id', '=', org)
     .where('first_seen_at', '>=', from)
     .where('first_seen_at', '<', to)
+    .where(({ eb, or }) => or([eb('created_at_utc', 'is', null), eb('created_at_utc', '>=', notBefore)]))
     .where('deleted_at', 'is', null);
-  const spoken = come.where('comment', 'is not', null).where('comment', '<>', '');
+  const spoken = come
+    .where(sql<boolean>`trim(comment) <> ''`)
+    .where((where) => where.eb.not(isHashed(where, 'comment')));
   const { count } = await spoken.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
   const newest = await spoken
     .select(['project_id', 'path', 'comment'])
-    .orderBy('first_seen_at', 'desc')
+    .orderBy(({ fn }) => fn.coalesce('created_at_utc', 'first_seen_at'), 'desc')
     .orderBy('id')
     .limit(mostNamed)
     .execute();

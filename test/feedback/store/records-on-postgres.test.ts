@@ -12,6 +12,7 @@ describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
   await import('../files/feedback-files.test.ts');
   await import('../files/file-rows.test.ts');
   await import('./stored-runs.test.ts');
+  await import('./week-figures.test.ts');
   await import('../figures/project-figures.test.ts');
   await import('../figures/read-report-figures.test.ts');
 });
