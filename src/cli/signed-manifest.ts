@@ -8,7 +8,7 @@ import { noSuchThing, usageFailure } from './context.ts';
 
 /** The key that `--signature` names: the base64 line itself, or a file of `minisign -G`. */
 export async function namedPublicKey(cwd: string, named: string): Promise<PublicKey> {
-  const isLine = /^RW[A-Za-z0-9+/]{54}$/.test(named.trim());
+  const isLine = /^RW[Q-T][A-Za-z0-9+/]{53}$/.test(named.trim());
   const text = isLine ? named.trim() : await readIfThere(resolve(cwd, named));
   const hint = 'give the line that begins with RW, or the .pub file of `minisign -G`';
   if (text === null) {
