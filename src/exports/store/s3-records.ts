@@ -117,7 +117,9 @@ export abstract class S3Records {
       let released: SiteHold | null = null;
       // Not removed: that would also end a hold that a person places at this moment.
       await this.#change(domain, records.hold, (hold) => {
-        released = refused === undefined || hold?.refused?.version === refused ? hold : null;
+        // An earlier try of this call may have written this, and only its answer was lost.
+        if (hold === null) return null;
+        released = refused === undefined || hold.refused?.version === refused ? hold : null;
         return released && { version: null, releasedAt: new Date() };
       });
       await this.#tidyMarks(domain);
