@@ -31,6 +31,7 @@ import {
   type StagedManifest,
   type StoredVersion,
   StoreRefused,
+  StoreUnreachable,
   signatureName,
   stagingPath,
   stagingRoot,
@@ -336,6 +337,10 @@ async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, wo
     // What attempts that died while they copied have begun.
     await abortUploads(bucket, to, null);
     return;
+  }
+  if (!copied && there === null) {
+    // The store also refuses a completion that met another request, of which nothing is left.
+    throw new StoreUnreachable(`the object store of ${locationText(bucket.location)} did not keep the archive`);
   }
   // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
   if (!copied) requireSameContent(null, manifest);

@@ -2,7 +2,13 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { StoreRefused, StoreUnreachable } from '../../../src/exports/store/bundle-store.ts';
 import { S3Bucket } from '../../../src/exports/store/s3-bucket.ts';
@@ -68,6 +74,31 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', () => {
     });
     expect(await store.holds.release(siteDomain, refused.version)).toBeNull();
     expect(await store.holds.of(siteDomain)).toMatchObject({ version: v1, reason: 'broken search' });
+  });
+
+  it('returns the hold that it has released, also when the answer to the write was lost', async () => {
+    const store = await S3BundleStore.open(await options({ prefix: 'answer-lost' }));
+    await publish(store, v1);
+    await store.holds.place(siteDomain, { version: v1, reason: 'broken search', at: new Date() });
+    loseAnswer();
+    expect(await store.holds.release(siteDomain)).toMatchObject({ version: v1, reason: 'broken search' });
+    expect(await store.holds.of(siteDomain)).toBeNull();
+    expect(await store.holds.release(siteDomain)).toBeNull();
+  });
+
+  it('may publish later where a conflicting request kept the archive from its place', async () => {
+    const store = await S3BundleStore.open(await options({ prefix: 'conflict' }));
+    await stage(store, 'run-1');
+    const { send } = S3Client.prototype;
+    const sending = vi.spyOn(S3Client.prototype, 'send').mockImplementation(function (this: S3Client, ...sent) {
+      if (!(sent[0] instanceof CompleteMultipartUploadCommand)) return Reflect.apply(send, this, sent);
+      sending.mockRestore();
+      const conflict = { name: 'ConditionalRequestConflict', $metadata: { httpStatusCode: 409 } };
+      throw Object.assign(new Error(), conflict);
+    });
+    await expect(store.publish('run-1', v1, sealOfStaged())).rejects.toBeInstanceOf(StoreUnreachable);
+    await store.publish('run-1', v1, sealOfStaged());
+    expect(await store.versions(siteDomain)).toHaveLength(1);
   });
 
   it('uploads and copies large archives in parts, with caching headers', async () => {
@@ -287,6 +318,17 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', () => {
     expect(await store.versions(siteDomain)).toHaveLength(1);
   });
 });
+
+/** The next write of a hold arrives, but its answer does not, and the repetition finds the condition unmet. */
+function loseAnswer(): void {
+  const { write } = S3Bucket.prototype;
+  const writing = vi.spyOn(S3Bucket.prototype, 'write').mockImplementation(async function (this: S3Bucket, ...sent) {
+    const isWritten = await write.apply(this, sent);
+    if (!sent[0].endsWith('hold.json')) return isWritten;
+    writing.mockRestore();
+    return false;
+  });
+}
 
 async function unfinished(Prefix: string): Promise<string[]> {
   const { client, bucket: Bucket } = s3Server();
