@@ -44,6 +44,8 @@ import { noteRows, type RowChange } from './refresh-state.ts';
 interface PageChanges {
   /** Rows to insert, or to replace where the key exists. */
   upserts: FeedbackTable[];
+  /** Ids of those that the service changed; `privacy` alone may rewrite others. */
+  changed: ReadonlySet<string>;
   /** Ids whose row stays as it is but was seen again. */
   seenAgain: string[];
   history: FeedbackDatabase['feedback_changes'][];
@@ -80,6 +82,7 @@ function pageChanges(
 ): PageChanges {
   const rows = new Map(page.stored);
   const written = new Set<string>();
+  const changed = new Set<string>();
   const seenAgain = new Set<string>();
   const history: FeedbackDatabase['feedback_changes'][] = [];
   const counts: EntryCounts = {
@@ -117,6 +120,7 @@ function pageChanges(
       continue;
     }
     counts[allowed === undefined ? 'inserted' : 'updated'] += 1;
+    if (allowed !== undefined) changed.add(content.id);
     write(content, allowed);
   }
 
@@ -129,6 +133,7 @@ function pageChanges(
 
   return {
     upserts: [...written].flatMap((id) => rows.get(id) ?? []),
+    changed,
     seenAgain: [...seenAgain].filter((id) => !written.has(id)),
     history,
     counts,
@@ -298,14 +303,14 @@ async function writeEntries(
 }
 
 function rowChanges(
-  { upserts, seenAgain }: PageChanges,
+  { upserts, changed, seenAgain }: PageChanges,
   stored: ReadonlyMap<string, FeedbackTable>,
   seenAt: string,
 ): RowChange[] {
   return [
     ...upserts.map((after) => {
       const before = stored.get(after.id) ?? null;
-      return { id: after.id, before, after, changed: before !== null && !sameContent(before, after) };
+      return { id: after.id, before, after, changed: before !== null && changed.has(after.id) };
     }),
     ...seenAgain.flatMap((id) => {
       const before = stored.get(id);

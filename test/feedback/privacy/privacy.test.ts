@@ -210,6 +210,18 @@ describe('retention', () => {
     expect(await at.rows(personal)).toEqual([{ contact: null, comment: null, code: null, extra: null }]);
   });
 
+  it('is no change that webhooks are told of when the next sync brings what has become too old', async () => {
+    await using at = await temporaryStore(privacyWith({ retentionMs: 10 * day }));
+    await sync(at.store, [jane('a'), jane('b')]);
+    const positions = () => at.rows('select id, change from feedback_positions order by id');
+    const [ofA, ofB] = await positions();
+    await begin(at.store, 'later', { startedAt: tenDaysLater });
+    const entries = [jane('a'), jane('b', { status: 'resolved' })];
+    await at.store.upsertPage(page('later', entries, { seenAt: tenDaysLater }));
+    expect(await positions()).toEqual([ofA, { id: 'b', change: expect.anything() }]);
+    expect((await positions())[1]).not.toEqual(ofB);
+  });
+
   it('goes for rejects by the date they tell; one without a date is never kept whole', async () => {
     await using at = await temporaryStore(privacyWith({ retentionMs: 10 * day }));
     const undated = { id: 's', raw: '{"id":"s","comment":7}', reason: 'comment: expected text' };
