@@ -1,7 +1,8 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { counted } from '../../rules/text.ts';
 import { Semaphore } from '../../semaphore.ts';
 import type { Observed } from '../rules/rollout-steps.ts';
+import { printablePath } from '../rules/verification-rules.ts';
 import {
   identityPath,
   locationText,
@@ -31,8 +32,8 @@ interface Marker {
   pending: { version: string; paths: string[] } | null;
 }
 
-/** Writes at a time; each group waits for the one before it. */
-const writesAtOnce = 8;
+/** Reads or writes at a time; each group of writes waits for the one before it. */
+const requestsAtOnce = 8;
 /** Pages are asked for again each time, other files for a few minutes: not all of them change their names. */
 const [pageCache, assetCache] = ['no-cache', 'public, max-age=300'];
 
@@ -83,7 +84,7 @@ export class BucketPlace implements Place {
 
   async #rollOut(request: RolloutRequest): Promise<string> {
     const { domain, manifest } = request;
-    if (manifest.files.some(({ path }) => path === markerName)) {
+    if (manifest.files.some(({ path }) => basename(path) === markerName)) {
       throw new TargetRefused(
         `the site has a file ${markerName}, which docferry writes itself: leave it out of the site`,
       );
@@ -103,6 +104,7 @@ export class BucketPlace implements Place {
       return `${version} was in service`;
     const files = Object.fromEntries(manifest.files.map(({ path, sha256 }) => [path, sha256]));
     const pending = { version, paths: [...plan.writes, ...plan.removed] };
+    await this.#refuseOthers(bucket, pending.paths, request);
     const at = new Date().toISOString();
     const begun = { ...(marker ?? { domain, version, at, files: {}, before: {} }), pending };
     await request.guard();
@@ -142,6 +144,24 @@ export class BucketPlace implements Place {
     throw new TargetRefused(`${this.#name} is a bundle store: give the site another bucket or prefix`);
   }
 
+  /** A site may have a prefix within that of another: what lies there is never this one's. */
+  async #refuseOthers(bucket: S3Bucket, paths: readonly string[], { domain, signal }: RolloutRequest): Promise<void> {
+    const slots = new Semaphore(requestsAtOnce);
+    const reads = [...new Set(paths.flatMap(foldersAbove))].map((folder) =>
+      slots.use(signal, async () => {
+        const path = `${folder}/${markerName}`;
+        const found = await bucket.read(path);
+        return { folder, path, site: found === null ? domain : parseMarker(found.text, path).domain };
+      }),
+    );
+    const other = (await Promise.all(reads)).find(({ site }) => site !== domain);
+    if (!other) return;
+    const file = paths.find((path) => path.startsWith(`${other.folder}/`)) ?? '';
+    throw new TargetRefused(
+      `${printablePath(file)} lies within the site ${other.site} in ${this.#name}: give each site a bucket or prefix of its own, and remove ${printablePath(other.path)} where that site is gone`,
+    );
+  }
+
   async #mark(bucket: S3Bucket, marker: Marker, condition: 'absent' | { etag: string }): Promise<void> {
     if (!(await bucket.write(markerName, textOf(marker), condition))) throw this.#overtaken();
   }
@@ -154,7 +174,7 @@ export class BucketPlace implements Place {
     if (paths.length === 0) return;
     const { manifest, signal, onProgress } = request;
     const bytes = new Map(manifest.files.map((file) => [file.path, file.bytes]));
-    const slots = new Semaphore(writesAtOnce);
+    const slots = new Semaphore(requestsAtOnce);
     await withFiles(request, async (folder) => {
       for (const group of groupsOf(paths)) {
         const writes = group.map((path) =>
@@ -199,6 +219,12 @@ function planOf(
   return { writes, removed, before };
 }
 
+/** `a` and `a/b` for `a/b/c.html`. */
+function foldersAbove(path: string): string[] {
+  const names = path.split('/').slice(0, -1);
+  return names.map((_, index) => names.slice(0, index + 1).join('/'));
+}
+
 /** Assets, then pages, then the index page. */
 function groupsOf(paths: readonly string[]): string[][] {
   const isIndex = (path: string) => path === 'index.html';
@@ -211,7 +237,7 @@ function groupsOf(paths: readonly string[]): string[][] {
 
 const textOf = (marker: Marker) => JSON.stringify(marker);
 
-function parseMarker(text: string): Marker {
+function parseMarker(text: string, path = markerName): Marker {
   try {
     const found = JSON.parse(text) as Partial<Marker>;
     const { domain, version, at, files, before = {}, pending = null } = found;
@@ -221,5 +247,5 @@ function parseMarker(text: string): Marker {
   } catch {
     // As said below.
   }
-  throw new TargetRefused(`${markerName} is damaged: remove it, and docferry writes all files again`);
+  throw new TargetRefused(`${printablePath(path)} is damaged: remove it, and docferry writes all files again`);
 }

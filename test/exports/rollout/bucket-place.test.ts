@@ -255,15 +255,61 @@ describe.skipIf(program === null)('BucketPlace', () => {
     for (const [path, content] of Object.entries(files)) expect((await read(path)) === content, path).toBe(true);
   });
 
-  it('refuses a site with a file in the place of the marker, before it writes anything', async () => {
-    const { place } = scene();
-    const request = await requestFor(1, { 'index.html': '1', '.docferry-site.json': '{}' });
-    await expect(place.take(request)).rejects.toMatchObject({
-      name: 'TargetRefused',
-      mayPass: false,
-      message: expect.stringContaining('the site has a file .docferry-site.json'),
-    });
-    expect(await place.observe()).toMatchObject({ runs: 'none' });
+  it.each(['.docferry-site.json', 'docs/.docferry-site.json'])(
+    'refuses a site with a file in the place of a marker, before it writes anything: %s',
+    async (path) => {
+      const { place } = scene();
+      const request = await requestFor(1, { 'index.html': '1', [path]: '{}' });
+      await expect(place.take(request)).rejects.toMatchObject({
+        name: 'TargetRefused',
+        mayPass: false,
+        message: expect.stringContaining('the site has a file .docferry-site.json'),
+      });
+      expect(await place.observe()).toMatchObject({ runs: 'none' });
+    },
+  );
+
+  it.each(['docs', 'docs/v2'])(
+    'never touches what lies in a prefix of another site within its own: %s',
+    async (within) => {
+      const { place, location, keys, read } = scene();
+      const inner = new BucketPlace({ ...location, prefix: `${location.prefix}/${within}` });
+      const outer = { 'index.html': '1', 'a.html': 'a' };
+      await place.take(await requestFor(1, { ...outer, [`${within}/index.html`]: 'outer' }));
+      await place.take(await requestFor(2, outer));
+      const theirs = await requestFor(1, { 'index.html': 'inner', 'guide/a.html': 'inner' });
+      await inner.take({ ...theirs, domain: 'blog.acme.example' });
+      const before = await keys();
+      const refused = {
+        name: 'TargetRefused',
+        mayPass: false,
+        message: expect.stringMatching(
+          new RegExp(
+            `^${within}/[a-z/]+\\.html lies within the site blog.acme.example in .*a bucket or prefix of its own`,
+          ),
+        ),
+      };
+      // Version 3 would remove what version 1 had there.
+      for (const files of [
+        { ...outer, [`${within}/guide/a.html`]: '3' },
+        { ...outer, 'a.html': 'b' },
+      ]) {
+        await expect(place.take(await requestFor(3, files))).rejects.toMatchObject(refused);
+      }
+      expect(await keys()).toEqual(before);
+      expect([await read(`${within}/index.html`), await read('a.html')]).toEqual(['inner', 'a']);
+      expect(await place.observe()).toMatchObject({ runs: 'version', version: versionAt(2) });
+    },
+  );
+
+  it('leaves a site alone that lies within its own prefix and in its way nowhere', async () => {
+    const { place, location, read } = scene();
+    const inner = new BucketPlace({ ...location, prefix: `${location.prefix}/docs` });
+    await inner.take({ ...(await requestFor(1, { 'index.html': 'inner' })), domain: 'blog.acme.example' });
+    await place.take(await requestFor(1, { 'index.html': '1', 'docs.html': 'd', 'docs-2/index.html': 'd' }));
+    await place.take(await requestFor(2, { 'index.html': '2' }));
+    await place.take(await requestFor(3, { 'index.html': '3' }));
+    expect([await read('docs/index.html'), await read('index.html')]).toEqual(['inner', '3']);
   });
 
   it('is refused with a prefix of another site or of a bundle store, and with a damaged marker', async () => {
