@@ -308,11 +308,10 @@ async function quantiles(
   interval: RawBuilder<number | null>,
   intervals: number,
 ): Promise<(Waits | null)[]> {
-  const waits = scope.db
-    .selectFrom(closings(scope).as('closings'))
-    .whereRef('closed_at', '>', 'opened_at')
-    .where(within('closed_at', scope.query.from, scope.query.to))
-    .select([interval.as('interval'), secondsBetween(scope, sql`opened_at`, sql`closed_at`).as('seconds')]);
+  const waits = closingsInRange(scope).select([
+    interval.as('interval'),
+    secondsBetween(scope, sql`opened_at`, sql`closed_at`).as('seconds'),
+  ]);
   const ranked = scope.db
     .selectFrom(waits.as('waits'))
     .where('interval', 'is not', null)
@@ -339,6 +338,22 @@ async function quantiles(
 
 function rank(percent: number): RawBuilder<number> {
   return sql`(closed * ${sql.lit(percent)} + 99) / 100`;
+}
+
+function closingsInRange(scope: ReportScope) {
+  return scope.db
+    .selectFrom(closings(scope).as('closings'))
+    .whereRef('closed_at', '>', 'opened_at')
+    .where(within('closed_at', scope.query.from, scope.query.to));
+}
+
+/** Only with `from` can a closing come before all entries of the report: it is of an entry created earlier. */
+async function firstClosing(scope: ReportScope): Promise<string | null> {
+  if (scope.query.from === undefined) return null;
+  const { first } = await closingsInRange(scope)
+    .select((row) => row.fn.min('closed_at').as('first'))
+    .executeTakeFirstOrThrow();
+  return first;
 }
 
 /** When each entry that is closed now was created, and when it was last seen to be closed. */
@@ -393,10 +408,11 @@ async function figures(scope: ReportScope): Promise<ReportFigures> {
     ])
     .executeTakeFirstOrThrow();
   const [entries, dated] = [Number(totals.entries), Number(totals.dated)];
+  const moments = [totals.oldest, await firstClosing(scope)].filter((moment) => moment !== null);
   const axis = timeAxis({
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
-    oldest: totals.oldest,
+    oldest: moments.sort()[0] ?? null,
     now,
   });
   const overTime = await reportOverTime(scope, entries, axis);

@@ -67,8 +67,12 @@ const fewestVotes = 20;
 const longestTrend = 3;
 
 /** The report in a sentence or two. */
-function leadText({ entries, helpful, helpfulOver, axis, open }: ReportFigures): string {
-  if (entries === 0) return 'No feedback is stored for this period.';
+function leadText({ entries, helpful, helpfulOver, axis, open, waits }: ReportFigures): string {
+  if (entries === 0) {
+    return waits === null
+      ? 'No feedback is stored for this period.'
+      : `No feedback was left in this period; ${counted(waits.closed, 'entry was', 'entries were')} closed.`;
+  }
   const votes = helpful.yes + helpful.no;
   const rate =
     votes === 0
@@ -163,7 +167,7 @@ ${figureParts(figures, id)}`);
 }
 
 function figureParts(figures: ReportFigures, id: string): (Html | null)[] {
-  if (figures.entries === 0) return [];
+  if (figures.entries === 0 && figures.waits === null) return [];
   return [
     keyFigures(figures),
     ...helpfulSections(figures, id),

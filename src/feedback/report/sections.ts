@@ -339,7 +339,7 @@ export function total({ yes, no }: Votes): number {
 /** Entries by source and by status. */
 export function volumeSection(figures: ReportFigures, id: string): Html | null {
   const { axis, entries, sources, open } = figures;
-  if (axis === null) return null;
+  if (axis === null || entries === 0) return null;
   const [first] = sources;
   const share = first === undefined ? '' : percentText(first.entries / entries);
   const most = first === undefined ? '' : `The largest share, ${share}, is ${visible(severalText(first.name))}. `;

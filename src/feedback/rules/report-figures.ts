@@ -13,7 +13,7 @@ export interface AxisSpan {
   /** Bounds a person asked for, UTC ISO 8601; `to` is exclusive. */
   from?: string;
   to?: string;
-  /** The oldest moment with data; null without data. */
+  /** The oldest moment with data, an entry or a closing; null without data. */
   oldest: string | null;
   now: Date;
 }

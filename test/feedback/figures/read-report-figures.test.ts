@@ -144,6 +144,28 @@ describe('reportFigures', () => {
     expect(byDay['2026-11-11']).toEqual({ closed: 2, medianMs: hours(240), p90Ms: hours(240) });
     const bounded = await at.store.reportFigures({ ...query, to: '2026-11-04T00:00:00.000Z' });
     expect(bounded.waits).toEqual({ closed: 3, medianMs: hours(60), p90Ms: hours(60) });
+    // Nothing was created in this range, or only long after the first closing.
+    const since = { ...query, from: '2026-11-03T00:00:00.000Z' };
+    const closingsBy = async () => {
+      const { waitsOver, axis, waits } = await at.store.reportFigures(since);
+      const shown = waitsOver.flatMap((wait, part) =>
+        wait === null ? [] : [[axis?.starts[part]?.slice(0, 10), wait.closed]],
+      );
+      return [waits?.closed, shown];
+    };
+    const both = [
+      4,
+      [
+        ['2026-11-03', 2],
+        ['2026-11-11', 2],
+      ],
+    ];
+    expect(await closingsBy()).toEqual(both);
+    await begin(at.store, 'late', { pass: 'incremental' });
+    await at.store.upsertPage(page('late', [entry('late')]));
+    expect(await closingsBy()).toEqual(both);
+    const none = await at.store.reportFigures({ ...query, from: '2026-11-21T00:00:00.000Z' });
+    expect([none.axis, none.waits]).toEqual([null, null]);
   });
 
   it('names what agents say most often on the pages they complain about most', async () => {

@@ -204,6 +204,14 @@ describe('the page of a report', () => {
     }
   });
 
+  it('shows closings of a range in which nothing was created', async () => {
+    const { axis, waits, waitsOver } = someFigures();
+    const text = await pageOf([projectWith({ ...nothing, axis, waits, waitsOver })]);
+    expect(text).toContain('No feedback was left in this period; 4 entries were closed.');
+    expect(text).toContain('half were closed within 5 hours');
+    expect(text).not.toMatch(/NaN|Incoming feedback|In their words/);
+  });
+
   it('gives the range and what it leaves out', async () => {
     const page = await pageOf([projectWith(someFigures({ undatedLeftOut: 3 }))], { from: '2026-11-01T00:00:00.000Z' });
     expect(page).toContain('Created since 1 November 2026, 00:00 UTC. 3 entries without a date are left out.');
