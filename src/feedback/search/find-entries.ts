@@ -7,7 +7,7 @@ import { recordOf } from '../files/stored-records.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { documentKey, type TimeAxis } from '../rules/report-figures.ts';
 import { bytesOfTexts, isPostgres, readRows, rowsPerStatement, type SizedKey } from '../store/queries.ts';
-import { type Db, type FeedbackTable, fieldsOf } from '../store/tables.ts';
+import { type Db, type FeedbackDatabase, type FeedbackTable, fieldsOf } from '../store/tables.ts';
 import { indexProgress } from './build-index.ts';
 import { facetsAsked, mostWords, placeOfDate } from './entry-index.ts';
 import {
@@ -374,6 +374,8 @@ export async function entryDetail(
     .where('project_id', '=', key.project_id)
     .where('id', '=', key.id)
     .orderBy('seen_at', 'desc')
+    // An entry returns before its status changes.
+    .orderBy('field', 'desc')
     .limit(mostChanges + 1)
     .execute();
   return {
@@ -383,7 +385,24 @@ export async function entryDetail(
     createdAtAsSent: row.created_at,
     lastSeenAt: row.last_seen_at,
     deletedAt: row.deleted_at,
-    changes: changes.slice(0, mostChanges).reverse().map(fieldsOf),
+    changes: inOrder(changes.slice(0, mostChanges), row).map(fieldsOf),
     hasEarlierChanges: changes.length > mostChanges,
   };
+}
+
+type Change = Omit<FeedbackDatabase['feedback_changes'], 'project_id' | 'id'>;
+
+/** From the entry as it is now back: of the changes of one moment, which no column orders, each led to the next. */
+function inOrder(latestFirst: readonly Change[], { status, deleted_at }: FeedbackTable): Change[] {
+  const reached = new Map(Object.entries({ status, deleted_at }));
+  const left = [...latestFirst];
+  const ordered: Change[] = [];
+  for (let change = left[0]; change !== undefined; change = left[0]) {
+    const { seen_at } = change;
+    const fits = left.findIndex((one) => one.seen_at === seen_at && one.new === reached.get(one.field));
+    const [last = change] = left.splice(Math.max(fits, 0), 1);
+    reached.set(last.field, last.old);
+    ordered.unshift(last);
+  }
+  return ordered;
 }

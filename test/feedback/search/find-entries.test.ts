@@ -343,6 +343,29 @@ describe('a search', () => {
     expect(await store.entryDetail('prj_2', 'a')).toBeNull();
   });
 
+  it('tells the changes of one moment in the order in which they follow from each other', async () => {
+    await using db = await stored([['a', {}]]);
+    const { store } = db;
+    await db.run("update feedback set deleted_at = '2026-11-20T00:00:00.000Z'");
+    await wholePass(store, 'q', [entry('a', { status: 'in_progress' }), entry('a', { status: 'resolved' })]);
+    const changes = async () =>
+      (await store.entryDetail('prj_1', 'a'))?.changes.map((change) => [change.field, change.old, change.new]);
+    const expected = [
+      ['deleted_at', '2026-11-20T00:00:00.000Z', null],
+      ['status', 'pending', 'in_progress'],
+      ['status', 'in_progress', 'resolved'],
+    ];
+    expect(await changes()).toEqual(expected);
+    // However the rows lie in the table.
+    const columns = 'project_id, id, field, old, new, seen_at';
+    await db.run(`create table copied as select ${columns} from feedback_changes`);
+    for (const order of ['new desc', 'new']) {
+      await db.run('delete from feedback_changes');
+      await db.run(`insert into feedback_changes (${columns}) select ${columns} from copied order by ${order}`);
+      expect(await changes()).toEqual(expected);
+    }
+  });
+
   it('counts paths that go on without end by their beginning', async () => {
     const endless = `/${'x'.repeat(1_000_000)}`;
     await using db = await stored([
