@@ -266,6 +266,10 @@ async function attempts(
 const atWork = [2, 3, 6];
 const maxWait = { timeout: 120_000, interval: 200 };
 
+/** The attempt that asks: beside a rollout the audit may be written. */
+const askingIn = async (handle: WorkflowHandle, { request }: HeldCall) =>
+  (await attempts(handle)).find(({ step }) => step !== '' && request.includes(step));
+
 async function knowsOfCancellation(handle: WorkflowHandle): Promise<boolean> {
   const { events } = await handle.fetchHistory();
   const since = (events ?? []).findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
@@ -305,7 +309,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
       await handle.cancel();
       // Until the workflow has passed it on, the attempt is not cancelled; steps at a run's beginning and end never are.
       await expect.poll(() => knowsOfCancellation(handle), maxWait).toBe(true);
-      const asking = (await attempts(handle)).find(({ step }) => step !== '' && call.request.includes(step));
+      const asking = await askingIn(handle, call);
       const isCancelled = asking?.state === atWork[1];
       call.pass();
       await handle.result().catch(() => {});
@@ -317,7 +321,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
       await client.workflow.getHandle(handle.workflowId).result();
       return null;
     case 'pause': {
-      const [asking] = await attempts(handle);
+      const asking = await askingIn(handle, call);
       await client.workflowService.pauseActivity({ namespace, execution, id: asking?.id ?? '', reason: 'by a person' });
       call.pass();
       await expect
@@ -339,7 +343,7 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
       return outside;
     }
     case 'partition': {
-      const [asking] = await attempts(handle);
+      const asking = await askingIn(handle, call);
       proxy.cut();
       lane.forget();
       const isGivenUp = async () => {

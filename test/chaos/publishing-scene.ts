@@ -61,7 +61,8 @@ export class PublishingScene {
     const number = this.#published;
     const archive = join(this.folder, `${number}.tar.gz`);
     await writeFile(archive, siteArchive(`${number}`, bytes));
-    return { store: this.config, site: this.site, archive, stageId: `run-${number}`, at: begin + number * 1000 };
+    const stageId = `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`;
+    return { store: this.config, site: this.site, archive, stageId, at: begin + number * 1000 };
   }
 
   /** A process that publishes; with `killAt` it is killed -9 before that change of the file system. */

@@ -22,7 +22,9 @@ if (order.publish) {
   const published: (string | null)[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const { stageId, at } = publish;
-    published.push(await repeated({ ...publish, stageId: `${stageId}-${round}`, at: at + round * 1000 }));
+    // The id of a run, another one each time.
+    const own = stageId.slice(0, -12) + String(round).padStart(12, '0');
+    published.push(await repeated({ ...publish, stageId: own, at: at + round * 1000 }));
   }
   process.stdout.write(JSON.stringify(published));
 } else {
