@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -160,6 +161,8 @@ describe.skipIf(program === null)('BucketPlace', () => {
         const [, asset = ''] = /src="([^"]*)"/.exec(await follow(page)) ?? [];
         await follow(asset);
         walks += 1;
+        // A person reads for a moment, and leaves the processors to the rollouts.
+        await sleep(20);
       }
     };
     const readers = [reader(), reader()];
