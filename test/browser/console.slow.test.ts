@@ -108,6 +108,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
       expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/history', '/schedules', sitePath()]),
     );
     await page.goto(`${running.url}${sitePath()}`);
+    await page.getByLabel('Why it is rejected').fill('not yet');
     await page.getByRole('button', { name: 'Reject …' }).click();
     await page.getByRole('link', { name: 'Back', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
