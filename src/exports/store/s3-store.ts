@@ -339,7 +339,7 @@ async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, wo
     return;
   }
   if (!copied && there === null) {
-    // The store also refuses a completion that met another request, of which nothing is left.
+    // The store refuses a copy, too, that meets another request for the same object: then nobody has written it.
     throw new StoreUnreachable(`the object store of ${locationText(bucket.location)} did not keep the archive`);
   }
   // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
