@@ -282,7 +282,7 @@ export async function askWorker<Answer>(
       const hint = 'start one with `docferry worker` or `docferry up`';
       throw operationFailure('NoWorker', `no worker of the task queue ${taskQueue} answers`, hint);
     }
-    throw error;
+    throw givenUp.signal.aborted ? new TemporalUnreachable('the configured address') : error;
   } finally {
     clearTimeout(late);
   }

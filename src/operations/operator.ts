@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { ForAWhile, OverrideAsk } from '../budget/rules/permits.ts';
 import type { WindowView } from '../budget/rules/window-view.ts';
 import type { ExportParameters, ExportState } from '../exports/rules/site-export.ts';
-import { type InService, NoSuchVersion, type SiteHold } from '../exports/store/bundle-store.ts';
+import { type InService, NoSuchVersion, RecordDamaged, type SiteHold } from '../exports/store/bundle-store.ts';
 import { type PassKind, passKinds } from '../feedback/rules/sync.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import { ExplainedError } from '../rules/errors.ts';
@@ -461,10 +461,14 @@ export async function planHolds<Selected extends Site>(
 ): Promise<Plan<Selected & InService>> {
   const store = await installation.bundles();
   const nothing = { current: null, held: null };
-  // One by one: the damaged record of a site stops no other.
+  // One request for all. Where a record is damaged, one by one: it stops no other site.
+  const all = await store.inService(sites.map(({ domain }) => domain)).catch((error: unknown) => {
+    if (error instanceof RecordDamaged) return null;
+    throw error;
+  });
   const { ended } = await forEach(
     sites,
-    async ({ domain }) => (await store.inService([domain])).get(domain) ?? nothing,
+    async ({ domain }) => (all ?? (await store.inService([domain]))).get(domain) ?? nothing,
   );
   return planOfAsked(ended, nothing, ({ current, held }) => {
     if (kind === 'release') return held === null ? 'not held' : null;

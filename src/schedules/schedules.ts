@@ -245,7 +245,7 @@ function extrasOf({ spec, action, state }: ScheduleDescription): Record<string, 
     workflowExecutionTimeout,
     workflowRunTimeout,
     staticDetails,
-    // After so many runs it would never start again.
+    // Temporal starts the schedule so many times more, and never again.
     remainingActions: state.remainingActions,
   };
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));

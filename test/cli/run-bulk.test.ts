@@ -7,7 +7,7 @@ import { type CommandContext, Output, operationFailure } from '../../src/cli/con
 import { actingOn } from '../../src/cli/operator.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Installation } from '../../src/operations/installation.ts';
-import { type Operator, planApprovals, type Site } from '../../src/operations/operator.ts';
+import { type Operator, planApprovals, planHolds, type Site } from '../../src/operations/operator.ts';
 import { startedExport } from '../../src/runs/rules/audit.ts';
 import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
@@ -113,6 +113,17 @@ it('a site whose record is damaged stops the holds of no other, and fails by nam
     });
     expect(stderr).toContain(`${first}: ${first}/current.json`);
   }
+});
+
+it('the holds of many sites are planned with one request to the store', async () => {
+  const asked: number[] = [];
+  const inService = async (domains: string[]) => {
+    asked.push(domains.length);
+    return new Map(domains.map((domain) => [domain, { current: 'v1', held: null }]));
+  };
+  const installation = { bundles: async () => ({ inService }) } as unknown as Installation;
+  expect((await planHolds(installation, 'hold', sites)).items).toHaveLength(sites.length);
+  expect(asked).toEqual([sites.length]);
 });
 
 it('sites that could not be asked have failed, also where nothing else is to be done', async () => {
