@@ -87,6 +87,9 @@ const oidc = z.strictObject({
   groups: text('the name of a claim').default('groups').describe('Claim with the groups.'),
 });
 
+/** Host and port of an address; empty for none. */
+const hostOf = (url: string | null): string => (url !== null && URL.canParse(url) ? new URL(url).host : '');
+
 /** Who may use `docferry console`, and for what. */
 const consoleSchema = z
   .strictObject({
@@ -130,10 +133,15 @@ const consoleSchema = z
         'Who may see contacts and the fields the interface does not name. A person with the link from the terminal always may.',
       ),
   })
-  .superRefine(({ idle, lifetime }, context) => {
-    if (idle <= lifetime) return;
-    const message = 'expected at most console.lifetime (24h unless set), when the session ends anyway';
-    context.addIssue({ code: 'custom', path: ['idle'], message });
+  .superRefine(({ idle, lifetime, url, previewUrl }, context) => {
+    const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+    if (idle > lifetime) {
+      refuse('idle', 'expected at most console.lifetime (24h unless set), when the session ends anyway');
+    }
+    const [own, names] = [hostOf(url), hostOf(previewUrl)];
+    if (names.startsWith('*.') && own.endsWith(names.slice(1))) {
+      refuse('previewUrl', "expected names that the console's own is none of, such as https://*.preview.example");
+    }
   })
   .transform(({ idle, lifetime, ...console }) => ({ ...console, idleMs: idle, lifetimeMs: lifetime }));
 

@@ -95,9 +95,11 @@ export interface RunningConsole extends RunningServer {
 const longestForm = 512 * 1024;
 /** More than any page sends. A form that is kept is rendered again, field by field. */
 const mostFields = 4_000;
-const connections = 1_024;
-/** Most requests under way: the connections beyond them tell further clients that there is no room. */
+const connections = 1_536;
+/** Most requests under way: the connections beyond both tell further clients that there is no room. */
 const requestsUnderWay = { total: 960, perClient: 64 };
+/** A client is a preview here: its requests name no login, and all may come from one proxy. */
+const previewRequests = { total: 512, perClient: 128 };
 
 /** Serves the console until it is stopped. Throws `PortTaken`. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
@@ -124,7 +126,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     url: address,
     host,
     port,
-    framedBy: known.origins,
+    known,
   });
   const app: ConsoleApp = {
     options,
@@ -176,9 +178,11 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     return page(c, app, <MessagePage title={title} message={message} />, { status });
   });
   const underWay = new Slots(requestsUnderWay);
+  const ofPreviews = new Slots(previewRequests);
   // Before the body is read, which may come byte by byte.
   hono.use(async (c, next) => {
-    const release = underWay.take(actorOf(c, app));
+    const token = app.previews.tokenIn(c.req.header('host'));
+    const release = token === null ? underWay.take(actorOf(c, app)) : ofPreviews.take(token);
     if (release !== null) {
       c.env.outgoing.once('close', release);
       return next();

@@ -15,6 +15,7 @@ import { isLoopback } from '../rules/proxy.ts';
 import { sizeText } from '../rules/text.ts';
 import { Semaphore } from '../semaphore.ts';
 import { ConsoleFailure } from './console-failure.ts';
+import type { KnownHosts } from './security/request-guard.ts';
 import type { Session } from './security/sessions.ts';
 
 /** A preview that a person has open. */
@@ -30,6 +31,7 @@ interface Preview {
 interface Unpacked {
   /** Rejects if a file differs from the manifest. */
   site: Promise<{ folder: string; files: SiteFiles }>;
+  isReady: boolean;
   usedAt: number;
 }
 
@@ -41,13 +43,16 @@ interface PreviewOptions {
   url: string;
   host: string;
   port: number;
-  /** Origins of the console's pages: only they may frame a preview. */
-  framedBy: ReadonlySet<string>;
+  /** Names of the console, which no preview has. Only pages of these origins may frame a preview. */
+  known: KnownHosts;
 }
 
 const lifetimeMs = 60 * 60_000;
 const mostPreviews = 500;
 const mostUnpacked = 4;
+/** So many stay while they are unpacked, and for a minute after a request: somebody looks at them. */
+const mostInUse = 12;
+const inUseMs = 60_000;
 const largestSite = 2 * 1024 ** 3;
 const unpackWithinMs = 10 * 60_000;
 const connections = 256;
@@ -133,7 +138,8 @@ export class Previews {
   tokenIn(host: string | undefined): string | null {
     const end = this.#pattern !== null && this.hasNames ? this.#pattern.host.slice(1) : null;
     const asked = host?.toLowerCase() ?? '';
-    return end !== null && asked.endsWith(end) ? asked.slice(0, -end.length) : null;
+    const isPreview = end !== null && asked.endsWith(end) && !this.#options.known.hosts.has(asked);
+    return isPreview ? asked.slice(0, -end.length) : null;
   }
 
   /** Answers a request for a preview's host name; null for other hosts. */
@@ -207,7 +213,7 @@ export class Previews {
       `default-src ${origin} 'unsafe-inline' 'unsafe-eval' data: blob:`,
       `base-uri ${origin}`,
       "form-action 'none'",
-      `frame-ancestors ${[...this.#options.framedBy].join(' ')}`,
+      `frame-ancestors ${[...this.#options.known.origins].join(' ')}`,
     ];
     return {
       ...preventing,
@@ -219,15 +225,20 @@ export class Previews {
   async #siteOf(domain: string, version: string): Promise<Awaited<Unpacked['site']>> {
     const key = keyOf({ domain, version });
     const unpack = () => this.#slot.use(undefined, () => this.#unpack(domain, version));
-    const known = { site: this.#unpacked.get(key)?.site ?? unpack(), usedAt: Date.now() };
+    const known = this.#unpacked.get(key) ?? { site: unpack(), isReady: false, usedAt: 0 };
+    known.usedAt = Date.now();
     // Moves it to the end: the map is in order of use.
     this.#unpacked.delete(key);
     this.#unpacked.set(key, known);
     this.#removeUnused();
     try {
-      return await known.site;
+      const site = await known.site;
+      // Others may have been unpacked first, for minutes.
+      if (!known.isReady) known.usedAt = Date.now();
+      known.isReady = true;
+      return site;
     } catch (error) {
-      if (this.#unpacked.get(key)?.site === known.site) this.#unpacked.delete(key);
+      if (this.#unpacked.get(key) === known) this.#unpacked.delete(key);
       throw error;
     }
   }
@@ -251,9 +262,11 @@ export class Previews {
   }
 
   #removeUnused(): void {
-    const tooMany = this.#unpacked.size - mostUnpacked;
-    for (const [place, [key, { usedAt }]] of [...this.#unpacked].entries()) {
-      if (place < tooMany || usedAt + lifetimeMs < Date.now()) void this.#remove(key);
+    const { size } = this.#unpacked;
+    for (const [place, [key, { isReady, usedAt }]] of [...this.#unpacked].entries()) {
+      const unusedMs = Date.now() - usedAt;
+      const most = isReady && unusedMs > inUseMs ? mostUnpacked : mostInUse;
+      if (place < size - most || unusedMs > lifetimeMs) void this.#remove(key);
     }
   }
 

@@ -382,6 +382,25 @@ describe('the address of the console', () => {
     },
   );
 
+  const both = (url: string, previewUrl: string) =>
+    `${minimal}console: { url: "${url}", previewUrl: "${previewUrl}" }\n`;
+
+  it.each([
+    ['https://docferry.acme.example', 'https://*.acme.example'],
+    ['https://Docs.Ferry.acme.example/', 'https://*.acme.example:443/'],
+  ])('is no name of a preview: %s and %s', (url, previewUrl) => {
+    expect(problemsOf(both(url, previewUrl))).toEqual([
+      expect.stringMatching(/^console\.previewUrl: expected names that the console's own is none of/),
+    ]);
+  });
+
+  it.each(['https://*.preview.acme.example', 'https://*.acme.example:8443', 'http://10.1.2.3:8089'])(
+    'goes with previews at %s',
+    (previewUrl) => {
+      expect(load(both('https://docferry.acme.example', previewUrl)).console.previewUrl).toBe(previewUrl);
+    },
+  );
+
   it('may end with a slash', () => {
     expect(load(`${minimal}console: { url: "https://docferry.acme.example/" }\n`).console.url).toBe(
       'https://docferry.acme.example',

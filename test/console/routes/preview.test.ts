@@ -1,6 +1,6 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ConsoleOptions } from '../../../src/console/app-context.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
 import { tar } from '../../tools/bundle/build-archive.ts';
@@ -19,19 +19,45 @@ const site = (title: string) => [
 ];
 
 /** A console over a store where `v1` is in service and `v2` is kept. */
-async function previewing(options: Partial<ConsoleOptions> = {}) {
+async function previewing(options: Partial<ConsoleOptions> = {}, more = 0) {
   const root = await tempFolder();
   const { store } = await publishSite({ root, domain, version: 'v1', bundle: tar(site('Old')) });
   await store.moveCurrent(domain, 'v1', 0, new Date());
   await publishSite({ root, domain, version: 'v2', bundle: tar(site('New')) });
+  const versions = Array.from({ length: more }, (_, nth) => `v${nth + 3}`);
+  for (const version of versions) await publishSite({ root, domain, version, bundle: tar(site(version)) });
   const setting = { ...fakeSetting({ calls: [], auditEntries: [] }), openBundles: async () => store };
+  /** Has archives wait until they are released. */
+  const holding = () => {
+    let [asked, release] = [0, () => {}];
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { withArchive } = store;
+    store.withArchive = async (...given) => {
+      asked += 1;
+      await released;
+      return withArchive.apply(store, given) as never;
+    };
+    return { asked: () => asked, release };
+  };
   const console = await runningConsole({ setting, ...options });
   const cookie = await signIn(console);
   const open = (version: string, query = '') =>
     ask(console, `/sites/acme/${domain}/preview/${version}${query}`, { headers: { cookie } });
   const hostsIn = (text: string) => [...text.matchAll(/src="https?:\/\/([^"/]+)\//g)].map(([, host = '']) => host);
   const [inService = '', shown = ''] = hostsIn((await open('v2')).text);
-  return { console, cookie, open, hostsIn, inService, shown, folder: join(root, domain, 'versions') };
+  return {
+    console,
+    cookie,
+    open,
+    hostsIn,
+    inService,
+    shown,
+    versions,
+    holding,
+    folder: join(root, domain, 'versions'),
+  };
 }
 
 const at = (console: { port: number }, host: string, path: string, more: Record<string, string> = {}, method = 'GET') =>
@@ -121,6 +147,45 @@ describe('a preview', () => {
     await open('v1');
     expect(await ask(shown, '/')).toMatchObject({ status: 200, text: '<h1>Old</h1>' });
     expect(await at(shown, 'evil.example', '/')).toMatchObject({ status: 421 });
+  });
+
+  it('leaves the console its own names', async () => {
+    const { console, shown } = await previewing({ url: 'https://a.example', previewUrl: 'https://*.example' });
+    expect(shown).toMatch(/^[0-9a-f]{32}\.example$/);
+    expect(await at(console, 'a.example', '/icon.svg')).toMatchObject({ status: 200 });
+    expect(await at(console, 'b.example', '/icon.svg')).toMatchObject({ status: 410 });
+  });
+
+  it('shows many versions at once, and keeps what is open', async () => {
+    const root = await tempFolder();
+    vi.stubEnv('TMPDIR', root);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { console, open, hostsIn, versions } = await previewing({}, 14);
+    const hosts: string[] = [];
+    for (const version of versions) hosts.push(hostsIn((await open(version)).text).at(-1) ?? '');
+    const statuses = async (asked: string[]) =>
+      (await Promise.all(asked.map((host) => at(console, host, '/')))).map(({ status }) => status);
+    const twelve = hosts.slice(0, 12);
+    expect(await statuses(twelve)).toEqual(twelve.map(() => 200));
+    const folders = async () =>
+      (await readdir(root, { recursive: true })).filter((name) => /version-\w+$/.test(name)).length;
+    expect(await folders()).toBe(12);
+    expect(await statuses(hosts.slice(12))).toEqual([200, 200]);
+    await expect.poll(folders).toBe(12);
+  });
+
+  it('counts requests by preview, because all of them come from one proxy', async () => {
+    const { console, cookie, inService, shown, holding } = await previewing();
+    const waiting = holding();
+    const page = Array.from({ length: 130 }, () => at(console, shown, '/'));
+    await expect.poll(() => waiting.asked()).toBeGreaterThan(0);
+    expect(await at(console, shown, '/')).toMatchObject({ status: 429 });
+    const others = at(console, inService, '/assets/site.css');
+    expect(await ask(console, '/icon.svg', { headers: { cookie } })).toMatchObject({ status: 200 });
+    waiting.release();
+    const statuses = (await Promise.all(page)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(128);
+    expect(await others).toMatchObject({ status: 200 });
   });
 
   it('needs an address where the console has another than this machine', async () => {
