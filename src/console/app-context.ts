@@ -60,6 +60,8 @@ export interface ConsoleApp {
   openId: OpenIdSignIn | null;
   /** Of the session. */
   cookieName: string;
+  /** Of a sign-in at the provider, until it ends. */
+  signInCookie: string;
   /** Aborted when the console stops. */
   closing: AbortSignal;
 }

@@ -120,6 +120,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { port, url: local } = await listen(server, { host, port: options.port, flag: '--port or --console-port' });
   const address = url ?? local.replace('//0.0.0.0:', '//localhost:');
   const known = knownHosts({ host, port, url });
+  // Cookies know no ports: consoles on two ports of a machine would take each other's. `__Host-` keeps out sister sites'.
+  const cookieOf = (of: string) => (known.secure ? `__Host-docferry_${of}` : `docferry_${of}_${port}`);
   const previews = new Previews({
     bundles: reader.installation.bundles,
     previewUrl: options.previewUrl,
@@ -140,8 +142,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
         : null,
     proxy: options.proxy && new ProxyIdentity(options.proxy, options.roles),
     openId: options.openId && new OpenIdSignIn(options.openId, address, options.roles),
-    // Cookies know no ports: consoles on two ports of a machine would take each other's.
-    cookieName: known.secure ? '__Host-docferry_console' : `docferry_console_${port}`,
+    cookieName: cookieOf('console'),
+    signInCookie: cookieOf('sign_in'),
     closing: closing.signal,
   };
   try {

@@ -7,8 +7,6 @@ import { KeptFormPage, MessagePage } from '../pages/message-page.tsx';
 import { type Identity, type Session, sameIdentity, sameSecret, terminalIdentity } from '../security/sessions.ts';
 import { page } from './answers.tsx';
 
-const flowCookie = 'docferry_sign_in';
-
 /** Signing in and out. These answer people without a session too. */
 export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const { link, openId, sessions } = app;
@@ -39,16 +37,16 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     try {
       const { url, cookie } = await openId.begin();
       // The provider sends the browser back from its own site: a strict cookie would not come along.
-      const rules = { path: '/oidc', httpOnly: true, sameSite: 'Lax', secure: app.known.secure, maxAge: 600 } as const;
-      setCookie(c, flowCookie, cookie, rules);
+      const rules = { path: '/', httpOnly: true, sameSite: 'Lax', secure: app.known.secure, maxAge: 600 } as const;
+      setCookie(c, app.signInCookie, cookie, rules);
       return c.redirect(url.href, 302);
     } catch {
       return refused(c, app, 'The provider that signs people in does not answer.', 503);
     }
   });
   hono.get('/oidc/callback', async (c) => {
-    const cookie = getCookie(c, flowCookie);
-    deleteCookie(c, flowCookie, { path: '/oidc', secure: app.known.secure });
+    const cookie = getCookie(c, app.signInCookie);
+    deleteCookie(c, app.signInCookie, { path: '/', secure: app.known.secure });
     try {
       const identity = await openId.end(new URL(c.req.url).search, cookie);
       if (identity === null)
@@ -68,8 +66,12 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
   const cookie = getCookie(c, app.cookieName);
   if (sessions.isRevoked(cookie)) {
     deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
-    return c.req.method === 'POST' ? keptForm(c, app) : refused(c, app, 'Your session was ended.');
+    return c.req.method === 'POST' ? keptForm(c, app) : refused(c, app, 'Your session was ended.', 401, addressOf(c));
   }
+  // A strict cookie stays behind when another site leads here: the page leads to itself from here. The browser says then
+  // that it comes from here, so that happens once.
+  const isLed = ['cross-site', 'same-site'].includes(c.req.header('sec-fetch-site') ?? '');
+  if (isLed && cookie === undefined && c.req.method === 'GET') return page(c, app, <Onward to={addressOf(c)} />);
   // A page left open must not keep a session alive.
   const byScript = c.req.path === '/events' || c.req.header('x-docferry-live') !== undefined;
   const session = sessions.find(cookie, byScript ? 'script' : 'person');
@@ -81,7 +83,8 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
   if (named === 'refused') return notLetIn(c, app);
   if (named !== null) return keep(c, app, named, true);
   if (c.req.method === 'POST') return keptForm(c, app);
-  return refused(c, app, cookie === undefined ? 'You are not signed in.' : 'Your session has ended.');
+  const message = cookie === undefined ? 'You are not signed in.' : 'Your session has ended.';
+  return refused(c, app, message, 401, addressOf(c));
 }
 
 /** Whom the proxy names, if the request comes from it. */
@@ -101,7 +104,7 @@ function begin(c: ConsoleContext, app: ConsoleApp, identity: Identity) {
   app.sessions.end(getCookie(c, app.cookieName));
   keep(c, app, identity);
   // A redirect would still count as coming from the other site, and the cookie would stay behind.
-  return page(c, app, <SignedInPage />);
+  return page(c, app, <Onward to="/" title="Signed in" />);
 }
 
 function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, identity: Identity, byProxy = false) {
@@ -110,8 +113,8 @@ function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, id
   return begun;
 }
 
-function refused(c: ConsoleContext, app: ConsoleApp, message: string, status: 401 | 503 = 401) {
-  const links = linksOf(app);
+function refused(c: ConsoleContext, app: ConsoleApp, message: string, status: 401 | 503 = 401, again = '/') {
+  const links = linksOf(app, again);
   return page(c, app, <MessagePage title="Sign in" message={message} hint={howToSignIn(app)} links={links} />, {
     status,
   });
@@ -154,27 +157,30 @@ function howToSignIn({ openId, proxy, link }: ConsoleApp): string {
     : 'Open the newest sign-in link in docferry’s terminal (single use).';
 }
 
-/** A page opened from another site comes without the cookie; opened again from here, it comes with it. */
-function linksOf({ openId }: ConsoleApp): [string, string][] {
-  const again: [string, string] = ['/', 'Open the overview'];
-  return openId === null ? [again] : [['/oidc/start', 'Sign in'], again];
+/** Where a person without a session can go on; `again` once they have one. */
+function linksOf({ openId }: ConsoleApp, again = '/'): [string, string][] {
+  const open: [string, string] = [again, again === '/' ? 'Open the overview' : 'Open this page again'];
+  return openId === null ? [open] : [['/oidc/start', 'Sign in'], open];
 }
 
-/** Leads to the overview from the console's own site, so that the browser sends the session along. */
-function SignedInPage() {
+/** What was asked for, on this site: two slashes would lead to another. */
+const addressOf = ({ req }: ConsoleContext): string => req.path.replace(/^\/+/, '/') + new URL(req.url).search;
+
+/** Leads to a page from the console's own site, so that the browser sends the session along. */
+function Onward({ to, title = 'Opening' }: { to: string; title?: string }) {
   return (
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <meta http-equiv="refresh" content="0;url=/" />
-        <title>Signed in · docferry</title>
+        <meta http-equiv="refresh" content={`0;url=${to}`} />
+        <title>{`${title} · docferry`}</title>
         <link rel="icon" href="/icon.svg" />
       </head>
       <body>
         <main>
-          <h1>Signed in</h1>
+          <h1>{title}</h1>
           <p>
-            <a href="/">Overview</a>
+            <a href={to}>Go on</a>
           </p>
         </main>
       </body>

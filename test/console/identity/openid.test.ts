@@ -96,7 +96,7 @@ async function signIn(
   const { searchParams } = new URL(String(begun.headers.location));
   nonce(searchParams.get('nonce') ?? '');
   const flow = String(begun.headers['set-cookie']);
-  expect(flow).toMatch(/; Path=\/oidc; HttpOnly; SameSite=Lax$/);
+  expect(flow).toMatch(/^docferry_sign_in_\d+=.*; Path=\/; HttpOnly; SameSite=Lax$/);
   const query = change(new URLSearchParams({ code: 'c', state: searchParams.get('state') ?? '' }));
   const answer = await ask(console, `/oidc/callback?${query}`, { headers: { cookie: flow.split(';')[0] ?? '' } });
   const cookie = [answer.headers['set-cookie'] ?? []].flat().find((one) => one.startsWith('docferry_console')) ?? '';
@@ -189,6 +189,19 @@ describe('signing in at an OpenID provider', () => {
     expect(answer.text).toContain(`did not sign you in: ${shown}`);
     expect(answer.text).not.toContain('<b>no');
     expect(answer.text).not.toContain('<script>alert');
+  });
+
+  it('keeps what belongs to a sign-in where no sister site can put it, and takes it back', async () => {
+    const { issuer } = await provider(() => ({}));
+    const openId = { issuer, clientId: 'docferry', clientSecret: 's', groups: 'groups' };
+    const console = await runningConsole({ url: 'https://docferry.acme.example', openId });
+    const headers = { host: 'docferry.acme.example' };
+    const begun = await ask(console, '/oidc/start', { headers });
+    expect(begun.headers['set-cookie']?.[0]).toMatch(
+      /^__Host-docferry_sign_in=.*; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
+    const ended = await ask(console, '/oidc/callback?code=c&state=s', { headers });
+    expect(ended.headers['set-cookie']?.[0]).toMatch(/^__Host-docferry_sign_in=; Max-Age=0; Path=\/; Secure/);
   });
 
   it('takes no answer to a question that was not asked, nor one twice', async () => {

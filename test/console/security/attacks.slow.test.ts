@@ -349,6 +349,18 @@ Promise.allSettled([
     expect(console.effects.calls).toEqual(['release']);
   });
 
+  it('are none where another site links here: a person who is signed in comes to the page', async () => {
+    const console = await runningConsole();
+    const page = await newPage();
+    await page.goto(console.signInUrl);
+    await page.waitForURL(`${console.url}/`);
+    const linked = `${console.url}${site}?a=1`;
+    await page.goto(await evilSite(() => `<a href="${linked}">open</a>`));
+    await page.getByText('open').click();
+    await page.getByRole('heading', { name: 'docs.acme.example' }).waitFor();
+    expect(page.url()).toBe(linked);
+  });
+
   it('by a name that leads here finds nothing behind it', async () => {
     const console = await runningConsole();
     const page = await newPage();

@@ -125,6 +125,49 @@ describe('signing in', () => {
   });
 });
 
+describe('a link in another site', () => {
+  const page = `${site}?a=1&b=%22`;
+  const visit = (from: string) => ({ headers: fetched(from, 'navigate', 'document') });
+  const proxied = { proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' } };
+
+  it.each(['cross-site', 'same-site'])(
+    'leads on from here, once, because the cookie stays behind: %s',
+    async (from) => {
+      const console = await runningConsole();
+      const cookie = await signIn(console);
+      const first = await ask(console, page, visit(from));
+      expect(first).toMatchObject({ status: 200, headers: { 'content-security-policy': expect.any(String) } });
+      expect(first.text).toContain(`content="0;url=${site}?a=1&amp;b=%22"`);
+      const again = visit('same-origin').headers;
+      expect(await ask(console, page, { headers: { ...again, cookie } })).toMatchObject({ status: 200 });
+      const { status, text } = await ask(console, page, { headers: again });
+      expect(status).toBe(401);
+      expect(text).not.toContain('http-equiv="refresh"');
+      expect(text).toContain(`href="${site}?a=1&amp;b=%22"`);
+    },
+  );
+
+  it('does not replace the session of a person whom the proxy names', async () => {
+    const console = await runningConsole(proxied);
+    const named = { 'x-user': 'ada' };
+    const { headers } = await ask(console, page, { headers: { ...named, ...visit('cross-site').headers } });
+    expect(headers['set-cookie']).toBeUndefined();
+    const begun = await ask(console, page, { headers: { ...named, ...visit('same-origin').headers } });
+    expect(begun.headers['set-cookie']?.[0]).toMatch(/^docferry_console_/);
+  });
+
+  it('leads to no other site', async () => {
+    const console = await runningConsole();
+    for (const from of ['cross-site', 'none']) {
+      for (const path of ['//evil.example/x', '///evil.example/x']) {
+        const { text } = await ask(console, path, visit(from));
+        expect([path, text]).toEqual([path, expect.stringContaining('="/evil.example/x"')]);
+        expect([path, text]).toEqual([path, expect.not.stringContaining('//evil')]);
+      }
+    }
+  });
+});
+
 describe('requests of other pages', () => {
   it('are refused by any name but its own, whatever they ask for', async () => {
     const console = await runningConsole();
