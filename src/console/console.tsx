@@ -41,7 +41,7 @@ function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const release = streams.take(session.identity.login);
     if (release === null) {
       c.header('Connection', 'close');
-      // 204 tells a browser not to try again: the page stays as it is.
+      // 204 tells a browser not to try again: the page says so, and tries in a minute.
       return c.body(null, 204);
     }
     // Proxies such as nginx would hold events back otherwise.

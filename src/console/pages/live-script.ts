@@ -42,14 +42,21 @@ function isFirst(option) {
 function nameOf(details) {
   return details.id || details.querySelector('summary').textContent;
 }
+// By what an element is the same in the part that replaces its own: focus must not move to what does something else.
+function markOf(one) {
+  if (one.matches('summary')) return nameOf(one.parentElement);
+  return one.id || one.getAttribute('href') || [one.form?.getAttribute('action'), one.name, one.value].join(' ');
+}
 function replace(part, fresh) {
   const ticked = new Set([...part.querySelectorAll('input[type=checkbox]:checked')].map((box) => box.name + ' ' + box.value));
   const open = new Map([...part.querySelectorAll('details')].map((one) => [nameOf(one), one.open]));
-  const focused = part.contains(document.activeElement) ? document.activeElement.id : '';
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  const alike = (within) => focused && [...within.querySelectorAll(focused.localName)].filter((one) => markOf(one) === markOf(focused));
+  const place = alike(part)?.indexOf(focused);
   for (const box of fresh.querySelectorAll('input[type=checkbox]')) box.checked = ticked.has(box.name + ' ' + box.value);
   for (const one of fresh.querySelectorAll('details')) one.open = open.get(nameOf(one)) ?? one.open;
   part.replaceWith(fresh);
-  if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
+  alike(fresh)?.[place]?.focus({ preventScroll: true });
 }
 let loading = false;
 let again = false;
@@ -71,7 +78,7 @@ async function load() {
       if (next.innerHTML !== part.innerHTML) replace(part, next);
     }
   } catch {
-    // The next event tries again.
+    // The next event tries again; without events the page says so.
   } finally {
     loading = false;
     if (again) {
@@ -115,9 +122,36 @@ addEventListener('click', async ({ target }) => {
 writeTimes(document);
 setInterval(() => writeAges(document), 30000);
 const from = document.body.dataset.events;
-if (from && 'EventSource' in window) {
-  const events = new EventSource(from);
+let events = null;
+// Whether nothing can have changed unheard.
+let isNew = !document.hidden;
+let failed = false;
+function sayUncertain() {
+  const aged = document.getElementById('aged');
+  if (aged.querySelector('.unheard')) return;
+  aged.innerHTML = '<div class="notice unheard" role="status"><p>This page gets no updates now and may be out of date. It tries again each minute; <a href="">load it again</a>.</p></div>';
+}
+// A browser allows six connections to a host where there is no HTTP/2: a hidden page needs none.
+function follow() {
+  if (document.hidden) return events?.close();
+  if (events !== null && events.readyState !== 2) return;
+  events = new EventSource(from);
   events.addEventListener('change', load);
-  addEventListener('pagehide', () => events.close());
+  events.addEventListener('open', () => {
+    if (!isNew) load();
+    isNew = failed = false;
+  });
+  // The browser itself tries again where it is not refused: one failure is a restart, or a laptop that wakes up.
+  events.addEventListener('error', ({ target }) => {
+    const isRefused = target.readyState === 2;
+    if (isRefused || failed) sayUncertain();
+    if (isRefused) setTimeout(follow, 60000);
+    failed = true;
+    isNew = false;
+  });
+}
+if (from && 'EventSource' in window) {
+  for (const name of ['pageshow', 'visibilitychange']) addEventListener(name, follow);
+  addEventListener('pagehide', () => events?.close());
 }
 `;

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -119,6 +120,15 @@ describe.skipIf(nginx === null)('the console behind the nginx of docs/console.md
     const direct = { host: '127.0.0.1', port: console.port, path: '/', headers: { 'X-Forwarded-User': 'ada' } };
     expect(await answerOf(http, { ...direct, localAddress: '127.0.0.2' })).toMatchObject({ status: 401 });
     expect(await answerOf(http, { ...direct, localAddress: '127.0.0.1' })).toMatchObject({ status: 200 });
+  });
+
+  it('passes the events of more pages on than HTTP/1.1 allows a browser', async () => {
+    const session = http2.connect(browserOrigin(), { ca: certificate() });
+    onTestFinished(() => session.destroy());
+    const headers = { authorization: ada, cookie: cookieOf(await ask('/')), ':path': '/events?of=overview' };
+    const streams = Array.from({ length: 7 }, () => session.request(headers).setEncoding('utf8'));
+    const first = streams.map((stream) => new Promise((resolve) => stream.once('data', resolve)));
+    expect(await Promise.all(first)).toEqual(streams.map(() => 'retry: 5000\n\n'));
   });
 
   it('passes events on as they come, and ends them with the session', async () => {
