@@ -18,6 +18,8 @@ interface ImmutableObject {
   etag: string;
   bytes: number;
   type: string;
+  /** `private` keeps it out of shared caches, which would give it to readers without the token. */
+  scope: 'public' | 'private';
   /** Null when it has been removed meanwhile. */
   open(range: ByteRange | undefined): Promise<Readable | null>;
 }
@@ -32,11 +34,11 @@ const pieceBytes = 64 * 1024;
 async function sendObject(
   { headers, method }: IncomingMessage,
   response: ServerResponse,
-  { etag, bytes, type, open }: ImmutableObject,
+  { etag, bytes, type, scope, open }: ImmutableObject,
   idleMs: number,
 ): Promise<boolean> {
   response.setHeader('Accept-Ranges', 'bytes');
-  response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+  response.setHeader('Cache-Control', `${scope}, max-age=31536000, immutable`);
   response.setHeader('ETag', `"${etag}"`);
   const { 'if-match': match, 'if-none-match': noneMatch, 'if-range': ifRange } = headers;
   if (match !== undefined && !namesIn(match).some((name) => name === '*' || name === `"${etag}"`)) {
@@ -130,6 +132,7 @@ export function rangeOf(header: string | undefined, bytes: number): ByteRange | 
 
 async function endIfThere(response: ServerResponse, status: number, open: ImmutableObject['open']): Promise<boolean> {
   if (!(await isThere(open))) return false;
+  if (status >= 400) response.setHeader('Cache-Control', 'no-store');
   response.writeHead(status).end();
   return true;
 }
@@ -196,6 +199,7 @@ function requestHandler(options: BundleServerOptions, slots: Slots): RequestList
   const store = options.store ?? folderReader(options.root);
   const files = new PublishedFiles(store);
   const prefix = withoutEnd(new URL(publicUrl).pathname, '/');
+  const scope = ownToken === undefined ? 'public' : 'private';
 
   /** Why a request is refused, whichever file it names. */
   const refusalOf = (request: IncomingMessage): [status: number, headers?: Record<string, string>] | null => {
@@ -218,7 +222,7 @@ function requestHandler(options: BundleServerOptions, slots: Slots): RequestList
     const published = await files.of(domain, version, file);
     if (published === null) return refuse(response, 404);
     const read = (range: ByteRange | undefined) => store.open(domain, version, file, range);
-    if (await sendObject(request, response, { ...published, open: read }, idleMs)) return;
+    if (await sendObject(request, response, { ...published, scope, open: read }, idleMs)) return;
     files.forget(domain, version);
     refuse(response, 404);
   };
@@ -252,7 +256,9 @@ function refuse(response: ServerResponse, status: number, headers: Record<string
     return;
   }
   for (const name of response.getHeaderNames()) if (name !== 'x-content-type-options') response.removeHeader(name);
-  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${status}\n`);
+  // A cache would go on refusing a version that has been published meanwhile.
+  const own = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' };
+  response.writeHead(status, { ...own, ...headers }).end(`${status}\n`);
 }
 
 /** Reads a store's folder without its lock and identity, so that another machine's can be mounted read-only. */

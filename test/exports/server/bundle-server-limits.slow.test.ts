@@ -73,7 +73,7 @@ describe('readers', () => {
     expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('cache-control')]).toEqual([
       503,
       '5',
-      null,
+      'no-store',
     ]);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(await (await client(server.port, get(), { from: '127.0.0.2' })).head()).toMatch(/^HTTP\/1.1 200 OK/);

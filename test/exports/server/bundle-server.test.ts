@@ -162,7 +162,7 @@ describe('the bundle server', () => {
     ];
     for (const path of elsewhere) expect([path, await rawStatus(server.port, path)]).toEqual([path, 404]);
     const refused = await fetch(`${server.url}/`);
-    expect(refused.headers.get('cache-control')).toBeNull();
+    expect(refused.headers.get('cache-control')).toBe('no-store');
     expect(refused.headers.get('etag')).toBeNull();
   });
 
@@ -175,6 +175,24 @@ describe('the bundle server', () => {
     expect(await status('swordfish')).toBe(401);
     expect(await status('Bearer swordfish')).toBe(200);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+
+  it('with a token, lets no shared cache keep what it serves, and none keep a refusal', async () => {
+    const { server } = await serveVersion({ token: 'swordfish' });
+    const cached = async (headers: Record<string, string>, path = `${base}/bundle.tar.gz`) => {
+      const response = await fetch(`${server.url}${path}`, { headers });
+      return [response.status, response.headers.get('cache-control')];
+    };
+    const authorization = 'Bearer swordfish';
+    const own = 'private, max-age=31536000, immutable';
+    const unchanged = { 'if-none-match': `"${sha256(bytes)}"`, 'cache-control': 'max-age=0' };
+    expect(await cached({ authorization })).toEqual([200, own]);
+    expect(await cached({ authorization, range: 'bytes=3-' })).toEqual([206, own]);
+    expect(await cached({ authorization, ...unchanged })).toEqual([304, own]);
+    expect(await cached({})).toEqual([401, 'no-store']);
+    expect(await cached({ authorization }, `${base}/other.txt`)).toEqual([404, 'no-store']);
+    expect(await cached({ authorization, 'if-match': '"other"' })).toEqual([412, 'no-store']);
+    expect(await cached({ authorization, range: 'bytes=99-' })).toEqual([416, 'no-store']);
   });
 
   it('listens on loopback only, reports a taken port, and stops when told', async () => {
